@@ -80,7 +80,7 @@ class ComparisonPower:
         if self.fixtures_needed is not None:
             margin = numbers.size_in_points(self.margin)
             enough = f"; {self.fixtures_needed:,} would show one of {margin}"
-        return f"{self._units} show {shown} against the base branch{enough}"
+        return f"{self._units} can show {shown} against the base branch{enough}"
 
     @property
     def _noun(self) -> str:

@@ -61,13 +61,25 @@ PCSL: Mapping[str, Any] = {
     },
 }
 PROMPTFOO = """\
-prompts: ["Summarise in one sentence: {{article}}"]
+prompts: ["Summarise in one sentence: {{article}}", file://../prompts/title.txt]
 providers: [openai:gpt-4o-mini]
 tests:
   - vars: {article: The council met on Monday.}
     assert: [{type: icontains, value: council}]
 """
 SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
+    "promptfoo": (
+        {
+            "evals/promptfooconfig.yaml": PROMPTFOO,
+            "prompts/title.txt": "Write a title: {{article}}\n",
+            "prompts/other.txt": "Write a poem about {{topic}}\n",
+        },
+        {
+            "evals/promptfooconfig.yaml#prompt-1",
+            "evals/promptfooconfig.yaml#title",
+            "contracts/other.yaml",
+        },
+    ),
     "github": (
         {
             "ai/label.prompt.yml": GITHUB_PROMPT + EVALUATORS,

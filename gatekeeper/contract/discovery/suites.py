@@ -57,6 +57,4 @@ def _is_one(kind: SuiteKind, path: str, text: str) -> bool:
         data = read(text, path).data
     except ContractError:
         return kind != "prompty"  # trying to run it says what is wrong
-    if kind == "promptfoo" and isinstance(data, dict):
-        return isinstance(data.get("prompts"), list | str | dict) and "$schema" not in data
     return find_format(path, data) is not None

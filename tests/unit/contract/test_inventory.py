@@ -152,7 +152,7 @@ def test_suites_of_other_tools_are_recognised_by_their_content():
     taken = inventory(
         {
             "evals/config.yaml": "description: x\nprompts: [p.txt]\nproviders: [openai:gpt-4o]\n",
-            "evals/config.json": '{"prompts": ["a"], "tests": []}',
+            "evals/config.json": '{"prompts": ["a"], "providers": ["b"]}',
             "ai/sum.prompt.yml": "messages:\n- {role: user, content: x}\nevaluators: [{name: x}]\n",
             "ai/data.prompt.yml": "messages:\n- {role: user, content: x}\ntestData: [{input: x}]\n",
             "ai/a.prompty": "---\nname: a\nsample:\n  x: 1\n---\nuser:\nHello {{x}}",
