@@ -29,6 +29,8 @@ def unused_variables(contract: Contract) -> Iterator[Problem]:
     for fixture in contract.fixtures:
         for turn in fixture.turns:
             used.update(_WORD.findall(turn))
+        if fixture.user:
+            used.update(words_in_tags(f"{fixture.user.goal} {fixture.user.persona}"))
     wanted = {*_words_of_prompt(contract), *_templates_of(specs)} - {
         name for fixture in contract.fixtures for name in fixture.vars
     }

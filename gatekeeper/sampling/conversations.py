@@ -63,9 +63,7 @@ async def _converse_with(
     if not user_begins(request.messages[:-1]):
         await _answer(messages, request, turns, ask)
     while not (turns and _refused(turns[-1].completion)):
-        said = await _say(user, messages, request.repetition, users, ask_user)
-        if said.done and not turns:
-            raise CallFailed(f"the simulated user {user.model} ended the conversation at once")
+        said = await _say(user, messages, request.repetition, users, ask_user, begins=not turns)
         if said.done or not left:
             break
         left -= 1
@@ -89,6 +87,8 @@ async def _say(
     repetition: int,
     users: list[JudgeAnswer],
     ask_user: AskUser,
+    *,
+    begins: bool,
 ) -> Said:
     """Return what the user says next, and add its answers to `users`. Raises CallFailed if no
     answer can be read."""
@@ -96,7 +96,8 @@ async def _say(
         answer = await ask_user(question(user, messages, repetition, attempt))
         users.append(answer)
         said = read_answer(answer.completion.text) if answer.completion else None
-        if said is not None:
+        # The model has not answered yet, so nothing can be done.
+        if said is not None and not (said.done and begins):
             return said
     raise CallFailed(f"no answer of the simulated user {user.model} can be read, in {TRIES} tries")
 

@@ -165,6 +165,31 @@ def test_a_user_without_a_readable_answer_means_that_nothing_was_measured(
     assert sum(plays_user(r) for r in server.requests) <= tries * len(ORDERS)
 
 
+def test_a_user_writes_the_first_message_if_the_prompt_has_none(
+    repository: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    """What ends the conversation before it began is asked again."""
+    hasty = [said("", done=True, reached=True)]
+
+    def begins(body: Mapping[str, Any]) -> str:
+        if plays_user(body) and "Nothing has been said" in body["messages"][-1]["content"]:
+            return hasty.pop() if hasty else said("Where is my order?")
+        return answer(body)
+
+    server._answer = begins
+    repository.write("contracts/prompt.md", "---\n---\nsystem:\nHelp.\n")
+    repository.write("contracts/orders.jsonl", json.dumps({"id": "a", "vars": {"order": 100}}))
+    repository.commit("only a system message")
+    assert run(repository, tmp_path / "out") == 0
+    line = json.loads((tmp_path / "out" / "samples.jsonl").read_text())
+    assert (len(line["turns"]), len(line["users"])) == (2, 4)
+    assert [check["passed"] for check in line["checks"]] == [True, True]
+    model = [r["messages"] for r in server.requests if not plays_user(r)]
+    assert [m["content"] for m in model[-1]] == [
+        "Help.", "Where is my order?", "Which number?", "It is 100."
+    ]  # fmt: skip
+
+
 def test_the_forecast_counts_the_users(
     repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,6 +59,9 @@ _INSTRUCTION = (
 )
 
 
+_BEGIN = "Nothing has been said yet: write the first message of the user; done is false."
+
+
 class Said(NamedTuple):
     """What a user answered: the next `message`, or that the conversation is `done` and whether the
     goal is `reached`."""
@@ -95,12 +98,13 @@ def question(
         if message.role in ("user", "assistant"):
             name = "you" if message.role == "user" else "assistant"
             texts[f"{len(texts) + 1} {name}"] = _shown(message.content)
-    return _request(user, data_message(texts, _INSTRUCTION), repetition * TRIES + attempt)
+    instruction = _INSTRUCTION if texts else f"{_BEGIN} {_INSTRUCTION}"
+    return _request(user, data_message(texts, instruction), repetition * TRIES + attempt)
 
 
 def forecast_question(user: SimulatedUser, characters: int) -> Request:
     """Return a question about a conversation of so many characters."""
-    return _request(user, "x" * characters + _INSTRUCTION, 0)
+    return _request(user, "x" * characters + _BEGIN + _INSTRUCTION, 0)
 
 
 def _request(user: SimulatedUser, shown: str, repetition: int) -> Request:
@@ -143,6 +147,8 @@ def read_answer(text: str) -> Said | None:
 
 
 def sayings(answers: Sequence[JudgeAnswer]) -> list[Said]:
-    """Return what a user said in a whole conversation, without answers that cannot be read."""
+    """Return what a user said in a whole conversation, without answers that cannot be read, or that
+    end it before it began."""
     read = [read_answer(a.completion.text) for a in answers if a.completion is not None]
-    return [said for said in read if said is not None]
+    found = [said for said in read if said is not None]
+    return [said for at, said in enumerate(found, start=1) if not said.done or at == len(found)]

@@ -11,6 +11,7 @@ from support.two_contracts import FILES, SHAPES, revision
 from gatekeeper.contract.definition import Contract, Fixture, SimulatedUser
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.simulated_user.settings import user_weakenings
+from gatekeeper.contract.unused_variables import unused_variables
 from gatekeeper.errors import ContractError
 from gatekeeper.sampling.trials import plan_trials
 
@@ -38,6 +39,12 @@ def test_goals_are_rendered_and_part_of_the_request() -> None:
     (trial,) = plan_trials(contract, contract.target, None, {}).trials
     role, content = trial.request.messages[-1].role, trial.request.messages[-1].content
     assert (role, json.loads(content)["goal"]) == ("(simulated user)", "Get tea.")
+
+
+def test_a_variable_of_the_goal_is_used() -> None:
+    row: dict[str, object] = {"vars": {"x": "tea", "y": "milk"}}
+    assert len(list(unused_variables(load(row)))) == 1
+    assert not list(unused_variables(load(row, USER.replace("{{ x }}", "{{ y }}"))))
 
 
 def test_a_variable_named_user_stays_a_variable() -> None:
