@@ -19,8 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(sys.executable).parent
-PLACEHOLDER = re.compile(r"(?<=uses: )OWNER/gatekeeper@COMMIT.*")
-FILLED_IN = f"owner/gatekeeper@{'0' * 40} # v1.0.0"
+PLACEHOLDER = re.compile(r"(?<=uses: )OWNER/gatekeeper(\S*)@COMMIT.*")
+FILLED_IN = rf"owner/gatekeeper\1@{'0' * 40} # v1.0.0"
 BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 JOBS = re.compile(r"^jobs:", re.MULTILINE)
 

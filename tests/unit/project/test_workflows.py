@@ -9,11 +9,20 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gatekeeper.providers.catalogue import CATALOGUE
+
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import lint_workflows  # noqa: E402
 
+OWN = (
+    "./",
+    "$/.",
+    "OWNER/gatekeeper@COMMIT",
+    "OWNER/gatekeeper/.github/workflows/prompt-gate.yml@COMMIT",
+)
+"""This action and its reusable workflow, at the commit that a reader fills in."""
 WORKFLOWS = dict(lint_workflows.workflows(ROOT))
 
 
@@ -45,14 +54,14 @@ def test_permissions_are_given_by_job_and_explained(text: str) -> None:
 
 def test_actions_are_pinned_with_their_version(text: str) -> None:
     for name, comment in re.findall(r"^ +(?:- )?uses: (\S+)(.*)", text, re.MULTILINE):
-        if name not in ("./", "OWNER/gatekeeper@COMMIT"):
+        if name not in OWN:
             assert re.search(r"@[0-9a-f]{40}$", name), name
             assert re.search(r"# v\d+\.\d+\.\d+$", comment), name
 
 
 def test_a_checkout_leaves_no_credentials(text: str) -> None:
     for job in yaml.safe_load(text)["jobs"].values():
-        for step in job["steps"]:
+        for step in job.get("steps", ()):
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
 
@@ -60,9 +69,24 @@ def test_a_checkout_leaves_no_credentials(text: str) -> None:
 def test_the_action_is_given_inputs_that_it_has(text: str) -> None:
     inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
     for job in yaml.safe_load(text)["jobs"].values():
-        for step in job["steps"]:
-            if step.get("uses") in ("./", "OWNER/gatekeeper@COMMIT"):
+        for step in job.get("steps", ()):
+            if step.get("uses") in OWN:
                 assert set(step.get("with", {})) <= set(inputs)
+
+
+def test_the_reusable_workflow_gives_what_it_takes() -> None:
+    workflow = yaml.safe_load(WORKFLOWS[".github/workflows/prompt-gate.yml"])
+    called, job = workflow[True]["workflow_call"], workflow["jobs"]["gate"]
+    caller = yaml.safe_load(WORKFLOWS["docs/reusable-workflow.md block 1"])["jobs"]["prompts"]
+    [step] = [step for step in job["steps"] if step["uses"] == "$/."]
+
+    assert set(called["inputs"]) | {"cache"} == set(step["with"])
+    assert {name: f"${{{{ secrets.{name} }}}}" for name in called["secrets"]} == step["env"]
+    # A called workflow that asks for more than its caller gives does not start at all.
+    assert caller["permissions"] == job["permissions"]
+    assert set(caller["secrets"]) <= set(called["secrets"])
+    known = {name for provider in CATALOGUE.values() for name in provider.keys}
+    assert set(called["secrets"]) - {"GATEKEEPER_WAIVER_KEY"} <= known
 
 
 PULL_REQUESTS = ("pull_request", "pull_request_target")
@@ -71,6 +95,8 @@ PULL_REQUESTS = ("pull_request", "pull_request_target")
 def test_only_pull_requests_are_cancelled(text: str) -> None:
     workflow = yaml.safe_load(text)
     events = set(workflow[True])  # YAML 1.1 takes `on` for a truth value
+    if events == {"workflow_call"}:
+        return  # its caller cancels
     cancel = workflow["concurrency"]["cancel-in-progress"]
     if events <= set(PULL_REQUESTS):
         assert cancel is True
