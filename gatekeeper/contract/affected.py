@@ -31,6 +31,7 @@ from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.successors import Successors
+from gatekeeper.contract.uncovered_keys import uncovered_keys
 from gatekeeper.contract.watched_prompts import Watched, pair_prompts, places_of
 from gatekeeper.errors import ContractError
 
@@ -70,8 +71,9 @@ class AffectedContract:
 
 @dataclass(frozen=True, slots=True)
 class Affected:
-    """`uncovered` are added or modified prompts that no contract at head covers; `unaffected`
-    counts the contracts at head that need no run, and `others` names them."""
+    """`uncovered` are added or modified prompts that no contract at head covers: files, and keys of
+    data files. `unaffected` counts the contracts at head that need no run, and `others` names
+    them."""
 
     contracts: tuple[AffectedContract, ...] = ()
     uncovered: tuple[str, ...] = ()
@@ -149,7 +151,7 @@ class _Comparison:
         others = [name for name, paths in names.items() if paths[0] not in run]
         return Affected(
             contracts=tuple(sorted(results, key=lambda result: result.name)),
-            uncovered=self._uncovered(covered),
+            uncovered=self._uncovered(covered, sketches),
             unaffected=len(others),
             notices=tuple(self.notices),
             others=tuple(sorted(others)),
@@ -326,14 +328,15 @@ class _Comparison:
             return "modified" if path in self.after else "deleted"
         return "renamed" if path in self.old_path else "added"
 
-    def _uncovered(self, covered: set[str]) -> tuple[str, ...]:
+    def _uncovered(self, covered: set[str], sketches: Sequence[Sketch]) -> tuple[str, ...]:
         changed = {
             path
             for path in self.changed & self.after.keys()
             if self.after[path].kind == "file" and not self._only_moved(path)
         }
         prompts = {path for pattern in self.policy.prompts for path in matching(changed, pattern)}
-        return tuple(sorted(prompts - covered))
+        keys = uncovered_keys(self.change, sketches, prompts & covered)
+        return tuple(sorted({*(prompts - covered), *keys}))
 
     def _only_moved(self, path: str) -> bool:
         old = self.before.get(self.old_path.get(path, ""))

@@ -15,6 +15,7 @@ from gatekeeper.contract.change import Change
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.policy import DEFAULT_SUCCESS_RATE, NewContracts, Policy
+from gatekeeper.contract.prompts.reference import prompt_file
 
 SUCCESS_RATE = "success_rate"
 
@@ -120,7 +121,8 @@ def _successors(
         for contract in affected.contracts
         if contract.head is not None and _is_successor(contract, contract.head, known, old_path)
     ]
-    prompts = [path for path in affected.uncovered if path not in known and path not in old_path]
+    files = {path: prompt_file(path) for path in affected.uncovered}
+    prompts = [p for p, file in files.items() if file not in known and file not in old_path]
     return (*contracts, *prompts)
 
 

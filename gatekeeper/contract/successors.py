@@ -20,7 +20,7 @@ from gatekeeper.contract.globs import matching
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import parse_prompt
-from gatekeeper.contract.prompts.reference import prompt_file, read_reference
+from gatekeeper.contract.prompts.reference import PromptReference, prompt_file, read_reference
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.watched_prompts import Watched
@@ -89,7 +89,7 @@ class Successors:
     covered: Set[str]
     turned: Sequence[Watched]
     _compared: int = 0
-    _words: dict[tuple[bool, str], Words | None] = field(default_factory=dict)
+    _words: dict[tuple[bool, PromptReference], Words | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._before: Mapping[str, Entry] = self.change.base.entries
@@ -115,7 +115,7 @@ class Successors:
         alike = [path for path in pool if self._resembles(path, watched)]
         if head is None:
             return tuple(path for path in alike if not self._goes_on(path, watched))
-        kept = now is not None and self._likeness(watched, now) >= LIKE
+        kept = now is not None and self._likeness(watched, read_reference(now)) >= LIKE
         # A step is a prompt of its own, and no part of the one that follows it.
         steps = {step.prompt.path for step in head.target.steps}
         parts = [path for path in alike if path in head.dependencies and path not in steps]
@@ -175,37 +175,44 @@ class Successors:
         for old, now in self.turned:
             if now is None or prompt_file(now) != path or old == watched:
                 continue
-            if self._is_gone(old) and self._likeness(old, path) >= self._likeness(watched, path):
+            place = PromptReference(path)
+            if self._is_gone(old) and self._likeness(old, place) >= self._likeness(watched, place):
                 return True
         return False
 
     def _resembles(self, path: str, watched: str) -> bool:
         if self._compared > MOST_COMPARED:
             return path not in self._before
-        text = self._text(path, at_head=True)
+        place = PromptReference(path)
+        text = self._text(place, at_head=True)
         if text is None:
             return path in self._prompts and path not in self._before
-        if self._likeness(watched, path) < LIKE:
+        if self._likeness(watched, place) < LIKE:
             return False
-        was, old = self._text(watched), self._text_before(path, watched)
+        was, old = self._text(read_reference(watched)), self._text_before(path, watched)
         return old is None or was is None or was.likeness(old) < LIKE
 
     def _text_before(self, path: str, watched: str) -> Words | None:
         """Return the words of the file at base, without the prompt if that is a part of it."""
         if path not in self._before:
             return None
-        prompt = self._prompt(watched) if prompt_file(watched) == path else None
+        place = read_reference(watched)
+        prompt = self._prompt(place) if place.part and place.path == path else None
         if prompt is None:
-            return self._text(path)
+            return self._text(PromptReference(path))
         count = {m: m.content.count("\n") + 1 for m in prompt.messages}
         own = {m.line_at(n) for m, lines in count.items() for n in range(1, lines + 1)}
         lines = read_text(self.change.base, path).split("\n")
         rest = (line for number, line in enumerate(lines, start=1) if number not in own)
         return Words.of("\n".join(rest))
 
-    def _likeness(self, old: str, new: str) -> float:
-        before, after = self._before.get(old), self._after.get(new)
-        if before is not None and after is not None and before.id == after.id:
+    def _likeness(self, watched: str, new: PromptReference) -> float:
+        """Return how similar a file or prompt of head is to a prompt of base. A file is one by its
+        path alone, whatever is in its name."""
+        old = read_reference(watched)
+        before, after = self._before.get(old.path), self._after.get(new.path)
+        same = before is not None and after is not None and before.id == after.id
+        if same and old.part == new.part == "":
             return 1.0
         was, now = self._text(old), self._text(new, at_head=True)
         if was is None or now is None:
@@ -213,27 +220,27 @@ class Successors:
         self._compared += sum(map(len, now.words)) + sum(map(len, was.words))
         return was.likeness(now)
 
-    def _prompt(self, reference: str, *, at_head: bool = False) -> Prompt | None:
+    def _prompt(self, place: PromptReference, *, at_head: bool = False) -> Prompt | None:
         """Return the prompt of a reference to a part of a file; None if it cannot be read."""
         revision = self.change.head if at_head else self.change.base
         try:
-            text = read_text(revision, prompt_file(reference))
-            return parse_prompt(text, reference)
+            return parse_prompt(read_text(revision, place.path), str(place))
         except (UnreadableError, ContractError):
             return None
 
-    def _text(self, path: str, *, at_head: bool = False) -> Words | None:
+    def _text(self, place: PromptReference, *, at_head: bool = False) -> Words | None:
         """Return the words of a prompt or a file; None if it is too large or no text."""
-        if (at_head, path) not in self._words and read_reference(path).part:
-            prompt = self._prompt(path, at_head=at_head)
+        known = (at_head, place)
+        if known not in self._words and place.part:
+            prompt = self._prompt(place, at_head=at_head)
             short = prompt is not None and len(prompt.text) <= MOST_BYTES
-            self._words[at_head, path] = Words.of(prompt.text) if prompt and short else None
-        elif (at_head, path) not in self._words:
+            self._words[known] = Words.of(prompt.text) if prompt and short else None
+        elif known not in self._words:
             if at_head and not any(at for at, _ in self._words):
                 prefetch(self.change.head, self._pool)
             revision = self.change.head if at_head else self.change.base
-            self._words[at_head, path] = next(_words(revision, path), None)
-        return self._words[at_head, path]
+            self._words[known] = next(_words(revision, place.path), None)
+        return self._words[known]
 
 
 def _words(revision: Revision, path: str) -> Iterator[Words]:

@@ -79,8 +79,11 @@ def locate_prompt(written: str, from_file: str) -> PromptReference:
 
 
 def prompt_file(reference: str) -> str:
-    """Return the path of the file that a located reference names."""
-    return read_reference(reference).path
+    """Return the path of the file that a located reference names; of another text, itself."""
+    try:
+        return read_reference(reference).path
+    except UnreadableError:
+        return reference
 
 
 def write_key(key: KeyPath) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gatekeeper import __version__
+from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.gate.result import ContractResult, GateResult, Reason, ReasonCode
 from gatekeeper.reports.annotations import Place, failing_check, places
 from gatekeeper.reports.catalogue import REASONS, Level, ReasonEntry
@@ -68,7 +69,7 @@ def _results(result: GateResult) -> Iterator[dict[str, Any]]:
     for path in result.uncovered:
         text = f"{path} has no contract."
         level: Level = "error" if required else "warning"
-        yield _result("uncovered", level, text, path, [_location(path, 1)])
+        yield _result("uncovered", level, text, path, [_location(prompt_file(path), 1)])
 
 
 def _of_contract(found: Sequence[Place]) -> Iterator[dict[str, Any]]:

@@ -128,3 +128,27 @@ def test_head_is_also_read_in_the_style_of_base() -> None:
     assert crashes.head is not None
     alone = result.base.target_for(crashes.head.target).prompt
     assert render_messages(alone, {"x": "1"})[0].content == "{ {{x}}"
+
+
+def test_other_keys_of_a_prompt_file_are_uncovered() -> None:
+    base = {
+        **FILES,
+        "contracts/a.yaml": contract("a", "/prompts/all.yaml#one"),
+        "prompts/all.yaml": f"one: {LONG}\ntwo: {OTHER}\nversion: v1\n",
+    }
+    files = {**base, "prompts/all.yaml": f"one: {LONG}\ntwo: [a, new text]\nversion: v2\n"}
+    found = find_affected(Change(revision(base), revision(files)), Policy(), SHAPES)
+    assert (found.contracts, found.uncovered) == ((), ("prompts/all.yaml#two[1]",))
+    files = {**base, "prompts/all.yaml": f"one: {LONG} now\ntwo: {OTHER}\nversion: v2\n"}
+    found = find_affected(Change(revision(base), revision(files)), Policy(), SHAPES)
+    assert ([c.name for c in found.contracts], found.uncovered) == (["a"], ())
+
+
+def test_a_file_whose_name_looks_like_a_reference_is_a_file() -> None:
+    """It neither replaces the part that it is called after, nor stops the gate."""
+    moved = {"contracts/a.yaml": contract("a", "/q.yaml#one"), "p.yaml": f"two: {OTHER}\n"}
+    moved |= {"q.yaml": f"one: {LONG} again\n", "q.yaml#one": "decoy", "q.yaml#[": LONG}
+    result = between(moved)["a"]
+    assert result.head is not None
+    assert result.head.target.prompt.text == f"{LONG} again"
+    assert result.successors == ("q.yaml#[",)
