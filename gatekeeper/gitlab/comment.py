@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,8 @@ _WORD_JOINER = "\u2060"
 def post_comment(out: Path, marker_id: str, environment: Mapping[str, str]) -> str:
     """Create or update the note with the comment in the folder of reports; return what was done.
 
-    Without a comment, the note says that there is no verdict. A note of a newer commit stays.
+    Without a comment, the note says that there is no verdict. A note of a newer commit stays. If
+    there is nothing to say, no note is created.
     Raises UsageError outside of a merge request's pipeline, and PublishError.
     """
     job = _variables(environment)
@@ -40,13 +42,15 @@ def post_comment(out: Path, marker_id: str, environment: Mapping[str, str]) -> s
     text = redactor((token,)).text(_text(out, environment.get("CI_JOB_URL", "")))
     body = f"{marker}\n{head_marker(sha)}\n{without_quick_actions(text)}"
     try:
-        return _publish(api, marker, sha, body)
+        return _publish(api, marker, sha, body, newsworthy=_newsworthy(out))
     except (KeyError, TypeError, AttributeError) as strange:
         raise PublishError(f"{api.server} is not GitLab's API") from strange
 
 
-def _publish(api: MergeRequestApi, marker: str, sha: str, body: str) -> str:
+def _publish(api: MergeRequestApi, marker: str, sha: str, body: str, *, newsworthy: bool) -> str:
     note = api.find_note(marker)
+    if note is None and not newsworthy:
+        return "no contract is affected, so there is no comment"
     if note is None:
         api.create_note(marker, body)
         return "comment posted"
@@ -77,6 +81,17 @@ def _variables(environment: Mapping[str, str]) -> dict[str, str]:
             f"{', '.join(missing)}: not set; run this in a merge request pipeline of GitLab CI"
         )
     return {name: environment[name] for name in names}
+
+
+def _newsworthy(out: Path) -> bool:
+    """Return whether the result says anything: a merge request that changes no prompt gets no
+    comment, as in the action."""
+    try:
+        result = json.loads((out / "result.json").read_text(encoding="utf-8"))
+        said = (result["contracts"], result["uncovered"], result["notices"])
+        return any(said) or result["verdict"] != "pass"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return True
 
 
 def _text(out: Path, job_url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +135,27 @@ def test_without_a_comment_the_note_says_so(gitlab, tmp_path):
     post(gitlab, tmp_path, None, CI_JOB_URL="https://gitlab.example/job/1")
 
     assert "https://gitlab.example/job/1" in gitlab.notes[0]["body"]
+
+
+@pytest.mark.parametrize(
+    ("result", "notes"),
+    [
+        ({"verdict": "pass", "contracts": [], "uncovered": [], "notices": []}, 0),
+        ({"verdict": "pass", "contracts": [], "uncovered": [], "notices": ["one"]}, 1),
+        ({"verdict": "pass", "contracts": [{}], "uncovered": [], "notices": []}, 1),
+        ({"verdict": "inconclusive", "contracts": [], "uncovered": [], "notices": []}, 1),
+        ({"verdict": "pass"}, 1),
+    ],
+)
+def test_a_change_without_prompts_gets_no_note(gitlab, tmp_path, result, notes):
+    (tmp_path / "result.json").write_text(json.dumps(result), "utf-8")
+
+    post(gitlab, tmp_path)
+
+    assert len(gitlab.notes) == notes
+    gitlab.add(f"{MARKER}\nof an earlier push")
+    post(gitlab, tmp_path)
+    assert gitlab.notes[0]["body"].endswith("fine\n")
 
 
 @pytest.mark.parametrize(
