@@ -93,7 +93,8 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
     ),
     "files": (
         {
-            "prompts/mail.md": "Return JSON with the fields kind and urgency.\n\n{{ mail }}\n",
+            "prompts/mail.md": "Return JSON with the fields kind and urgency.\n\n"
+            "{% for m in mails %}{{ m.sender }}: {{ m.text }}{% endfor %}\n",
             "prompts/README.md": "What these are.\n",
             "prompts/title.txt": "Write a title of at most 9 words: {article}\n",
             "config/prompts.yaml": "greet:\n  long: Greet {{ name }} warmly in at most 20 words.\n",

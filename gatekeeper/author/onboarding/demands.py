@@ -65,10 +65,9 @@ class Demand:
 def find_demands(text: str) -> tuple[Demand, ...]:
     """Return the checks that the text of a prompt demands, each once."""
     found = [*_json(text)]
-    if not found:
-        found += _labels(text)
-    found += _length(text)
-    return tuple(found)
+    if found:
+        return tuple(found)  # labels and lengths are then those of a field
+    return (*_labels(text), *_length(text))
 
 
 def _json(text: str) -> Iterator[Demand]:

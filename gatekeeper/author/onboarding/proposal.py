@@ -177,8 +177,10 @@ class _Proposing:
             try:
                 found.append(self._skeleton(prompt, usual))
             except (UnreadableError, ContractError) as error:
-                what = error.what if isinstance(error, UnreadableError) else error.problems[0].what
-                self.rows.append(ProposalRow(prompt.reference, prompt.kind, None, what))
+                fault = error if isinstance(error, UnreadableError) else error.problems[0]
+                in_code = prompt.kind in ("Python", "TypeScript")
+                note = fault.fix if in_code else fault.what
+                self.rows.append(ProposalRow(prompt.reference, prompt.kind, None, note))
         return found
 
     def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:

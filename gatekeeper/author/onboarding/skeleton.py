@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from posixpath import relpath
 from typing import Any, Literal
 
+import yaml
+
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
 from gatekeeper.contract.definition import Prompt, TemplateStyle
@@ -21,6 +23,7 @@ from gatekeeper.errors import ContractError
 DEFAULT_MODEL = "openai/gpt-4o-mini"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WIDTH = 100
 _ROWS = ("testData", "sample", "samples")
 _EXAMPLES = (
     "Replace this text by a typical value of {name}.",
@@ -74,7 +77,7 @@ def write_skeleton(
         *([] if prompt.model else [f"model: {model}"]),
         "",
         "fixtures:",
-        *(f"  - {_inline(row)}" for row in fixtures),
+        *(line for row in fixtures for line in _item(row)),
         "",
         "checks:",
         *_checks(demands),
@@ -181,6 +184,18 @@ def _checks(demands: Sequence[Demand]) -> Iterator[str]:
     for demand in demands:
         yield f'  # The prompt says: "{demand.words}"'
         yield f"  - {_inline(demand.check)}"
+
+
+def _item(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of an item of a list: one, or a block if that is too long."""
+    line = f"  - {_inline(row)}"
+    if len(line) <= _WIDTH:
+        yield line
+        return
+    block = yaml.safe_dump(row, sort_keys=False, allow_unicode=True, width=_WIDTH - 4)
+    first, *rest = block.splitlines()
+    yield f"  - {first}"
+    yield from (f"    {more}" if more else "" for more in rest)
 
 
 def _inline(value: Mapping[str, Any]) -> str:

@@ -48,6 +48,7 @@ def test_a_list_of_labels_is_an_enum(text, checks):
             "Return only a JSON object with the fields name, email and phone.\n{{ text }}",
             [("json_valid", None), ("json_required", ["name", "email", "phone"])],
         ),
+        ("Return JSON. Keep the answer under 80 words.", [("json_valid", None)]),
         ("Return JSON; `label` is one of good, bad.", [("json_valid", None)]),
         ("Answer in at most 50 words.", [("length", 50)]),
         ("Write 200 characters or less.", [("length", 200)]),
