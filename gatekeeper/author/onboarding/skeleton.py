@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from posixpath import relpath
 from typing import Any, Literal
 
-import yaml
-
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
 from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.inventory import InventoryPrompt
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.syntax.yaml_positions import parse
+from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.errors import ContractError
 
 DEFAULT_MODEL = "openai/gpt-4o-mini"
@@ -77,7 +76,7 @@ def write_skeleton(
         *([] if prompt.model else [f"model: {model}"]),
         "",
         "fixtures:",
-        *(line for row in fixtures for line in _item(row)),
+        *(line for row in fixtures for line in list_item(row)),
         "",
         "checks:",
         *_checks(demands),
@@ -186,13 +185,13 @@ def _checks(demands: Sequence[Demand]) -> Iterator[str]:
         yield f"  - {_inline(demand.check)}"
 
 
-def _item(row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of an item of a list: one, or a block if that is too long."""
+def list_item(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of an item of a YAML list: one, or a block if that is too long."""
     line = f"  - {_inline(row)}"
-    if len(line) <= _WIDTH:
+    if len(line) <= _WIDTH and line.isprintable():
         yield line
         return
-    block = yaml.safe_dump(row, sort_keys=False, allow_unicode=True, width=_WIDTH - 4)
+    block = write_yaml(row)
     first, *rest = block.splitlines()
     yield f"  - {first}"
     yield from (f"    {more}" if more else "" for more in rest)
