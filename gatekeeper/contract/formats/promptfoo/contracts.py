@@ -67,7 +67,7 @@ class ContractWriter:
             data["description"] = self.root.child("description").at(description)
         data |= {
             "prompt": self.prompt.node.at(self.prompt.reference),
-            "template": "nunjucks",
+            **({} if self.prompt.made else {"template": "nunjucks"}),
             "model": self.provider.node.at(self.provider.model),
         }
         if params:

@@ -90,10 +90,11 @@ def _escape(pattern: str, at: int) -> tuple[str, int]:
         return (_BOUNDARY if character == "b" else _NO_BOUNDARY), at + 1
     if character.isdigit() and character != "0":
         digits = "".join(takewhile(str.isdigit, pattern[at:]))
-        return f"(?:\\{digits})", at + len(digits)
+        # A group that has not matched anything is empty in JavaScript.
+        return f"(?({digits})\\{digits}|)", at + len(digits)
     named = _NAMED.match(pattern, at)
     if named:
-        return f"(?P={named[1]})", named.end()
+        return f"(?({named[1]})(?P={named[1]})|)", named.end()
     return _literal(pattern, at)
 
 

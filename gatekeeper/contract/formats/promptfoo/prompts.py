@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
@@ -19,18 +20,19 @@ from gatekeeper.contract.formats.promptfoo.sources import (
 )
 from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
 from gatekeeper.contract.prompts.load import has_roles
+from gatekeeper.contract.prompts.styles.apply import in_jinja
 from gatekeeper.contract.syntax.yaml_positions import field_name
 
 _SUFFIXES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".csv", ".py", ".js", ".ts")
 _READ = (".txt", ".json", ".yaml", ".yml", ".md", ".j2")
 _CONVERSATION = re.compile(r"\b_conversation\b")
-_PARTS = re.compile(r"(?m)^\s*---\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptEntry:
     """A prompt. `reference` is what a native contract names, `label` and `id` are what tests and
-    providers name, `short` becomes a part of the contract's name."""
+    providers name, `short` becomes a part of the contract's name. `made` is the prompt itself if no
+    file holds it as it is sent."""
 
     node: Node
     reference: str
@@ -39,6 +41,7 @@ class PromptEntry:
     short: str
     config: Node | None = None
     text: str = ""
+    made: Prompt | None = None
 
     def names(self, variable: str) -> bool:
         """Return whether the variable's name occurs in the prompt."""
@@ -67,8 +70,11 @@ def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
     CannotRunError for a program."""
     node = root.child("prompts")
     if node.value is None:
-        what = "there are no `prompts`; promptfoo then sends the variable `prompt` of each test"
-        raise root.problem(what, "write `prompts: ['{{prompt}}']`")
+        # promptfoo then sends the variable `prompt` of each test.
+        path, text = sources.root.path, "{{ prompt }}"
+        made = Prompt(path, (MessageTemplate("user", text, 1),), text)
+        name = "prompt"
+        return [PromptEntry(root, f"/{path}", name, None, name, None, text, made)]
     found: list[PromptEntry] = []
     if isinstance(node.value, str):
         found += _entries(sources, node, node, node.value, {})
@@ -119,7 +125,28 @@ def _entries(
         text = _readable_text(sources, node, path)
         own = str(label or plain)
         short = str(label or own_id or posixpath.splitext(posixpath.basename(plain))[0])
-        yield PromptEntry(node, path, own, own_id, short, config, text)
+        entry = PromptEntry(node, path, own, own_id, short, config, text)
+        yield from _parts_of(entry, plain, text) if plain.lower().endswith(".txt") else [entry]
+
+
+def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]:
+    """Yield the prompts of a text file: promptfoo divides it at lines `---` and takes white space
+    away around each."""
+    lines = text.split("\n")
+    borders = [number for number, line in enumerate(lines) if line.strip() == "---"]
+    if not borders and text.strip() == text.removesuffix("\n"):
+        yield entry
+        return
+    start = 0
+    for end in (*borders, len(lines)):
+        while start < end and not lines[start].strip():
+            start += 1
+        content = "\n".join(lines[start:end]).strip()
+        if content:
+            message = MessageTemplate("user", content, start + 1)
+            made = in_jinja(Prompt(path, (message,), text), "nunjucks")
+            yield replace(entry, label=f"{entry.label}: {content}", text=content, made=made)
+        start = end + 1
 
 
 def _is_file(raw: str) -> bool:
@@ -151,9 +178,6 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         raise node.problem(what, f"use one of {' '.join(_READ)}, one prompt in each file")
     _, text = sources.text(node, path)
     _require_plain(node, text)
-    if suffix == ".txt" and _PARTS.search(text):
-        what = f"`{name}` holds several prompts, divided by `---`"
-        raise node.problem(what, "write each into a file of its own")
     if suffix in (".txt", ".j2", ".md") and _is_chat(text):
         what = f"`{name}` holds a chat as JSON"
         raise node.problem(what, "give the file the suffix .json")

@@ -96,7 +96,8 @@ def _translated(
             continue
         short = "-".join(parts[1:]) or name
         path = contract_path(root.document.path, short, single=single)
-        made.append(ForeignContract(build_document(path, data, root.position), own.all()))
+        translated = build_document(path, data, root.position)
+        made.append(ForeignContract(translated, own.all(), prompt.made))
     if not made:
         raise _nothing(root, notes)
     return ForeignSuite(tuple(made))

@@ -11,6 +11,7 @@ from gatekeeper.contract.formats.promptfoo.patterns import NotJavaScriptError, t
 
 Check = dict[str, Any]
 
+_SHOWN = 60
 _TAGS = (
     "html|head|body|div|span|p|a|img|h[1-6]|ul|ol|li|table|tr|td|th|form|input|button|script|style"
     "|link|meta|br|hr"
@@ -64,13 +65,16 @@ def regex(assertion: Assertion) -> Check:
     value = assertion.raw()
     if not isinstance(value, str) or not value:
         raise assertion.node.problem("`value` is no pattern", "write a regular expression")
-    # A brace of a pattern such as `a{{2}}` is not meant as a template, and is read as one.
+    written = assertion.literal(value)
     try:
-        pattern = translate_pattern(assertion.literal(value))
+        pattern = translate_pattern(written)
     except NotJavaScriptError as error:
         what = f"promptfoo cannot read the pattern: {error}"
         raise assertion.node.problem(what, "write it as JavaScript's RegExp") from None
-    return assertion.with_field({"type": "regex", "pattern": as_parameter(pattern)})
+    check: Check = {"type": "regex", "pattern": as_parameter(pattern)}
+    if pattern != written and written.strip():
+        check["name"] = " ".join(f"regex {written}".split())[:_SHOWN]
+    return assertion.with_field(check)
 
 
 def levenshtein(assertion: Assertion) -> Check:

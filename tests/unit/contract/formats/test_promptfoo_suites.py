@@ -118,6 +118,23 @@ def test_tests_with_own_thresholds_are_weighted_means() -> None:
     assert [part.weight for part in mean.parts] == [1, 2]
 
 
+def test_a_text_file_can_hold_several_prompts() -> None:
+    data = config(YES, prompts=["file://all.txt"])
+    files = {PATH: json.dumps(data), "evals/all.txt": "\n Say {{q}}\n---\nShout {{ q }}!\n\n---\n"}
+    paths = [d.document.path for d in read_contract_documents(revision(files), PATH)]
+    assert [path.rpartition("#")[2] for path in paths] == ["all", "all-2"]
+    messages = [loaded(files, path).target.prompt.messages[0] for path in paths]
+    assert [(m.content.split()[0], m.line) for m in messages] == [("Say", 2), ("Shout", 4)]
+
+
+def test_without_prompts_the_variable_is_sent() -> None:
+    data = config({**YES, "vars": {"prompt": "Hi"}})
+    del data["prompts"]
+    contract = read(data)
+    assert contract.target.prompt.messages[0].content == "{{ prompt }}"
+    assert contract.fixtures[0].vars == {"prompt": "Hi"}
+
+
 def test_errors_stand_where_the_file_is_wrong() -> None:
     text = (
         "prompts: ['Say {{q}}']\nproviders: [openai:gpt-4o-mini]\ntests:\n"
@@ -231,8 +248,8 @@ def test_patterns_match_what_javascript_matches() -> None:
     matching = [(r"^\w+$", "abc", True), (r"^\w+$", "abc\n", False), (r"^\w+$", "käse", False),
                 (r"a.b", "a\u2028b", False), (r"[^]", "\n", True), ("[]", "a", False),
                 (r"\d", "٣", False), (r"\s", "\ufeff", True), (r"\bé", "é", False),
-                (r"(?<n>a)\k<n>", "aa", True), (r"(a)\1", "aa", True), ("{", "{", True),
-                (r"[\S]", "\u3000", False), (r"\/\-\x41\u0042", "/-AB", True)]  # fmt: skip
+                (r"(?<n>a)\k<n>", "aa", True), (r"(a)\1", "aa", True), (r"^(a)?\1b", "b", True),
+                ("{", "{", True), (r"[\S]", "\u3000", False), (r"\/\-\x41\u0042", "/-AB", True)]  # fmt: skip
     for pattern, text, expected in matching:
         assert bool(regex.search(translate_pattern(pattern), text)) is expected, pattern
     for pattern in ("(?i)a", "a++", "(?P<n>a)", "[a", "a\\"):
