@@ -249,7 +249,8 @@ def test_patterns_match_what_javascript_matches() -> None:
                 (r"a.b", "a\u2028b", False), (r"[^]", "\n", True), ("[]", "a", False),
                 (r"\d", "٣", False), (r"\s", "\ufeff", True), (r"\bé", "é", False),
                 (r"(?<n>a)\k<n>", "aa", True), (r"(a)\1", "aa", True), (r"^(a)?\1b", "b", True),
-                ("{", "{", True), (r"[\S]", "\u3000", False), (r"\/\-\x41\u0042", "/-AB", True)]  # fmt: skip
+                ("{", "{", True), (r"[\S]", "\u3000", False),
+                (r"\/\-\x41\u0042", "/-AB", True)]  # fmt: skip
     for pattern, text, expected in matching:
         assert bool(regex.search(translate_pattern(pattern), text)) is expected, pattern
     for pattern in ("(?i)a", "a++", "(?P<n>a)", "[a", "a\\"):
