@@ -117,7 +117,7 @@ def _successors(
     """Return new contracts, contracts that now name a prompt that the change adds, and the prompts
     that it adds without a contract."""
     contracts = [
-        f"{contract.name} ({contract.head.target.prompt.path})"
+        f"{contract.name} ({contract.head.target.prompt.reference})"
         for contract in affected.contracts
         if contract.head is not None and _is_successor(contract, contract.head, known, old_path)
     ]

@@ -70,15 +70,15 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
     if job.lost_prompt and not policy.allow.contract_removal:
         text = (
             f"The prompt that the base contract watched, {job.lost_prompt}, is gone, and it was "
-            f"not compared with {job.contract.target.prompt.path}: the base contract cannot be "
-            "loaded. Repair it first in a pull request of its own, or ask a maintainer to waive "
+            f"not compared with {job.contract.target.prompt.reference}: the base contract cannot "
+            "be loaded. Repair it first in a pull request of its own, or ask a maintainer to waive "
             "this."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
         text = (
             "The prompt that the base contract watched is gone. The contract watches "
-            f"{job.contract.target.prompt.path} now, but {_some(job.successors)} of this pull "
+            f"{job.contract.target.prompt.reference} now, but {_some(job.successors)} of this pull "
             "request may replace the old prompt, and the contract did not test it. Keep the "
             "contract on the file that replaces the old prompt, add the other file in a pull "
             "request of its own, or ask a maintainer to waive this."
@@ -96,7 +96,7 @@ def untested_reasons(job: Job) -> list[Reason]:
     if not job.leaves_requests:
         same = "message of the fixtures is the same as before, so its change was not measured"
     text = (
-        f"The template in {job.contract.target.prompt.path} changed, but every {same}. Add a "
+        f"The template in {job.contract.target.prompt.reference} changed, but every {same}. Add a "
         "fixture that shows what the change does."
     )
     return [Reason("untested", text, "inconclusive")]

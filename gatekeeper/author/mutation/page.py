@@ -73,7 +73,7 @@ def mutant_table(result: MutationResult) -> str:
 def _prompt(result: MutationResult) -> str:
     findings = words.finding_by_line(result)
     rows = []
-    for number, line in enumerate(result.prompt_text.splitlines(), start=1):
+    for number, line in result.numbered_lines:
         finding = findings.get(number)
         kind = f' class="{_CLASSES[finding]}"' if finding else ""
         said = words.FINDINGS[finding] if finding else ""

@@ -60,6 +60,15 @@ class MutationResult:
     calls: Calls
     cost_usd: float | None
     notices: tuple[str, ...] = ()
+    prompt_lines: tuple[int, ...] = ()
+    """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
+
+    @property
+    def numbered_lines(self) -> tuple[tuple[int, str], ...]:
+        """Return each line of the prompt with its number in the file."""
+        lines = self.prompt_text.splitlines()
+        numbers = self.prompt_lines or range(1, len(lines) + 1)
+        return tuple(zip(numbers, lines, strict=False))
 
     @property
     def score(self) -> float | None:
@@ -106,6 +115,7 @@ def summarise_mutants(
         calls=result.calls,
         cost_usd=result.cost_usd,
         notices=tuple(note for note in result.notices if "is not affected" not in note),
+        prompt_lines=contract.target.prompt.text_lines,
     )
 
 

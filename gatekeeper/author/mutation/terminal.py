@@ -53,7 +53,7 @@ def show_mutation(
 def _prompt(result: MutationResult) -> Text:
     findings = words.finding_by_line(result)
     shown = Text()
-    for number, line in enumerate(result.prompt_text.splitlines(), start=1):
+    for number, line in result.numbered_lines:
         finding = findings.get(number)
         mark = _MARKS[finding] if finding else " "
         text = clip(plain(line), _LONGEST_LINE) if line.strip() else ""

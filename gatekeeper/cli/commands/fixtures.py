@@ -94,8 +94,8 @@ def _nothing(contract: Contract, requests: int) -> str:
         )
     names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
     return (
-        f"none of {requests:,} requests is of {contract.target.prompt.path}: their messages do not "
-        f"match the template, and they have no values for {names}"
+        f"none of {requests:,} requests is of {contract.target.prompt.reference}: their messages "
+        f"do not match the template, and they have no values for {names}"
     )
 
 

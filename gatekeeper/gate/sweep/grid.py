@@ -100,9 +100,9 @@ def _target(contract: Contract, varied: Mapping[str, Any], revision: Revision) -
     target = contract.target
     params = {k: v for k, v in varied.items() if k not in ("model", "prompt")}
     prompt = target.prompt
-    if "prompt" in varied and str(varied["prompt"]) != prompt.path:
+    if "prompt" in varied and str(varied["prompt"]) != prompt.reference:
         try:
-            prompt = load_prompt(revision, str(varied["prompt"]))
+            prompt = load_prompt(revision, str(varied["prompt"]), contract.template)
         except UnreadableError as error:
             raise UsageError(f"--prompt {varied['prompt']}: {error.what}; {error.fix}") from None
     model = str(varied.get("model", target.model))
@@ -112,7 +112,7 @@ def _target(contract: Contract, varied: Mapping[str, Any], revision: Revision) -
 
 def _setting_of_today(contract: Contract, axes: Sequence[Axis]) -> Setting:
     target = as_sent(contract)
-    today = {"model": target.model, "prompt": target.prompt.path}
+    today = {"model": target.model, "prompt": target.prompt.reference}
     varied = {axis.name: today.get(axis.name, target.params.get(axis.name)) for axis in axes}
     return Setting(varied, target, current=True)
 

@@ -165,7 +165,7 @@ def _setting(cell: Cell) -> dict[str, Any]:
         "varied": dict(cell.setting.varied),
         "current": cell.setting.current,
         "model": cell.setting.target.model,
-        "prompt": cell.setting.target.prompt.path,
+        "prompt": cell.setting.target.prompt.reference,
         "params": dict(cell.setting.target.params),
         "passed": arm.passed,
         "samples": arm.samples,
