@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -135,22 +136,21 @@ def imports_of(source: str) -> Iterator[tuple[str, str | None]]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-def compile_module(module: str) -> None:
-    """Import the module, unless it is for users of a package that the image does without."""
+def load(module: str) -> ModuleType | None:
+    """Import the module; None if it is, or needs, a package that the image does without."""
     try:
-        importlib.import_module(module)
+        return importlib.import_module(module)
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in OPTIONAL:
             raise
+        return None
 
 
 def carry_out(module: str, name: str | None) -> None:
     """The import statement; the name may be a module itself."""
-    if module.split(".")[0] in OPTIONAL:
-        return
-    loaded = importlib.import_module(module)
-    if name is not None and not hasattr(loaded, name):
-        importlib.import_module(f"{module}.{name}")
+    loaded = load(module)
+    if loaded is not None and name is not None and not hasattr(loaded, name):
+        load(f"{module}.{name}")
 
 
 async def ask(provider: Provider) -> None:
@@ -221,7 +221,7 @@ def main(arguments: list[str]) -> int:
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package.parent).with_suffix("").parts)
         if path.name != "__main__.py":
-            compile_module(module.removesuffix(".__init__"))
+            load(module.removesuffix(".__init__"))
         for statement in imports_of(path.read_text(encoding="utf-8")):
             carry_out(*statement)
     os.environ.update(ENVIRONMENT)

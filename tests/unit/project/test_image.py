@@ -63,6 +63,19 @@ def test_what_the_server_needs_is_not_installed_in_the_image() -> None:
     assert not installed & set(prune.SERVER_PACKAGES)
 
 
+def test_what_needs_a_package_that_the_image_does_without_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(rehearse, "OPTIONAL", ("missing_package",))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "needs_it.py").write_text("import missing_package.part\n")
+    (tmp_path / "broken.py").write_text("import other_package\n")
+
+    rehearse.carry_out("needs_it", "name")
+    with pytest.raises(ModuleNotFoundError):
+        rehearse.carry_out("broken", None)
+
+
 def test_what_the_gate_imports_is_locked_for_the_image_or_known_to_be_left_out() -> None:
     lock = (ROOT / "requirements" / "runtime.lock").read_text()
     installed = {line.split("==")[0] for line in lock.splitlines() if "==" in line}
