@@ -26,7 +26,7 @@ _TYPESCRIPT = re.compile(
 )
 # `Enter your name: `: what a program in a terminal asks.
 _QUESTION_TO_A_PERSON = re.compile(r"(?!You\b)[^\n{}]{1,100}[:?>\])]", re.IGNORECASE)
-_MOST_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
