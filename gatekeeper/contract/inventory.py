@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gatekeeper.contract.change import Entry, Revision, prefetch
 from gatekeeper.contract.contract_files import find_contracts
@@ -33,6 +33,8 @@ MOST_SUITE_FILES = 2_000
 MOST_CODE_FILES = 2_000
 """Source files that are read to see whether they hold prompts."""
 MOST_PROMPT_FILES = 5_000
+MOST_CHARACTERS = 1_000_000
+"""A larger file is data, and neither a prompt nor a suite."""
 
 _BOTH = (".prompty", ".prompt.yml", ".prompt.yaml")  # a prompt and its suite in one file
 
@@ -121,7 +123,6 @@ class _Inventory:
     shapes: Shapes
     files: Sequence[str] = ()
     unread: int = 0
-    texts: dict[str, str | None] = field(default_factory=dict)
 
     def taken(self) -> Inventory:
         entries: Mapping[str, Entry] = self.revision.entries
@@ -212,19 +213,19 @@ class _Inventory:
         """Yield the texts of the files that can be read, as many as `most`, in their order."""
         chosen = sorted(paths)[:most]
         self.unread += len(paths) - len(chosen)
-        prefetch(self.revision, [path for path in chosen if path not in self.texts])
+        prefetch(self.revision, chosen)
         for path in chosen:
             text = self._text(path)
-            if text is not None:
+            if text is not None and len(text) <= MOST_CHARACTERS:
                 yield path, text
 
     def _text(self, path: str) -> str | None:
-        if path not in self.texts:
-            try:
-                self.texts[path] = read_text(self.revision, path)
-            except UnreadableError:
-                self.texts[path] = None
-        return self.texts[path]
+        """Return the text of a file; None if it cannot be read. It is not kept: the revision keeps
+        what is small, and a repository may have thousands of large files of data."""
+        try:
+            return read_text(self.revision, path)
+        except UnreadableError:
+            return None
 
     def _file_of(self, reference: str) -> str:
         """Return the file of a reference: the part before `#key` or `:NAME`."""
