@@ -65,6 +65,7 @@ def test_the_job_of_gitlab_fails_and_comments(clone):
     assert finding["location"]["path"] == "prompts/words.txt"
 
 
+@pytest.mark.long
 def test_the_commands_for_any_system_end_with_the_exit_code(clone):
     [commands] = blocks("any-ci.md", "sh")
     lines = [line for line in commands.splitlines() if not line.startswith("pip install")]
@@ -73,6 +74,7 @@ def test_the_commands_for_any_system_end_with_the_exit_code(clone):
     assert (clone / ".gatekeeper/out/junit.xml").is_file()
 
 
+@pytest.mark.long
 def test_the_configuration_is_one_of_gitlab_ci(tmp_path):
     for number, block in enumerate(blocks("gitlab.md", "yaml")):
         file = tmp_path / f"{number}.yml"
