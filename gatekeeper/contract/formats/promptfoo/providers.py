@@ -179,7 +179,10 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
         elif name == "reasoning" and isinstance(value.value, dict) and value.get("effort"):
             params["reasoning_effort"] = value.at(value.get("effort"))
         elif name in PARAMETERS and value.value is not None:
-            params[PARAMETERS[name]] = value.at(_loaded(sources, value))
+            loaded = _loaded(sources, value)
+            if name == "tools" and isinstance(loaded, list):
+                loaded = [_as_function(tool) for tool in loaded]
+            params[PARAMETERS[name]] = value.at(loaded)
         elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
             why = f"`{name}` is not sent; addresses and keys come from the environment"
             notes.append(value.not_run(f"config.{name}"[:100], why))
@@ -208,6 +211,18 @@ def _loaded(sources: Sources, value: Node) -> Any:
     if isinstance(found, dict):
         return {name: _loaded(sources, part) for name, part in value.items()}
     return found
+
+
+def _as_function(tool: Any) -> Any:
+    """Return a tool in OpenAI's form, which is sent to every provider. Anthropic's has the name
+    and the schema of its input side by side."""
+    if not isinstance(tool, dict) or "function" in tool or "name" not in tool:
+        return tool
+    function = {name: tool[name] for name in ("name", "description") if name in tool}
+    schema = tool.get("input_schema", tool.get("inputSchema", tool.get("parameters")))
+    if schema is not None:
+        function["parameters"] = schema
+    return {"type": "function", "function": function}
 
 
 def tools_of(entry: ProviderEntry, prompt: PromptEntry) -> Any:

@@ -27,8 +27,8 @@ class Transform:
 def read_transform(written: str) -> Transform | None:
     """Return what the expression does; None if gatekeeper cannot do it."""
     text = written.strip().removesuffix(";").removeprefix("return ").strip()
-    if text == "output":
-        return Transform()
+    if text == "output" or re.fullmatch(r"JSON\.parse\(\s*output\s*\)", text):
+        return Transform()  # checks read JSON themselves
     calls = _CALLS.fullmatch(text)
     if calls:
         names = re.findall(r"\.(\w+)", calls["calls"])

@@ -118,6 +118,23 @@ def test_tests_with_own_thresholds_are_weighted_means() -> None:
     assert [part.weight for part in mean.parts] == [1, 2]
 
 
+def test_tools_are_sent_in_one_form() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tool = {"name": "weather", "input_schema": schema}
+    provider = {"id": "anthropic:messages:claude-sonnet-4-5", "config": {"tools": [tool]}}
+    test = {**YES, "assert": [{"type": "is-valid-openai-tools-call"}]}
+    contract = read(config(test, providers=[provider]))
+    (sent,) = contract.target.params["tools"]
+    assert sent == {"type": "function", "function": {"name": "weather", "parameters": schema}}
+    assert contract.fixtures[0].checks[0].parts[1].params["schema"] == schema
+
+
+def test_a_transform_of_a_test_and_of_an_assertion_take_one_part() -> None:
+    part = {"type": "contains", "value": "a", "transform": "output.tags[0]"}
+    test = {**YES, "assert": [part], "options": {"transform": "JSON.parse(output)"}}
+    assert read(config(test)).fixtures[0].checks[0].params["field"] == "tags[0]"
+
+
 def test_a_text_file_can_hold_several_prompts() -> None:
     data = config(YES, prompts=["file://all.txt"])
     files = {PATH: json.dumps(data), "evals/all.txt": "\n Say {{q}}\n---\nShout {{ q }}!\n\n---\n"}
