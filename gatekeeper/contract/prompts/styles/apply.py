@@ -11,6 +11,8 @@ from gatekeeper.contract.prompts.styles.evidence import likely_style, refuse_bot
 from gatekeeper.contract.prompts.styles.literal import StyleFault, literal, with_line_end
 from gatekeeper.errors import ContractError, Problem
 
+_LONGEST = 500_000
+"""The most characters of a message that is translated."""
 _TRANSLATE: Mapping[TemplateStyle, Callable[[str], str]] = {
     "fstring": format_fields.translate,
     "mustache": mustache.translate,
@@ -73,6 +75,9 @@ def _translated(
     by_evidence: bool,
 ) -> MessageTemplate:
     try:
+        if len(message.content) > _LONGEST:
+            what = f"a text of more than {_LONGEST:,} characters"
+            raise StyleFault(what, "write it in Jinja, or make it shorter", 1)
         if by_evidence and style == "fstring":
             refuse_both(message.content)
         return replace(message, content=_TRANSLATE[style](message.content))

@@ -31,6 +31,7 @@ _LOGIC = {
     "$": "a block",
     "=": "a change of the delimiters",
 }
+_OPEN_TAG = ("a tag that does not end", "close it with `}}`")
 _ESCAPES = (("&", "&amp;"), ('\\"', "&quot;"), ("<", "&lt;"), (">", "&gt;"))
 _ESCAPED = "".join(f' | replace("{old}", "{new}")' for old, new in _ESCAPES)
 
@@ -42,6 +43,9 @@ def translate(text: str) -> str:
 
 def _parts(text: str) -> Iterator[str]:
     end, line = 0, 1
+    last_comment = text.rfind("{{!")
+    if last_comment > text.rfind("}}"):  # the search for its end would go on for each comment
+        raise StyleFault(*_OPEN_TAG, text.count("\n", 0, last_comment) + 1)
     for match in _TAG.finditer(text):
         before = text[end : match.start()]
         _refuse_open_tag(before, line)
@@ -90,4 +94,4 @@ def _refuse_open_tag(text: str, line: int) -> None:
     place = text.find("{{")
     if place >= 0:
         line += text.count("\n", 0, place)
-        raise StyleFault("a tag that does not end", "close it with `}}`", line)
+        raise StyleFault(*_OPEN_TAG, line)

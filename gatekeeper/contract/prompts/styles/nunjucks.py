@@ -53,10 +53,11 @@ def translate(text: str) -> str:
     """Return the Jinja template of a Nunjucks template. Raises StyleFault."""
     macros = frozenset(re.findall(r"\{%-?\s*macro\s+([A-Za-z_]\w*)", text))
     parts: list[str] = []
-    place = 0
+    place, line, counted = 0, 1, 0
     while match := _START.search(text, place):
         parts.append(text[place : match.start()])
-        line = text.count("\n", 0, match.start()) + 1
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
         made, place = _tag(text, match, macros, line)
         parts.append(made)
     return with_line_end("".join(parts) + text[place:])
@@ -186,13 +187,14 @@ def _condition(tokens: Sequence[_Token], macros: frozenset[str], line: int) -> I
 
 def _translated(tokens: Sequence[_Token], macros: frozenset[str], line: int) -> Iterator[str]:
     seen: list[_Token] = []
-    for index, token in enumerate(tokens):
+    following = [token.text for token in tokens if token.kind != "space"]
+    for token in tokens:
         if token.kind == "space":
             yield token.text
             continue
         before = seen[-1].text if seen else ""
-        rest = next((t.text for t in tokens[index + 1 :] if t.kind != "space"), "")
         seen.append(token)
+        rest = following[len(seen)] if len(seen) < len(following) else ""
         if token.kind == "regex":
             raise StyleFault("a regular expression", "put what it finds into the fixture", line)
         if token.kind == "sign":

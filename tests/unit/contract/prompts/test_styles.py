@@ -3,7 +3,9 @@ refuse, with its line."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyl
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.prompts.styles import format_fields
+from gatekeeper.contract.prompts.styles.apply import in_jinja
 from gatekeeper.errors import ContractError, Problem
 
 VALUES: Mapping[str, Any] = {
@@ -201,3 +204,22 @@ def test_each_message_of_a_file_is_translated_with_its_lines() -> None:
     sound = MemoryRevision({"p.md": text.replace("{n:d}", "{{n}}").encode()})
     found = render_messages(load_prompt(sound, "p.md", "fstring"), VALUES)
     assert [message.content for message in found] == [f"Be {VALUES['x']}.", "3\n{n}"]
+
+
+@pytest.mark.parametrize(
+    ("style", "text"),
+    [
+        ("mustache", "{{!" * 100_000),
+        ("mustache", "{{!}}" + "{{! " * 60_000 + "}}"),
+        ("nunjucks", "{{ " + "a + " * 60_000 + "a }}"),
+        ("nunjucks", "{{ x }}\n" * 50_000),
+        ("fstring", "{a" * 100_000),
+        ("fstring", "{a}" * 200_000),
+    ],
+)
+def test_hostile_texts_are_translated_in_time(style: TemplateStyle, text: str) -> None:
+    prompt = Prompt("p.txt", (MessageTemplate("user", text, 1),), text)
+    started = time.process_time()
+    with suppress(ContractError):
+        in_jinja(prompt, style)
+    assert time.process_time() - started < 5
