@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from gatekeeper.contract.chain import OUTPUT, STEP, step_names, with_outputs
 from gatekeeper.contract.definition import Message, SimulatedUser
@@ -115,11 +116,14 @@ def _as_said(messages: Messages, answers: Sequence[str], said: Sequence[str]) ->
 
 def _longest(messages: Messages, user: SimulatedUser) -> Messages:
     """Return the messages of the longest conversation that is possible with this user."""
+    return (*messages, *_longest_rest(user.max_turns, begins=user_begins(messages)))
+
+
+@lru_cache(maxsize=64)
+def _longest_rest(max_turns: int, *, begins: bool) -> Messages:
     said = Message("user", "x" * LONGEST_SAID)
-    begins = user_begins(messages)
-    more = user.max_turns - begins
     first = (said,) if begins else ()
-    return (*messages, *first, *(Message(ANSWER, ""), said) * more)
+    return (*first, *(Message(ANSWER, ""), said) * (max_turns - begins))
 
 
 def _call(request: Request, start: int, end: int, first: int) -> Request:

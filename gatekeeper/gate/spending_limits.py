@@ -83,7 +83,8 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
 def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     """Return why no model may be called; None if calls are allowed."""
     limits = work.policy.limits
-    requests = (*distinct_requests(work.trials), *work.questions)
+    questions = work.questions  # first, because too many of them are refused
+    requests = (*distinct_requests(work.trials), *questions)
     if not trusted and limits.calls is not None and len(requests) > limits.calls:
         return _beyond(requests, f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
     if limits.cost_usd is None:

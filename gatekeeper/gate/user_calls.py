@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from gatekeeper.contract.conversation import user_begins
-from gatekeeper.contract.definition import Position
+from gatekeeper.contract.definition import Position, SimulatedUser
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.simulated_user.messages import (
     LONGEST_SAID,
@@ -19,6 +21,7 @@ from gatekeeper.gate.judge_calls import USUAL_CHARACTERS, JudgeForecast, longest
 from gatekeeper.gate.plan import Job
 from gatekeeper.sampling.calls import group_calls
 
+_ROUNDED = 500
 _USUAL_SAID = 100
 """Characters of a user's message, if nothing is known of its length."""
 
@@ -55,29 +58,43 @@ def _forecast(job: Job, tally: QuestionTally) -> JudgeForecast:
     trials = job.trials if user_models(job) else ()
     for call in group_calls(trials)[0]:
         request = trials[call.trials[0]].request
-        if user_of(request.messages) is None:
+        user = user_of(request.messages)
+        if user is None:
             continue
-        # Repetitions and arms with the same messages ask about texts of the same length.
-        key = request.messages
+        messages = request.messages[:-1]
+        shown = sum(min(SHOWN_OF_AN_ANSWER, len(m.content.encode())) for m in messages)
+        # Fixtures share questions of about the same length, rounded up: they can be long.
+        size = shown + len(user.goal.encode()) + len(user.persona.encode()) + 100 * len(messages)
+        asked = _Asked(
+            replace(user, goal="", persona=""),
+            -(-size // _ROUNDED) * _ROUNDED,
+            user_begins(messages),
+            min(SHOWN_OF_AN_ANSWER, longest_answer(request)),
+        )
+        key = (id(job), user.model, user.max_turns, user.prompt, *asked[1:])
         if key not in known:
-            known[key] = list(_questions(request, longest=False)), list(_questions(request))
-        usual, longest = known[key]
-        tally.add(job.contract, len(longest))
-        about += usual
-        most += longest
+            usual = asked._replace(answer=min(asked.answer, USUAL_CHARACTERS))
+            known[key] = list(_questions(usual, _USUAL_SAID)), list(_questions(asked, LONGEST_SAID))
+        tally.add(job.contract, user.max_turns + 1)
+        about += known[key][0]
+        most += known[key][1]
     return JudgeForecast(tuple(about), tuple(most))
 
 
-def _questions(request: Request, *, longest: bool = True) -> Iterator[Request]:
-    user = user_of(request.messages)
-    if user is None:
-        return
-    messages = request.messages[:-1]
-    said = LONGEST_SAID if longest else _USUAL_SAID
-    answer = min(SHOWN_OF_AN_ANSWER, longest_answer(request) if longest else USUAL_CHARACTERS)
-    before = sum(min(SHOWN_OF_AN_ANSWER, len(m.content.encode())) for m in messages)
-    for number in range(user.max_turns + 1):
-        answers = number + (not user_begins(messages))
+class _Asked(NamedTuple):
+    """What questions to a user depend on: the user without its goal, the `size` in bytes of what is
+    known before, whether it begins, and the characters of an `answer`."""
+
+    user: SimulatedUser
+    size: int
+    begins: bool
+    answer: int
+
+
+def _questions(asked: _Asked, said: int) -> Iterator[Request]:
+    for number in range(asked.user.max_turns + 1):
+        answers = number + (not asked.begins)
         # The lines around each message have about 100 characters.
-        length = before + number * said + answers * answer + 100 * (len(messages) + 2 * number + 2)
-        yield forecast_question(user, length)
+        around = 100 * (2 * number + 2)
+        length = asked.size + number * said + answers * asked.answer + around
+        yield forecast_question(asked.user, length)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.contract.conversation import calls_of
 from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.simulated_user.messages import user_of
 from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, Request, Trial
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ def distinct_calls(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Request]]:
         parts = calls_of(trial.request)
         if len(parts) == 1:
             yield trial, trial.request
+            continue
+        if user_of(trial.request.messages) is not None:
+            # What a simulated user will say is not known, so nothing is known to be shared.
+            yield from ((trial, part) for part in parts)
             continue
         begun: tuple[object, ...] = (
             trial.part_of or trial.contract,
