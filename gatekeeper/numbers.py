@@ -163,7 +163,7 @@ def moment(time: datetime) -> str:
     """Format a time to the minute, in UTC if the zone is known."""
     if time.tzinfo is None:
         return f"{time:%Y-%m-%d %H:%M}"
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{time.astimezone(UTC).isoformat(' ')[:16]} UTC"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

@@ -98,12 +98,12 @@ def read_past(files: Iterable[tuple[str, bytes]], faults: Iterable[str] = ()) ->
     """Return the records of all files, each with its name for notices; `faults` are those of the
     store itself. A record that exists twice, as after a merge of two copies, counts once. One that
     is further in the future than a fast clock explains is left out."""
-    with _without_collection():
+    with without_collection():
         return _read_past(files, list(faults))
 
 
 @contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Pause the search for circular garbage. Records have none, and looking through a year of them
     again and again takes a third of the time that reading takes."""
     enabled = gc.isenabled()

@@ -99,21 +99,23 @@ class Record:
             raise ValueError(f"time: must have a time zone, got {self.time.isoformat()}")
         if self.interval and not 0 <= self.interval.low <= self.interval.high <= 1:
             raise ValueError(f"interval: must be low <= high within 0 to 1, got {self.interval}")
-        parts: list[tuple[str, int, int]] = [
-            ("failed", self.samples, self.failed),
-            ("failed_calls", self.calls, self.failed_calls),
-        ]
+        _require_part("failed", self.samples, self.failed)
+        _require_part("failed_calls", self.calls, self.failed_calls)
         for name in ("objectives", "checks", "categories", "fixtures"):
             counts: Mapping[str, Count] = getattr(self, name)
-            parts += [(f"{name}.{key}", *count) for key, count in counts.items()]
-        for name, whole, failed in parts:
-            if failed > whole:
-                raise ValueError(f"{name}: {failed} of {whole} cannot have failed")
+            for key, (events, failed) in counts.items():
+                if failed > events:
+                    _require_part(f"{name}.{key}", events, failed)
 
     @property
     def success_rate(self) -> float | None:
         """The share of evaluated samples that passed; None if none was evaluated."""
         return 1 - self.failed / self.samples if self.samples else None
+
+
+def _require_part(name: str, whole: int, failed: int) -> None:
+    if failed > whole:
+        raise ValueError(f"{name}: {failed} of {whole} cannot have failed")
 
 
 class MeasuredRun(Protocol):

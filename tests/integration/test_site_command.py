@@ -49,10 +49,14 @@ def test_history_contracts_and_reports_become_pages(repository: Path, capsys) ->
     kept(repository / "kept" / "2", "b" * 40, "2026-11-19T00:00:00+00:00", kind="check")
     kept(repository / "kept" / "3", "c" * 40, "2026-11-19T00:00:00+00:00")
     (repository / "kept" / "3" / "report.html").write_text("<script>alert(1)</script>")
-    command = ["site", "--history", "runs.jsonl", "--reports", "kept", "--out", "out"]
+    history = str(repository / "runs.jsonl")
+    command = ["site", "--history", history, "--reports", "kept", "--out", "out"]
     assert main(command) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("out/index.html: ")
+    first = (repository / "out" / "index.html").read_text("utf-8")
+    assert "from runs.jsonl." in first
+    assert str(repository) not in first
     assert "runs.jsonl:11: " in captured.err
     assert "kept/3" in captured.err
     reports = list((repository / "out" / "runs").iterdir())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 from dataclasses import replace
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from gatekeeper.history.record import Record
     from gatekeeper.reports.redact import Redactor
 
+_BRANCH, _DATABASE = "branch:", "postgresql:"
 DEFAULT_OUT = Path("site")
 
 
@@ -50,6 +50,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def site(arguments: argparse.Namespace) -> int:
     """Write a static site about the history: trends, budgets, costs, drift. Calls no model."""
+    from gatekeeper.history.lines import without_collection
+
+    # Before numpy is loaded: starting its threads takes longer than what they would do here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with without_collection():
+        _write(arguments)
+    return 0
+
+
+def _write(arguments: argparse.Namespace) -> None:
     from gatekeeper.checks.packages import use_packages
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.affected import every_contract
@@ -61,8 +71,6 @@ def site(arguments: argparse.Namespace) -> int:
     from gatekeeper.reports.site.frame import INDEX, Site
     from gatekeeper.reports.site.kept_runs import find_kept_runs
 
-    # Before numpy is loaded: starting its threads takes longer than what they would do here.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     redact = environment_redactor()
     kept, unused = find_kept_runs(arguments.reports, redact.value)
     with Repository.open(arguments.repo) as repository:
@@ -72,19 +80,20 @@ def site(arguments: argparse.Namespace) -> int:
         suite = with_groups(every_contract(revision, policy, SHAPES)).contracts
         past = past_of(arguments, repository, policy).read()
     records = _without_secrets(past.records, redact)
-    gc.freeze()  # a year of records lives to the end, and need not be looked through for garbage
     now = datetime.now(UTC)
     contracts = {redact.text(found.name): found.head for found in suite if found.head}
     notices = redact.value((*past.notices, *unused))
+    location = arguments.history or policy.history
+    source = _shown_source(location)
     written = write_site(
         Site(
             title=arguments.title,
-            source=arguments.history or policy.history,
+            source=source,
             built=now,
             records=records,
             histories=contract_histories(records, contracts, policy, now),
             kept=kept,
-            notices=notices,
+            notices=[notice.replace(location, source) for notice in notices],
             month_usd=policy.limits.month_usd,
         ),
         arguments.out,
@@ -94,7 +103,13 @@ def site(arguments: argparse.Namespace) -> int:
         print_error(f"gatekeeper: {log_text(notice)}")
     with readers_may_leave():
         sys.stdout.write(f"{written[INDEX]}: {len(written):,} files\n")
-    return 0
+
+
+def _shown_source(location: str) -> str:
+    """Return the history's name as a reader may see it: no password, no path of this machine."""
+    if location.startswith(_DATABASE):
+        return "a PostgreSQL database"
+    return location if location.startswith(_BRANCH) else Path(location).name
 
 
 def _without_secrets(records: tuple[Record, ...], redact: Redactor) -> tuple[Record, ...]:

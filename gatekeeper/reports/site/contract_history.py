@@ -181,7 +181,7 @@ def _findings_of_budgets(budgets: ContractBudgets | None) -> Iterator[Finding]:
 
 def _findings_of_records(records: Sequence[Record], nightly: datetime | None) -> Iterator[Finding]:
     if not records:
-        yield Finding("no_history", "inconclusive", "No run is in the history yet", "no run yet")
+        yield Finding("no_history", "info", "No run is in the history yet", "no run yet")
         return
     last = records[-1]
     if last.verdict in ("fail", "inconclusive") and last.waiver is None:

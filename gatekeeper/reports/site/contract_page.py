@@ -20,7 +20,7 @@ from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.reports.columns import share_left
 from gatekeeper.reports.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.error_budgets import budget_cells
-from gatekeeper.reports.escape import plain, visible
+from gatekeeper.reports.escape import clip, plain, visible
 from gatekeeper.reports.site import plots, trends
 from gatekeeper.reports.site.contract_history import ContractHistory
 from gatekeeper.reports.site.frame import (
@@ -118,7 +118,9 @@ def _run_cells(record: Record) -> list[str]:
         numbers.NONE if record.repaired is None else f"{record.repaired:,}",
         numbers.milliseconds(record.latency_ms.get("p95")),
         numbers.dollars(price_of(record)),
-        shown_name(record.sha[:10]),
+        record.sha[:10]
+        if record.sha.isascii() and record.sha.isalnum()
+        else shown_name(record.sha[:10]),
     ]
 
 
@@ -333,7 +335,7 @@ def _drift_part(history: ContractHistory) -> Part:
     if drift is None or last is None:
         return Part("drift", "Drift", [], [])
     new = ", ".join(f"{time:%Y-%m-%d}" for time in drift.new_models[-3:]) or numbers.NONE
-    prints = ", ".join(shown_name(each) for each in last.fingerprints[:3]) or numbers.NONE
+    prints = ", ".join(clip(plain(each), 20) for each in last.fingerprints[:3]) or numbers.NONE
     row = texts(
         plain(status_text(drift)),
         f"{drift.first:%Y-%m-%d}",

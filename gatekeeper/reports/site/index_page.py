@@ -71,6 +71,9 @@ def summary(site: Site) -> tuple[Severity, str]:
         return "inconclusive", f"No contract is unhealthy; {watched:,} of {whole} to watch"
     if not any(history.records for history in live):
         return "info", "No contract has a run yet"
+    measured = sum(bool(history.records) for history in live)
+    if measured < len(live):
+        return "pass", f"{measured:,} of {whole} measured, all of them healthy"
     return "pass", "The contract is healthy" if len(live) == 1 else f"All {whole} are healthy"
 
 
