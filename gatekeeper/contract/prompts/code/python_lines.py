@@ -22,10 +22,11 @@ def literal_lines(text: str, first: int) -> list[int]:
 
     Escapes other than `\\n` that make a line end are not known, so the count may differ.
     """
-    made = Written()
-    place = 0
+    made, start = Written(), first
+    place = counted = 0
     while match := _STRINGS.match(text, place):
-        line = first + text.count("\n", 0, match.start("body"))
+        first += text.count("\n", counted, match.start("body"))
+        counted, line = match.start("body"), first
         pieces = _RAW_PIECE if "r" in match["prefix"].lower() else _PIECE
         for piece in pieces.findall(match["body"]):
             if piece == "\\\n":
@@ -36,4 +37,4 @@ def literal_lines(text: str, first: int) -> list[int]:
             line += piece == "\n"
         between = _BETWEEN.match(text, match.end())
         place = between.end() if between else match.end()
-    return made.numbered(first)
+    return made.numbered(start)

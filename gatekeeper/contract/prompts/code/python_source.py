@@ -103,6 +103,9 @@ class _Reading:
     _depth: int = 0
     _names: int = 0
     _lines: list[bytes] = field(default_factory=list)
+    _bindings_of: dict[tuple[int, str], list[ast.AST]] = field(default_factory=dict)
+    _unchanged: set[str] = field(default_factory=set)
+    _unstarred: set[tuple[int, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._lines = [line.encode() for line in self.source.split("\n")]
@@ -122,17 +125,23 @@ class _Reading:
         self._refuse_changes(last)
         return self._value_of(statement, last)
 
+    def _bindings(self, body: Sequence[ast.stmt], name: str) -> list[ast.AST]:
+        known = (id(body), name)
+        if known not in self._bindings_of:
+            self._bindings_of[known] = [node for node in _scope(body) if _binds(node, name)]
+        return self._bindings_of[known]
+
     def _bound(self, name: str) -> tuple[Sequence[ast.stmt], list[ast.AST]]:
         """Return the scope that a name in the constant belongs to, and what binds it there."""
         for body in (*(found.body for found in self.classes[-1:]), self.tree.body):
-            bound = [node for node in _scope(body) if _binds(node, name)]
+            bound = self._bindings(body, name)
             if bound:
                 return body, bound
         return self.tree.body, []
 
     def _only_binding(self, body: Sequence[ast.stmt], name: str, line: int) -> ast.stmt:
         """Return the statement of the scope that gives the name its value."""
-        bound = [node for node in _scope(body) if _binds(node, name)]
+        bound = self._bindings(body, name)
         if not bound:
             raise CodeFault(f"there is no `{name}`", self._nearest(body, name), line)
         lines = sorted({_line(node) for node in bound})
@@ -160,6 +169,9 @@ class _Reading:
         return f"did you mean `{close[0]}`?" if close else "correct the name"
 
     def _refuse_later_stars(self, body: Sequence[ast.stmt], statement: ast.stmt, name: str) -> None:
+        if (id(body), name) in self._unstarred:
+            return
+        self._unstarred.add((id(body), name))
         for node in _scope(body):
             is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
             if is_star and _line(node) > statement.lineno:
@@ -168,6 +180,8 @@ class _Reading:
 
     def _refuse_changes(self, name: str) -> None:
         """Refuse what visibly gives the name another value while the program runs."""
+        if name in self._unchanged:
+            return
         around = self.classes[-1:]
         inside = {id(node) for found in around for node in ast.walk(found)}
         for node in ast.walk(self.tree):
@@ -180,6 +194,7 @@ class _Reading:
             if changes:
                 what = f"the program changes `{name}` while it runs"
                 raise CodeFault(what, _MOVE, _line(node))
+        self._unchanged.add(name)
 
     def _value_of(self, statement: ast.stmt, name: str) -> Written:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
