@@ -171,12 +171,12 @@ class _Reading:
     def _refuse_later_stars(self, body: Sequence[ast.stmt], statement: ast.stmt, name: str) -> None:
         if (id(body), name) in self._unstarred:
             return
-        self._unstarred.add((id(body), name))
         for node in _scope(body):
             is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
             if is_star and _line(node) > statement.lineno:
                 what = f"an `import *` after it may give `{name}` another value"
                 raise CodeFault(what, "import names, or do it first", _line(node))
+        self._unstarred.add((id(body), name))
 
     def _refuse_changes(self, name: str) -> None:
         """Refuse what visibly gives the name another value while the program runs."""
