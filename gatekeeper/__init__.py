@@ -10,11 +10,11 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 _LIBRARY = {
-    "check": "gatekeeper.library.check",
-    "run": "gatekeeper.library.run",
-    "affected": "gatekeeper.library.affected",
-    "validate": "gatekeeper.library.validate",
-    "Validation": "gatekeeper.library.validate",
+    "check": "gatekeeper.runs.library.check",
+    "run": "gatekeeper.runs.library.run",
+    "affected": "gatekeeper.runs.library.affected",
+    "validate": "gatekeeper.runs.library.validate",
+    "Validation": "gatekeeper.runs.library.validate",
     "GateResult": "gatekeeper.gate.result",
     "ContractResult": "gatekeeper.gate.result",
     "Reason": "gatekeeper.gate.result",

@@ -10,11 +10,11 @@ from gatekeeper.gate.estimate import RunEstimate as RunEstimate
 from gatekeeper.gate.result import ContractResult as ContractResult
 from gatekeeper.gate.result import GateResult as GateResult
 from gatekeeper.gate.result import Reason as Reason
-from gatekeeper.library.affected import affected as affected
-from gatekeeper.library.check import check as check
-from gatekeeper.library.run import run as run
-from gatekeeper.library.validate import Validation as Validation
-from gatekeeper.library.validate import validate as validate
+from gatekeeper.runs.library.affected import affected as affected
+from gatekeeper.runs.library.check import check as check
+from gatekeeper.runs.library.run import run as run
+from gatekeeper.runs.library.validate import Validation as Validation
+from gatekeeper.runs.library.validate import validate as validate
 
 __version__: str
 

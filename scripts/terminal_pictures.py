@@ -19,8 +19,8 @@ from gatekeeper.author.onboarding.proposal import Proposal, propose
 from gatekeeper.author.onboarding.terminal import show_proposal
 from gatekeeper.cli.main import main as gatekeeper
 from gatekeeper.git import Repository
-from gatekeeper.library.validate import validate
 from gatekeeper.reports.terminal.validation import show_validation
+from gatekeeper.runs.library.validate import validate
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 
 from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH
 from gatekeeper.errors import UsageError
-from gatekeeper.library.arguments import ORDER_SEED, SuiteArguments
 from gatekeeper.reports.formats import Format
+from gatekeeper.runs.library.arguments import ORDER_SEED, SuiteArguments
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy

@@ -14,6 +14,8 @@ WAIVER_MARKER = "<!-- gatekeeper-waiver "
 """The beginning of the line that records a waiver; the record follows as JSON."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")
+_HEAD = re.compile(r"<!-- gatekeeper-head:([0-9a-f]{40,64}) -->")
+_FIRST_LINE = re.compile(r"\A<!-- gatekeeper:[^\n]*-->\n")
 _CHANGES = re.compile(r"^<!-- drift: ([0-9a-f ]*) -->$", re.MULTILINE)
 
 
@@ -40,6 +42,17 @@ def reply_marker(marker_id: str, comment_id: int) -> str:
 def head_marker(sha: str) -> str:
     """Return the marker that names the commit that a comment is about."""
     return f"<!-- gatekeeper-head:{sha} -->"
+
+
+def read_head(body: str) -> str | None:
+    """Return the commit that a comment is about; None if it names none."""
+    found = _HEAD.search(body)
+    return found[1] if found else None
+
+
+def without_comment_marker(body: str) -> str:
+    """Return the comment without the marker in its first line."""
+    return _FIRST_LINE.sub("", body)
 
 
 def changes_marker(changes: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from support.plain_spaces import spaced
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.library.uncommitted import NOTICE
+from gatekeeper.runs.library.uncommitted import NOTICE
 
 OTHER = "Please say {{ word }}.\n"
 

@@ -12,7 +12,7 @@ from support.proposed_change import propose
 from support.recorded_repository import GOOD, PROMPT, WORDS, answers, contract_files, under_name
 
 import gatekeeper
-import gatekeeper.library.pytest_items
+import gatekeeper.runs.library.pytest_items
 
 pytest_plugins = "pytester"
 
@@ -154,10 +154,10 @@ def test_options_that_exclude_each_other_are_refused(run):
 
 def test_it_costs_nothing_unless_it_is_asked_for():
     program = (
-        "import sys, pytest; import gatekeeper.library.pytest_plugin;"
+        "import sys, pytest; import gatekeeper.runs.library.pytest_plugin;"
         "print(sorted(name for name in sys.modules if name.startswith('gatekeeper')))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
-    names = ["gatekeeper", "gatekeeper.library", "gatekeeper.library.pytest_plugin"]
-    assert ran.stdout.strip() == str(names)
+    names = ["runs", "runs.library", "runs.library.pytest_plugin"]
+    assert ran.stdout.strip() == str(["gatekeeper", *(f"gatekeeper.{name}" for name in names)])

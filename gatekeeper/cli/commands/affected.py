@@ -15,8 +15,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def affected(arguments: argparse.Namespace) -> int:
     """List what `check` would run, why, and what it would cost. Calls no model."""
-    from gatekeeper.library.affected import affected as find_affected
     from gatekeeper.reports.terminal.console import print_estimate
+    from gatekeeper.runs.library.affected import affected as find_affected
 
     found = find_affected(
         repo=arguments.repo,

@@ -11,7 +11,7 @@ from gatekeeper.cli.arguments import add_arms, add_out, add_replay
 from gatekeeper.cli.output import print_error, readers_may_leave
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
-from gatekeeper.library.reports import require_writable
+from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def blame(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.author.blame.run import find_questions, search_causes
     from gatekeeper.gate.work import plan_check
-    from gatekeeper.library.repository import change_of
+    from gatekeeper.runs.library.repository import change_of
     from gatekeeper.runs.session import RunOptions, measure
 
     with Repository.open(arguments.repo) as repository:

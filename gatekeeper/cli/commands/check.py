@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gatekeeper.cli.arguments import add_arms, add_run, library_arguments
 from gatekeeper.cli.output import report
-from gatekeeper.library.arguments import CheckArguments
+from gatekeeper.runs.library.arguments import CheckArguments
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def check(arguments: argparse.Namespace) -> int:
     """Decide whether a change may merge: compare it with the branch to merge into."""
-    from gatekeeper.library.check import measure_check
+    from gatekeeper.runs.library.check import measure_check
 
     measured = measure_check(library_arguments(CheckArguments, arguments), terminal=True)
     return report(measured.result, arguments.out, arguments.format, measured.answers)

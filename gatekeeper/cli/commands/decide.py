@@ -8,7 +8,7 @@ from pathlib import Path
 from gatekeeper.cli.arguments import add_history, add_out, add_plan, add_reports
 from gatekeeper.cli.output import report
 from gatekeeper.git import Repository
-from gatekeeper.library.repository import history_of, require_history_folder, tracked_by
+from gatekeeper.runs.library.repository import history_of, require_history_folder, tracked_by
 
 
 def add(parser: argparse.ArgumentParser) -> None:

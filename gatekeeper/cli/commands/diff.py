@@ -13,7 +13,7 @@ from gatekeeper.cli.output import report
 from gatekeeper.contract.policy import Allow, Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.library.reports import require_writable
+from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.gate.diff import Side

@@ -23,7 +23,7 @@ def gitlab(arguments: argparse.Namespace) -> int:
 
     The token comes from the variable GATEKEEPER_GITLAB_TOKEN and is sent only to CI_SERVER_URL.
     """
-    from gatekeeper.gitlab.comment import post_comment
+    from gatekeeper.cli.gitlab.comment import post_comment
 
     print_error(f"gatekeeper: {post_comment(arguments.out, arguments.id, os.environ)}")
     return 0

@@ -14,7 +14,7 @@ from gatekeeper.cli.output import print_error, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
-from gatekeeper.library.reports import require_writable
+from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.mutants import Mutation

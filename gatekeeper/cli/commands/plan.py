@@ -13,7 +13,7 @@ from gatekeeper.cli.output import print_error
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.library.repository import history_of
+from gatekeeper.runs.library.repository import history_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from gatekeeper.cli.arguments import add_contract, add_run, library_arguments
 from gatekeeper.cli.output import print_error, report
-from gatekeeper.library.arguments import RunArguments
+from gatekeeper.runs.library.arguments import RunArguments
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the full suite on one revision. With --history, adds the run to the history."""
-    from gatekeeper.library.run import measure_run
+    from gatekeeper.runs.library.run import measure_run
 
     given = library_arguments(RunArguments, arguments)
     measured = measure_run(given, terminal=True, say=print_error)

@@ -10,7 +10,7 @@ from gatekeeper.cli.arguments import add_plan
 from gatekeeper.cli.output import print_error
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.library.repository import tracked_by
+from gatekeeper.runs.library.repository import tracked_by
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def validate(arguments: argparse.Namespace) -> int:
     """Find all mistakes in contracts and prompts of the work tree. Calls no model."""
-    from gatekeeper.library.validate import validate as find_mistakes
     from gatekeeper.reports.terminal.console import print_validation
+    from gatekeeper.runs.library.validate import validate as find_mistakes
 
     found = find_mistakes(repo=arguments.repo, paths=arguments.paths)
     if arguments.json:

@@ -80,7 +80,8 @@ def test_the_workflow_to_paste_is_the_one_that_runs_here() -> None:
 def test_actions_are_pinned_with_their_version(path: Path) -> None:
     used = re.findall(r"- uses: (\S+)(.*)", path.read_text())
     for name, comment in used:
-        if name != "./":
+        # What stands in the same repository, at the same commit, needs no pin.
+        if name not in ("./", "$/."):
             assert re.search(r"@[0-9a-f]{40}$", name), name
             assert re.search(r"# v\d+\.\d+\.\d+$", comment), name
 

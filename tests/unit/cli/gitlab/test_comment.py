@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from support.gitlab_server import BOT, PERSON, TOKEN, FakeGitlab
 
+from gatekeeper.cli.gitlab.comment import post_comment, without_quick_actions
+from gatekeeper.cli.gitlab.notes import MergeRequestApi
 from gatekeeper.errors import PublishError, UsageError
-from gatekeeper.gitlab.comment import post_comment, without_quick_actions
-from gatekeeper.gitlab.notes import MergeRequestApi
 from gatekeeper.reports.markers import comment_marker, head_marker
 
 SHA = "a" * 40
@@ -20,7 +20,7 @@ MARKER = comment_marker()
 
 @pytest.fixture
 def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitlab]:
-    monkeypatch.setattr("gatekeeper.gitlab.notes.BACKOFF_S", (0.0, 0.0))
+    monkeypatch.setattr("gatekeeper.cli.gitlab.notes.BACKOFF_S", (0.0, 0.0))
     with FakeGitlab(SHA) as fake:
         yield fake
 

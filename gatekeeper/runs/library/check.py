@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
-from gatekeeper.library.arguments import AnyPath, CheckArguments, check_arguments
-from gatekeeper.library.reports import (
+from gatekeeper.runs.library.arguments import AnyPath, CheckArguments, check_arguments
+from gatekeeper.runs.library.reports import (
     Measured,
     forget_earlier_reports,
     require_writable,
     write_measured,
 )
-from gatekeeper.library.repository import change_of, history_of, unfinished_of
-from gatekeeper.library.uncommitted import uncommitted
+from gatekeeper.runs.library.repository import change_of, history_of, unfinished_of
+from gatekeeper.runs.library.uncommitted import uncommitted
 
 if TYPE_CHECKING:
     from gatekeeper.gate.result import GateResult

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
-from gatekeeper.library.arguments import AnyPath, check_arguments
-from gatekeeper.library.repository import change_of
-from gatekeeper.library.uncommitted import uncommitted
+from gatekeeper.runs.library.arguments import AnyPath, check_arguments
+from gatekeeper.runs.library.repository import change_of
+from gatekeeper.runs.library.uncommitted import uncommitted
 
 if TYPE_CHECKING:
     from gatekeeper.gate.estimate import RunEstimate

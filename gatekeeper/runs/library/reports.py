@@ -11,7 +11,7 @@ from gatekeeper.errors import WriteError
 
 if TYPE_CHECKING:
     from gatekeeper.gate.result import GateResult
-    from gatekeeper.library.arguments import SuiteArguments
+    from gatekeeper.runs.library.arguments import SuiteArguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.change import Change
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
-    from gatekeeper.library.arguments import SuiteArguments
+    from gatekeeper.runs.library.arguments import SuiteArguments
     from gatekeeper.runs.unfinished import UnfinishedRun
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from gatekeeper.library.pytest_items import Measurement
+    from gatekeeper.runs.library.pytest_items import Measurement
 
 _MEASUREMENT = "_gatekeeper_measurement"
 
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(
     """Add an item for each contract. `-k` and `-m` select among them as among all tests."""
     if not config.getoption("gatekeeper"):
         return
-    from gatekeeper.library.pytest_items import Gate
+    from gatekeeper.runs.library.pytest_items import Gate
 
     gate = Gate.from_parent(session, name="gatekeeper", nodeid="gatekeeper")
     gate.measurement = _measurement(config)
@@ -77,7 +77,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def _measurement(config: pytest.Config) -> Measurement:
     """Return the one measurement of this session, which has not begun."""
-    from gatekeeper.library.pytest_items import Measurement
+    from gatekeeper.runs.library.pytest_items import Measurement
 
     found: Measurement | None = getattr(config, _MEASUREMENT, None)
     if found is None:

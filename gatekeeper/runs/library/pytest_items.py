@@ -79,7 +79,7 @@ class Measurement:
         """The names of the contracts to run, with their files. Raises GatekeeperError."""
         if self._option("ref"):
             return _contracts_at(self._repo, self._option("ref"))
-        from gatekeeper.library.affected import affected
+        from gatekeeper.runs.library.affected import affected
 
         found = affected(repo=self._repo, **self._arms).contracts
         return {contract.name: contract.path for contract in found if not contract.removed}
@@ -96,8 +96,8 @@ class Measurement:
             return Findings(error=str(error))
 
     def _measure(self) -> GateResult:
-        from gatekeeper.library.check import check
-        from gatekeeper.library.run import run
+        from gatekeeper.runs.library.check import check
+        from gatekeeper.runs.library.run import run
 
         given: dict[str, Any] = {
             "repo": self._repo,
@@ -120,7 +120,7 @@ class Measurement:
     def _policy(self) -> Policy:
         from gatekeeper.contract.policy import load_policy, policy_in_force
         from gatekeeper.git import Repository
-        from gatekeeper.library.repository import change_of
+        from gatekeeper.runs.library.repository import change_of
 
         with Repository.open(self._repo) as repository:
             if self._option("ref"):

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.library.arguments import AnyPath, RunArguments, run_arguments
-from gatekeeper.library.reports import (
+from gatekeeper.numbers import count
+from gatekeeper.runs.library.arguments import AnyPath, RunArguments, run_arguments
+from gatekeeper.runs.library.reports import (
     Measured,
     forget_earlier_reports,
     require_writable,
     write_measured,
 )
-from gatekeeper.library.repository import (
+from gatekeeper.runs.library.repository import (
     history_of,
     require_history_folder,
     tracked_by,
     unfinished_of,
 )
-from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy

@@ -11,7 +11,7 @@ from gatekeeper.contract.policy import load_policy, policy_problems_at
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.validation import Finding, Validation
 from gatekeeper.git import Repository
-from gatekeeper.library.arguments import AnyPath
+from gatekeeper.runs.library.arguments import AnyPath
 
 __all__ = ["Validation", "validate"]
 

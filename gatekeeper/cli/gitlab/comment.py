@@ -7,15 +7,19 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from gatekeeper.cli.gitlab.notes import MergeRequestApi
 from gatekeeper.errors import PublishError, UsageError
-from gatekeeper.gitlab.notes import MergeRequestApi
-from gatekeeper.reports.markers import comment_marker, head_marker
+from gatekeeper.reports.markers import (
+    comment_marker,
+    head_marker,
+    read_head,
+    without_comment_marker,
+)
 from gatekeeper.reports.redact import redactor
 
 TOKEN = "GATEKEEPER_GITLAB_TOKEN"  # noqa: S105  # the name of the variable
 
 _QUICK_ACTION = re.compile(r"^([ \t>]*)/(?=\w)", re.MULTILINE)
-_HEAD = re.compile(r"<!-- gatekeeper-head:([0-9a-f]{40,64}) -->")
 _WORD_JOINER = "\u2060"
 
 
@@ -56,9 +60,9 @@ def _publish(api: MergeRequestApi, marker: str, sha: str, body: str, *, newswort
         return "comment posted"
     if note.body == body:
         return "comment is up to date"
-    known = _HEAD.search(note.body)
+    known = read_head(note.body)
     current = api.head_sha()
-    if current != sha and known and known[1] == current:
+    if current != sha and known == current:
         return "a newer push has its comment already"
     api.update_note(note, body)
     return "comment updated"
@@ -103,4 +107,4 @@ def _text(out: Path, job_url: str) -> str:
         return f"## 🚫 No verdict\n\nThe check ended before it had a verdict. The {log} says why.\n"
     except OSError as error:
         raise UsageError(f"{out / 'comment.md'}: cannot be read: {error.strerror}") from error
-    return re.sub(r"\A<!-- gatekeeper:[^\n]*-->\n", "", text)
+    return without_comment_marker(text)
