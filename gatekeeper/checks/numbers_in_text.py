@@ -64,7 +64,9 @@ def only_number_in(value: Any, style: Style) -> Decimal | NotANumber:
         shown = ", ".join(runs[:3]) + (", …" if len(runs) > 3 else "")
         return NotANumber(f"more than one number: {quote(shown)}")
     if _AFTER_A_WORD.match(value, max(0, found[0].start() - 1)):
-        return NotANumber(f"the hyphen before {quote(runs[0].lstrip('-−'))} may be a minus or not")
+        return NotANumber(
+            f"the hyphen before {quote(runs[0].lstrip('-−'))} may be a minus sign or a dash"
+        )
     run = runs[0].replace("−", "-")
     if len(run) > _LONGEST or not _GROUPED[style].fullmatch(run):
         form = "1,234.50" if style == "point" else "1.234,50"

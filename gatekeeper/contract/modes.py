@@ -115,7 +115,7 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         return Negotiation(mode, "enforce", "the parameters set `response_format` themselves")
     schema, choices = output_schema(contract), output_choices(contract)
     if schema is None and choices is None:
-        return "no check defines the form of every output"
+        return "no check that applies to all outputs defines their form"
     if schema is not None:
         if not can.schema:
             return can.reason

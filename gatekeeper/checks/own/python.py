@@ -90,8 +90,8 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         )
     if path not in files.code:
         return lambda _sample: undetermined(
-            f"{path} was not run, because it is not on the branch to merge into, or is outside of "
-            "the policy's `checks.python`; merge it first, in a pull request of its own"
+            f"{path} was not run. The branch to merge into must contain this file, and its policy "
+            "must list it in `checks.python`: add both in a separate pull request first"
         )
     missing = [other for other in names if other not in files.code]
     if missing:
