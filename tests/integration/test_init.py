@@ -109,3 +109,15 @@ def test_an_action_without_a_full_commit_is_refused(name, repository, capsys):
     assert init(repository, "--action", name) == 2
     assert "--action" in capsys.readouterr().err
     assert not (repository.path / ".github").exists()
+
+
+@pytest.mark.parametrize("folder", ["contracts", ".github", ".github/workflows"])
+def test_nothing_is_written_through_a_link(repository, tmp_path, capsys, folder):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = repository.path / folder
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere)
+    assert init(repository) == 2
+    assert folder in capsys.readouterr().err
+    assert not list(elsewhere.iterdir())

@@ -14,16 +14,19 @@ from gatekeeper.contract.definition import Contract, MessageTemplate
 
 _HOLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _SECONDS = 0.2
+_MOST_TIMEOUTS = 20
 _MOST_CHARACTERS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Filled:
     """How to read a contract's variables from a request: `names` are those that its fixtures have,
     and `templates` the patterns of its messages, if these have plain holes only."""
 
     names: tuple[str, ...]
     templates: tuple[tuple[str, regex.Pattern[str]], ...]
+    timeouts: int = 0
+    """Texts that took too long to compare; after a few, messages are no longer compared."""
 
     def values(self, logged: LoggedInput) -> Mapping[str, Any] | None:
         """Return the value of each variable; None if the request is of another prompt."""
@@ -32,7 +35,7 @@ class Filled:
         return self._from_messages(logged.messages)
 
     def _from_messages(self, messages: Sequence[tuple[str, str]]) -> Mapping[str, Any] | None:
-        if len(messages) != len(self.templates):
+        if len(messages) != len(self.templates) or self.timeouts >= _MOST_TIMEOUTS:
             return None
         found: dict[str, str] = {}
         for (role, text), (expected, pattern) in zip(messages, self.templates, strict=True):
@@ -41,6 +44,7 @@ class Filled:
             try:
                 matched = pattern.fullmatch(text.strip(), timeout=_SECONDS)
             except TimeoutError:
+                self.timeouts += 1
                 return None
             if matched is None:
                 return None

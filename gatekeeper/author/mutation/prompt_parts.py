@@ -10,15 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gatekeeper.contract.definition import Prompt
+from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from markdown_it.token import Token
+
+MOST_CHARACTERS = 100_000
+MOST_PARTS = 300
+"""Each part is at least one comparison, and all comparisons share one alpha."""
 
 PartKind = Literal["sentence", "list item", "example", "all examples"]
 
@@ -32,6 +38,7 @@ _WRAPPED = 50
 # `Review: ...` above `Sentiment: ...`: a worked example in plain text.
 _LABELLED = re.compile(r"^\W{0,3}\w[\w ]{0,30}:", re.MULTILINE)
 _FILLED_IN = ("{{", "{%", "{#")
+_DEEPEST = 20
 _LIST_MARK = re.compile(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
@@ -57,13 +64,20 @@ class Part:
 
 def find_parts(prompt: Prompt) -> tuple[Part, ...]:
     """Return the parts of the prompt in its order, and all its examples together as the last one
-    if there are several."""
+    if there are several.
+
+    Raises UsageError if the prompt has too much text or too many parts.
+    """
+    if sum(len(message.content) for message in prompt.messages) > MOST_CHARACTERS:
+        raise UsageError(f"{prompt.path} has more than {MOST_CHARACTERS:,} characters")
     demonstrations = _demonstrated(prompt)
     found = [_whole(prompt, pair) for pair in demonstrations]
     taken = {index for pair in demonstrations for index in pair}
     for index in range(len(prompt.messages)):
         if index not in taken:
-            found += _of_message(prompt, index)
+            found += islice(_of_message(prompt, index), MOST_PARTS + 1)
+    if len(found) > MOST_PARTS:
+        raise UsageError(f"{prompt.path} has more than {MOST_PARTS} parts that can be changed")
     found.sort(key=lambda part: part.spans)
     examples = [part for part in found if part.kind == "example"]
     if len(examples) > 1:
@@ -127,7 +141,7 @@ def _blocks(content: str) -> Iterator[tuple[PartKind, int, int]]:
     holds no other."""
     from markdown_it import MarkdownIt
 
-    for token in MarkdownIt("commonmark").parse(content):
+    for token in MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).parse(content):
         if token.type in _BLOCKS and token.map is not None:
             yield _kind(token), token.map[0], token.map[1]
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 
@@ -76,9 +76,22 @@ def write_files(root: Path, texts: Mapping[str, str], action: str | None = None)
         texts: The files, by their paths from the top.
         action: What the workflows run, as OWNER/REPO@SHA; None leaves a placeholder. In existing
             workflows, the placeholder is replaced.
+
+    Raises UsageError before the first file is written if a folder is a link, which could lead out
+    of the repository.
     """
+    for place in texts:
+        _require_no_link(root, place)
     for place, text in texts.items():
         yield _write(root / place, place, _fill_in(text, action), action)
+
+
+def _require_no_link(root: Path, place: str) -> None:
+    linked = next((p for p in PurePosixPath(place).parents if (root / p).is_symlink()), None)
+    if linked is not None and linked != PurePosixPath():
+        raise UsageError(
+            f"{linked} is a link, so {place} is not written: make it a folder of the repository"
+        )
 
 
 def has_placeholder(root: Path) -> bool:

@@ -28,6 +28,7 @@ MAX_DEPTH = 100
 MAX_DIGITS = 1_000
 """Python refuses to write a number of more than 4,300 decimal digits, whatever it was read from."""
 _SAFE_DEPTH = 1_000
+_ODD_BREAK = re.compile("[\u0085\u2028\u2029]")
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
@@ -128,6 +129,7 @@ def parse_json(text: str, path: str, first_line: int = 1) -> Document:
 
 def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
     """Parse YAML. Raises ContractError if the text is not one YAML document of plain data."""
+    _refuse_odd_breaks(text, path, first_line)
     try:
         if _may_be_large(text):
             _refuse_large(text, path, first_line)
@@ -141,6 +143,21 @@ def parse_yaml(text: str, path: str, first_line: int = 1) -> Document:
     if walk.problems:
         raise ContractError(walk.problems)
     return Document(path, data, walk.places, walk.keys, walk.text_lines, walk.last_lines)
+
+
+def _refuse_odd_breaks(text: str, path: str, first_line: int) -> None:
+    """Refuse characters that end a line in YAML 1.1 and do not in YAML 1.2: with one of them in a
+    comment, another program could read other values from the same file."""
+    found = _ODD_BREAK.search(text)
+    if found is None:
+        return
+    before = text[: found.start()]
+    line, column = before.count("\n") + first_line, len(before) - before.rfind("\n")
+    name = f"U+{ord(found[0]):04X}"
+    what = f"the character {name} is a line break for some programs and not for others"
+    escape = f"\\u{ord(found[0]):04x}"
+    fix = f"remove it, or write it as {escape} in double quotes"
+    raise ContractError([Problem(path, what, fix, line, column)])
 
 
 def _may_be_large(text: str) -> bool:
@@ -258,6 +275,9 @@ class _Walk:
         merged: list[yaml.Node] = []
         for key_node, value_node in node.value:
             if key_node.tag == _TAG + "merge":
+                if merged:
+                    what, fix = "`<<` is written twice", "merge both with `<<: [*one, *other]`"
+                    self._report((*key, "<<"), self._place(key_node), what, fix)
                 merged.append(value_node)
                 continue
             name = self._key(key_node, key)

@@ -113,3 +113,14 @@ def test_thousands_of_inputs_take_seconds():
     started = time.process_time()
     assert len(propose_fixtures(contract(), logged, 20).rows) == 20
     assert time.process_time() - started < 20
+
+
+def test_texts_that_take_long_to_compare_are_given_up():
+    names = "abcdefghijkl"
+    prompt = (
+        "user:\n" + "a".join(f"{{{{ v{name} }}}}" for name in names) + "b\n{{ place }}{{ topic }}\n"
+    )
+    logged = [LoggedInput((("user", "a" * 3_000),)) for _ in range(200)]
+    started = time.monotonic()
+    assert propose_fixtures(contract(prompt), logged, 5).inputs == 0
+    assert time.monotonic() - started < 30

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from gatekeeper.author.mutation.mutants import make_mutants
 from gatekeeper.author.mutation.prompt_parts import find_parts
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.errors import UsageError
 
 RULES = """\
 ---
@@ -146,3 +150,19 @@ def test_parts_lie_in_the_prompt_and_dropping_one_keeps_the_rest(contents):
 
 def texts(prompt: Prompt) -> list[str]:
     return [message.content for message in prompt.messages]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n" * 8000,
+        "A. " * 30_000,
+        "x" * 200_000,
+        "".join(f"{' ' * 2 * n}- a\n" for n in range(400)),
+    ],
+)
+def test_a_prompt_that_is_too_large_or_deep_takes_no_time(text):
+    started = time.process_time()
+    with suppress(UsageError):
+        find_parts(Prompt("p.txt", (MessageTemplate("user", text, 1),), text))
+    assert time.process_time() - started < 5

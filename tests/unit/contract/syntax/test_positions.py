@@ -97,6 +97,9 @@ def test_numbers_as_keys_are_the_text_that_is_written():
     [
         ("a: 1\nb: [1\nc: 2", 3, "not YAML"),
         ("a: 1\na: 2\n", 2, "written twice, first on line 1"),
+        ("a: &a {x: 1}\nb: &b {x: 2}\nc:\n  <<: *a\n  <<: *b\n", 5, "written twice"),
+        ("a: 1\n# \u2028b: 2\n", 2, "U+2028"),
+        ("a: 1\nb: '\u0085'\n", 2, "U+0085"),
         ("a: 1\n---\nb: 2\n", 2, "second YAML document"),
         ("true: x\n", 1, "the key true is not text"),
         ("1: x\n'1': y\n", 2, "written twice, first on line 1"),
