@@ -29,6 +29,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.unmatched_patterns import unmatched_patterns
 from gatekeeper.contract.unused_variables import unused_variables
 from gatekeeper.contract.without_effect import without_effect
 from gatekeeper.errors import ContractError, Problem, UsageError
@@ -89,6 +90,7 @@ def validate_contracts(
         if suite.used:
             validating.add(suite.path)
     validating.note_unused(inventory)
+    validating.note_unmatched()
     return validating.result(inventory, whole=True)
 
 
@@ -153,6 +155,10 @@ class _Validating:
                 what = f"looks like a contract but is not used, because it does not match {written}"
                 fix = f"add its path to `contracts` in {POLICY_PATH}"
                 self._add("warning", [Problem(suite.path, what, fix)], None)
+
+    def note_unmatched(self) -> None:
+        """Warn of patterns of the policy that match no file."""
+        self._add("warning", unmatched_patterns(self.revision), None)
 
     def _advice(self, contract: Contract, doubtful: Sequence[Problem]) -> Iterator[Problem]:
         """Yield what calls to the contract's models will meet; of a model that is likely misspelt,

@@ -236,3 +236,33 @@ def test_a_path_outside_is_the_authors_mistake(tmp_path: Path) -> None:
     root.mkdir()
     with pytest.raises(UsageError, match=r"x\.yaml is not in the repository.*--repo"):
         repository_path(tmp_path / "x.yaml", root)
+
+
+def test_a_pattern_of_the_policy_that_matches_no_file_is_a_warning_with_its_line() -> None:
+    files = {
+        "contracts/a.yaml": written("first"),
+        "prompts/words.md": "Say {{ word }}.",
+        ".github/gatekeeper.yml": (
+            "contracts: [contracts/**/*.yaml, contracts/**/*.yml]\n"
+            "prompts:\n- promts/**\n- prompts/**\n- prompts/word.md\n- elsewhere/*.txt\n"
+        ),
+    }
+    found = validate(files, Policy())
+    assert found.valid
+    problems = [f.problem for f in found.of_level("warning")]
+    assert [(p.path, p.line, p.field, p.fix) for p in problems] == [
+        (".github/gatekeeper.yml", 3, "prompts[0]", "did you mean `prompts/**`?"),
+        (".github/gatekeeper.yml", 5, "prompts[2]", "did you mean `prompts/words.md`?"),
+        (".github/gatekeeper.yml", 6, "prompts[3]", "correct it, or remove it"),
+    ]
+
+
+def test_a_single_pattern_that_matches_no_file_has_a_line_too() -> None:
+    files = {
+        "contracts/a.yaml": written("first"),
+        "prompts/words.md": "Say {{ word }}.",
+        ".github/gatekeeper.yml": "require_contract: true\ncontracts: contract/*.yaml\n",
+    }
+    (problem,) = [f.problem for f in validate(files).of_level("warning")]
+    assert (problem.line, problem.field) == (2, "contracts")
+    assert problem.fix == "did you mean `contracts/*.yaml`?"
