@@ -50,6 +50,7 @@ from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
+from gatekeeper.contract.simulated_user.goal_checks import require_users
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.size_limits import Tally
 from gatekeeper.contract.syntax.schema import whole
@@ -69,6 +70,7 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
     contract = _Loading(revision, read, shapes).contract()
     known = read_calibration(revision, path)
     require_filled(contract)
+    require_users(contract)
     groups = tuple(replace(group, calibrations=known) for group in contract.groups)
     return replace(contract, calibrations=known, groups=groups)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import yaml
 
@@ -37,7 +38,7 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
     fixture = {"id": FIXTURE, "vars": dict(example.vars)}
     if example.expected is not None:
         fixture["expected"] = example.expected
-    contract = {
+    contract: dict[str, Any] = {
         "contract": 1,
         "name": "example",
         "prompt": "p.md",
@@ -45,6 +46,8 @@ def prepare_example(example: Example, checks: Mapping[str, Check] = CHECKS) -> E
         "fixtures": [fixture],
         "checks": [yaml.safe_load(example.written)],
     }
+    if isinstance(example.passes, Completion) and example.passes.users:
+        contract["user"] = {"model": "openai/m", "goal": "Learn it."}
     files = {"c.yaml": json.dumps(contract), "p.md": "Answer.", **example.files}
     revision = MemoryRevision({path: text.encode() for path, text in files.items()})
     shapes = {name: check.shape for name, check in checks.items()}

@@ -2,7 +2,8 @@
 `max_messages` messages of its own.
 
 It fails if the user gives up, or has written all the messages that it may. Without a simulated user
-there is nothing to say: limit the check to fixtures with one by `when`.
+there is nothing to say: limit the check to fixtures with one by `when`. A check that applies to no
+fixture with a simulated user is an error of the contract.
 """
 
 from __future__ import annotations
