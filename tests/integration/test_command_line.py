@@ -15,7 +15,7 @@ from support.plain_spaces import spaced
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.runs.library.uncommitted import NOTICE
+from gatekeeper.runs.library.uncommitted import NOTICE, NOTICE_OF_RUN
 
 OTHER = "Please say {{ word }}.\n"
 
@@ -297,6 +297,20 @@ def test_what_is_not_committed_is_not_checked_silently(
     assert (NOTICE in capsys.readouterr().out.split("nothing was compared")[-1]) == told
     main(["check", *arms, "--head", "pr", "--out", str(tmp_path / "out")])
     assert NOTICE not in result_of(tmp_path / "out")["notices"]
+
+
+@pytest.mark.parametrize(("ref", "told"), [("HEAD", True), ("main", False)])
+def test_a_run_says_that_it_leaves_out_what_is_not_committed(
+    ref, told, repository, tmp_path, capsys
+):
+    run = ["run", "--repo", str(repository.path), "--ref", ref, "--out", str(tmp_path / "out")]
+    main(run)
+    assert NOTICE_OF_RUN not in result_of(tmp_path / "out")["notices"]
+
+    repository.write("prompts/words.txt", "Utter {{ word }}.\n")
+    main(run)
+    assert (NOTICE_OF_RUN in result_of(tmp_path / "out")["notices"]) == told
+    assert ("uncommitted changes" in capsys.readouterr().out) == told
 
 
 def test_an_unfinished_run_is_not_the_past(repository, tmp_path):

@@ -24,6 +24,7 @@ from gatekeeper.runs.library.repository import (
     tracked_by,
     unfinished_of,
 )
+from gatekeeper.runs.library.uncommitted import left_out_of_run
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
@@ -133,6 +134,7 @@ def measure_run(
                 answers=answers,
                 unfinished=unfinished,
                 source=batches or cluster,
+                notices=left_out_of_run(repository, given.ref, policy),
                 full_suite=True,
                 terminal=terminal,
             )

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from gatekeeper.git import Repository
 
 NOTICE = "the work tree has uncommitted changes to prompts or contracts; test them with --worktree"
+NOTICE_OF_RUN = (
+    "the work tree has uncommitted changes to prompts or contracts; commit them to measure them, "
+    "because a run measures a commit"
+)
+
+
+def left_out_of_run(repository: Repository, ref: str, policy: Policy) -> tuple[str, ...]:
+    """Return the notice if a run measures HEAD and not the files of the work tree."""
+    found = uncommitted(repository, None if ref == "HEAD" else ref, False, policy)
+    return (NOTICE_OF_RUN,) if found else ()
 
 
 def uncommitted(
