@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.errors import UsageError
 from gatekeeper.sampling.client import (
     CachingClient,
     KeyedClient,
@@ -50,11 +51,17 @@ class ModelRouter:
         return await self._client(request.model).complete(request)
 
     async def require_keys(self, models: Iterable[str]) -> None:
-        """Refuse models without a key, before any call. Raises UsageError."""
+        """Refuse models without a key, before any call. Raises UsageError, with a line for each."""
+        refused: list[UsageError] = []
         for model in models:
             client = self._client(model)
             if isinstance(client, KeyedClient):
-                await client.require_key(model)
+                try:
+                    await client.require_key(model)
+                except UsageError as error:
+                    refused.append(error)
+        if refused:
+            raise UsageError("\n".join(dict.fromkeys(map(str, refused)))) from refused[0]
 
     def can_stream(self, request: Request) -> bool:
         """Return whether the time to the first token of the answer is measured."""

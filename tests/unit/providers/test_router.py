@@ -8,7 +8,7 @@ import pytest
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed
+from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import ModelRouter, hosted, local
 
 
@@ -53,6 +53,22 @@ def test_only_who_is_opened_by_keys_is_asked_for_them(monkeypatch: pytest.Monkey
     api.made.clear()
     asyncio.run(ModelRouter(no_file, replay=Path("x")).require_keys(["openai/a"]))
     assert api.made == []
+
+
+def test_all_missing_keys_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GEMINI_API_KEY", "set")
+    models = ["openai/gpt-4o", "gemini/gemini-2.0-flash", "anthropic/claude-haiku-4-5"]
+
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(ModelRouter(no_file).require_keys(models))
+
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("openai/gpt-4o: no API key")
+    assert "OPENAI_API_KEY" in first
+    assert second.startswith("anthropic/claude-haiku-4-5: no API key")
+    assert "ANTHROPIC_API_KEY" in second
 
 
 def test_a_client_is_picked_by_prefix_and_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
