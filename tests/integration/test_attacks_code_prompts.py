@@ -51,6 +51,12 @@ def test_the_program_around_the_constant_affects_nothing(check):
     assert answered.result["contracts"] == []
 
 
+def test_code_that_changes_the_constant_is_an_error_at_its_line(check):
+    answered = check({APP: f"{source(GOOD)}\n\nsys.modules[__name__].PROMPT = 'Never.'\n"})
+    assert answered.exit_code == 2
+    assert f"{APP}:{source(GOOD).count(chr(10)) + 3}" in answered.log
+
+
 @pytest.mark.long
 @by_the_action
 def test_a_worse_constant_is_found_at_its_line(check):

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import ast
 
-_CLASSES = ("PromptTemplate", "ChatPromptTemplate", "HumanMessagePromptTemplate")
+CLASSES = ("PromptTemplate", "ChatPromptTemplate", "HumanMessagePromptTemplate")
 
 
 def template_argument(call: ast.Call) -> ast.expr | None:
     """Return the text that the call makes a template of; None if it is no such call, or if another
     argument may change what is sent."""
     names = _names(call.func)
-    of_class = bool(names) and names[-1] in _CLASSES
-    from_text = len(names) > 1 and names[-1] == "from_template" and names[-2] in _CLASSES
+    of_class = bool(names) and names[-1] in CLASSES
+    from_text = len(names) > 1 and names[-1] == "from_template" and names[-2] in CLASSES
     if from_text and len(call.args) == 1 and not call.keywords:
         return call.args[0]
     given = {keyword.arg: keyword.value for keyword in call.keywords}

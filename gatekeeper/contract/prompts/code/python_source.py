@@ -13,8 +13,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gatekeeper.contract.prompts.code.langchain import langchain_imports, template_argument
-from gatekeeper.contract.prompts.code.python_changes import sets_key
+from gatekeeper.contract.prompts.code.langchain import (
+    CLASSES,
+    langchain_imports,
+    template_argument,
+)
+from gatekeeper.contract.prompts.code.python_changes import (
+    changes_name,
+    refuse_class_changes,
+    replaces_member,
+)
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
 from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
 
@@ -29,9 +37,7 @@ _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, Tru
 
 def read_python(source: str, name: str) -> Written:
     """Return the constant of that name. Raises CodeFault, with its line."""
-    tree = _parse(source)
-    found = _Reading(tree, source)
-    return found.constant(name)
+    return _Reading(_parse(source), source).constant(name)
 
 
 def has_python_name(source: str, name: str) -> bool:
@@ -93,8 +99,7 @@ def _line(node: ast.AST) -> int:
 
 @dataclass
 class _Reading:
-    """Reads constants of one file. `own` are names that a function's caller gives a value,
-    `classes` those around the constant."""
+    """Reads constants. `own` are names that a caller gives, `classes` those around the constant."""
 
     tree: ast.Module
     source: str
@@ -123,6 +128,7 @@ class _Reading:
             self.classes = (*self.classes, found)
         statement = self._only_binding(body, last, line)
         self._refuse_changes(last)
+        refuse_class_changes(self.tree, self.classes)
         return self._value_of(statement, last)
 
     def _bindings(self, body: Sequence[ast.stmt], name: str) -> list[ast.AST]:
@@ -182,18 +188,10 @@ class _Reading:
         """Refuse what visibly gives the name another value while the program runs."""
         if name in self._unchanged:
             return
-        around = self.classes[-1:]
-        inside = {id(node) for found in around for node in ast.walk(found)}
-        for node in ast.walk(self.tree):
-            changes = (isinstance(node, ast.Global) and name in node.names) or sets_key(node, name)
-            if around and isinstance(node, ast.Attribute) and node.attr == name:
-                owner = getattr(node.value, "id", getattr(node.value, "attr", None))
-                own = id(node) in inside and owner in ("self", "cls")
-                is_set = not isinstance(node.ctx, ast.Load)
-                changes |= is_set and (own or owner == around[0].name)
-            if changes:
-                what = f"the program changes `{name}` while it runs"
-                raise CodeFault(what, _MOVE, _line(node))
+        around = self.classes[-1] if self.classes else None
+        for node in changes_name(self.tree, name, around):
+            what = f"the program changes `{name}` while it runs"
+            raise CodeFault(what, _MOVE, node.lineno)
         self._unchanged.add(name)
 
     def _value_of(self, statement: ast.stmt, name: str) -> Written:
@@ -298,7 +296,8 @@ class _Reading:
         """Return whether the class comes from a package of LangChain, under a name of its own."""
         name = next(node.id for node in ast.walk(called) if isinstance(node, ast.Name))
         bound = [node for node in _scope(self.tree.body) if _binds(node, name)]
-        return len(bound) == 1 and bound[0] in langchain_imports(self.tree)
+        is_imported = len(bound) == 1 and bound[0] in langchain_imports(self.tree)
+        return is_imported and not replaces_member(self.tree, "", ("from_template", *CLASSES))
 
     def _is_dedent(self, called: ast.expr) -> bool:
         """Return whether this is the standard library's function, under a name of its own."""
@@ -315,7 +314,8 @@ class _Reading:
             for alias in node.names
             if alias.name == name.id
         ]
-        return len(bound) == 1 and bound[0] in wanted
+        is_imported = len(bound) == 1 and bound[0] in wanted
+        return is_imported and not replaces_member(self.tree, "textwrap", ("dedent",))
 
     def _hole_or_text(self, part: ast.expr) -> str | Path | Written:
         if isinstance(part, ast.Constant):

@@ -9,11 +9,20 @@ variables. Whatever the program computes is refused, and so is a name that the f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Language, Node, Parser
 
+from gatekeeper.contract.prompts.code.typescript_changes import refuse_changes
+from gatekeeper.contract.prompts.code.typescript_tree import (
+    NAMES,
+    WRAPPERS,
+    line_of,
+    names_it,
+    parts_of,
+    text_of,
+    walk,
+)
 from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
 
 _DEEPEST = 50
@@ -22,10 +31,7 @@ _MOVE = "give the text a constant of its own, and name that"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
-_WRAPPERS = ("parenthesized_expression", "as_expression", "satisfies_expression")
-_ASSIGNING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 _FUNCTIONS = ("arrow_function", "function_declaration", "function_expression")
-_NAMES = ("identifier", "type_identifier", "shorthand_property_identifier_pattern")
 
 
 def read_typescript(source: str, name: str, language: str) -> Written:
@@ -56,29 +62,9 @@ def _parse(source: str, language: str) -> Node:
     made = grammars.language_tsx() if language == "tsx" else grammars.language_typescript()
     root = Parser(Language(made)).parse(source.encode()).root_node
     if root.has_error:
-        wrong = next((n for n in _walk(root) if n.is_error or n.is_missing), root)
-        raise CodeFault("not TypeScript or JavaScript", "correct the file", _line(wrong))
+        wrong = next((n for n in walk(root) if n.is_error or n.is_missing), root)
+        raise CodeFault("not TypeScript or JavaScript", "correct the file", line_of(wrong))
     return root
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    waiting = [node]
-    while waiting:
-        found = waiting.pop()
-        yield found
-        waiting += reversed(found.children)
-
-
-def _line(node: Node) -> int:
-    return int(node.start_point.row) + 1
-
-
-def _text(node: Node | None) -> str:
-    return (node.text or b"").decode(errors="replace") if node is not None else ""
-
-
-def _parts(node: Node) -> list[Node]:
-    return [child for child in node.named_children if child.type != "comment"]
 
 
 @dataclass
@@ -94,9 +80,9 @@ class _Reading:
         """Return what the name stands for. Raises CodeFault."""
         first, *steps = name.split(".")
         node = self._only(self.declared(first), first, 1)
-        self._refuse_changes(first, steps)
+        refuse_changes(self.root, first, steps, node)
         for step in steps:
-            node = self._only(self.members(node, step), step, _line(node))
+            node = self._only(self.members(node, step), step, line_of(node))
         return self._returned(node) if node.type in _FUNCTIONS else self.value(node)
 
     def declared(self, name: str) -> list[Node]:
@@ -105,22 +91,22 @@ class _Reading:
         for statement in self.root.named_children:
             inner = statement.child_by_field_name("declaration") or statement
             if inner.type in ("lexical_declaration", "variable_declaration"):
-                found += [part for part in _parts(inner) if part.type == "variable_declarator"]
+                found += [part for part in parts_of(inner) if part.type == "variable_declarator"]
             elif inner.type in ("class_declaration", "function_declaration"):
                 found.append(inner)
-        named = [node for node in found if _names_it(node.child_by_field_name("name"), name)]
+        named = [node for node in found if names_it(node.child_by_field_name("name"), name)]
         return [_declared_value(node) for node in named]
 
     def members(self, node: Node, key: str) -> list[Node]:
         """Return the value of each member of that key in an object or class."""
         node = self._inside(node)
         if node.type == "object":
-            found = [part for part in _parts(node) if _member_key(part) == key]
+            found = [part for part in parts_of(node) if _member_key(part) == key]
             return [part.child_by_field_name("value") or part for part in found]
         body = node.child_by_field_name("body") if node.type == "class_declaration" else None
         found = [
             part
-            for part in (_parts(body) if body is not None else ())
+            for part in (parts_of(body) if body is not None else ())
             if any(child.type == "static" for child in part.children) and _member_key(part) == key
         ]
         return [part.child_by_field_name("value") or part for part in found]
@@ -129,29 +115,20 @@ class _Reading:
         if not found:
             raise CodeFault(f"there is no `{name}`", "correct the name", line)
         if len(found) > 1:
-            lines = ", ".join(str(_line(node)) for node in found[:10])
+            lines = ", ".join(str(line_of(node)) for node in found[:10])
             what = f"`{name}` is declared more than once (lines {lines})"
-            raise CodeFault(what, _MOVE, _line(found[1]))
+            raise CodeFault(what, _MOVE, line_of(found[1]))
         parent = found[0].parent
         around = parent.parent if parent is not None and parent.type == "pair" else None
-        if around is not None and any(part.type == "spread_element" for part in _parts(around)):
+        if around is not None and any(part.type == "spread_element" for part in parts_of(around)):
             what = f"`...` in the object may give `{name}` another value"
-            raise CodeFault(what, _MOVE, _line(around))
+            raise CodeFault(what, _MOVE, line_of(around))
         return found[0]
-
-    def _refuse_changes(self, name: str, steps: list[str]) -> None:
-        """Refuse what visibly gives the name, or a member of it, another value."""
-        for node in _walk(self.root):
-            if _is_changed_by(node, name, steps):
-                what = f"the program changes `{'.'.join([name, *steps])}` while it runs"
-                raise CodeFault(what, _MOVE, _line(node))
-            if node.type.endswith("identifier") and b"\\" in (node.text or b""):
-                raise CodeFault("a name with an escape in it", "write its letters", _line(node))
 
     def _inside(self, node: Node) -> Node:
         """Return the expression without parentheses and types around it."""
-        while node.type in _WRAPPERS and _parts(node):
-            node = _parts(node)[0]
+        while node.type in WRAPPERS and parts_of(node):
+            node = parts_of(node)[0]
         return node
 
     def _returned(self, function: Node) -> Written:
@@ -159,22 +136,22 @@ class _Reading:
         given = function.child_by_field_name("parameters") or function.child_by_field_name(
             "parameter"
         )
-        names = {_text(n) for n in _walk(given) if n.type in _NAMES} if given is not None else set()
+        names = {text_of(n) for n in walk(given) if n.type in NAMES} if given is not None else set()
         body = function.child_by_field_name("body")
         if body is not None and body.type == "statement_block":
-            statements = _parts(body)
+            statements = parts_of(body)
             is_return = len(statements) == 1 and statements[0].type == "return_statement"
-            values = _parts(statements[0]) if is_return else []
+            values = parts_of(statements[0]) if is_return else []
             body = values[0] if values else None
         if body is None:
-            raise CodeFault("the function does more than return a text", _MOVE, _line(function))
+            raise CodeFault("the function does more than return a text", _MOVE, line_of(function))
         return _Reading(self.root, frozenset(names)).value(body)
 
     def value(self, node: Node) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise CodeFault("the text is put together in too many steps", _MOVE, _line(node))
+            raise CodeFault("the text is put together in too many steps", _MOVE, line_of(node))
         try:
             return self._value(self._inside(node))
         finally:
@@ -185,31 +162,31 @@ class _Reading:
             return self._literal(node)
         if node.type == "binary_expression":
             return self._sum(node)
-        if node.type == "identifier" and _text(node) not in self.own:
+        if node.type == "identifier" and text_of(node) not in self.own:
             found = Written()
-            found.add(self._module_constant(node), _line(node))
+            found.add(self._module_constant(node), line_of(node))
             return found
         function = node.child_by_field_name("function")
         arguments = node.child_by_field_name("arguments")
         if node.type == "call_expression" and function is not None and arguments is not None:
-            method = _text(function.child_by_field_name("property"))
+            method = text_of(function.child_by_field_name("property"))
             inner = function.child_by_field_name("object")
-            if method in _STRIPS and inner is not None and not _parts(arguments):
+            if method in _STRIPS and inner is not None and not parts_of(arguments):
                 left, right = _STRIPS[method]
-                return self.value(inner).stripped(left=left, right=right, line=_line(node))
+                return self.value(inner).stripped(left=left, right=right, line=line_of(node))
         raise self._computed(node)
 
     def _computed(self, node: Node) -> CodeFault:
-        shown = " ".join(_text(node)[:60].split())
-        return CodeFault(f"`{shown}` is computed while the program runs", _MOVE, _line(node))
+        shown = " ".join(text_of(node)[:60].split())
+        return CodeFault(f"`{shown}` is computed while the program runs", _MOVE, line_of(node))
 
     def _module_constant(self, node: Node) -> Written:
         self._names += 1
         if self._names > _MOST_NAMES:
             raise self._computed(node)
-        name = _text(node)
-        value = self._only(self.declared(name), name, _line(node))
-        self._refuse_changes(name, [])
+        name = text_of(node)
+        value = self._only(self.declared(name), name, line_of(node))
+        refuse_changes(self.root, name, [], value)
         return self.value(value)
 
     def _sum(self, node: Node) -> Written:
@@ -217,7 +194,7 @@ class _Reading:
         left: Node | None = node
         while left is not None and left.type == "binary_expression":
             right = left.child_by_field_name("right")
-            if _text(left.child_by_field_name("operator")) != "+" or right is None:
+            if text_of(left.child_by_field_name("operator")) != "+" or right is None:
                 raise self._computed(left)
             terms.append(right)
             left = left.child_by_field_name("left")
@@ -229,7 +206,7 @@ class _Reading:
     def _literal(self, node: Node) -> Written:
         found = Written()
         source, start = node.text or b"", node.start_byte
-        place, line = 1, _line(node)
+        place, line = 1, line_of(node)
         for child in node.named_children:
             begin, end = child.start_byte - start, child.end_byte - start
             line += self._add_raw(found, source[place:begin], line)
@@ -238,13 +215,13 @@ class _Reading:
                 line = int(child.end_point.row) + 1
             elif child.type == "escape_sequence":
                 written = source[begin:end].decode()
-                found.add_text(_unescaped(written, _line(child)), line)
+                found.add_text(_unescaped(written, line_of(child)), line)
                 line += written.count("\n")
             else:
                 line += self._add_raw(found, source[begin:end], line)
             place = end
         self._add_raw(found, source[place:-1], line)
-        return _with_whole_characters(found, _line(node))
+        return _with_whole_characters(found, line_of(node))
 
     def _add_raw(self, found: Written, source: bytes, line: int) -> int:
         text = source.decode(errors="replace")
@@ -252,29 +229,22 @@ class _Reading:
         return text.count("\n")
 
     def _add_hole(self, found: Written, node: Node) -> None:
-        inner = _parts(node)
+        inner = parts_of(node)
         path = _path(self._inside(inner[0])) if len(inner) == 1 else None
         if path is None:
-            what = f"the hole `{_text(node)[:60]}` is computed"
+            what = f"the hole `{text_of(node)[:60]}` is computed"
             fix = "give the value a name first; the fixture gives it to the prompt"
-            raise CodeFault(what, fix, _line(node))
+            raise CodeFault(what, fix, line_of(node))
         name = str(path[0])
         known = self.declared(name) if len(path) == 1 and name not in self.own else []
         texts = ("string", "template_string", "binary_expression", "call_expression")
         if known and self._inside(known[0]).type in texts:
             try:
-                found.add(self._module_constant(inner[0]), _line(node))
+                found.add(self._module_constant(inner[0]), line_of(node))
                 return
             except CodeFault:
                 pass  # its value comes from elsewhere, so the fixture gives it
-        found.add_hole(path, _line(node))
-
-
-def _names_it(node: Node | None, name: str) -> bool:
-    """Return whether a declaration's name, or the pattern in its place, has the name."""
-    if node is None or not node.type.endswith("_pattern"):
-        return _text(node) == name
-    return any(part.type in _NAMES and _text(part) == name for part in _walk(node))
+        found.add_hole(path, line_of(node))
 
 
 def _declared_value(node: Node) -> Node:
@@ -282,31 +252,6 @@ def _declared_value(node: Node) -> Node:
     name = node.child_by_field_name("name")
     is_pattern = name is not None and name.type.endswith("_pattern")
     return node if is_pattern else node.child_by_field_name("value") or node
-
-
-def _is_changed_by(node: Node, name: str, steps: Sequence[str]) -> bool:
-    """Return whether the node visibly gives the name, or the member of it, another value."""
-    if node.type == "variable_declarator" and node.parent is not None:
-        around = node.parent.parent  # `var` in a block declares the name of the whole module
-        is_inner = around is not None and around.type not in ("program", "export_statement")
-        is_var = node.parent.type == "variable_declaration"
-        return is_var and is_inner and _names_it(node.child_by_field_name("name"), name)
-    if node.type == "call_expression":
-        called = _text(node.child_by_field_name("function"))
-        given = _text(node.child_by_field_name("arguments"))
-        changing = ("Object.assign", "Object.defineProperty", "Object.defineProperties")
-        return called in changing and re.match(rf"\(\s*{re.escape(name)}\b", given) is not None
-    if node.type not in _ASSIGNING:
-        return False
-    left = node.child_by_field_name("left")
-    written = _text(left)
-    word = rf"\b{re.escape(name)}\b"
-    if left is not None and left.type.endswith("_pattern"):
-        return re.search(word, written) is not None
-    if written == name:
-        return True
-    member = rf"(?:{word}|\bthis\b).*(?:\[|\b{re.escape(steps[-1])}\b)" if steps else None
-    return member is not None and re.match(member, written, re.S) is not None
 
 
 def _member_key(part: Node) -> str | None:
@@ -320,14 +265,14 @@ def _member_key(part: Node) -> str | None:
     if key is None:
         return None
     if key.type == "computed_property_name" or b"\\" in (key.text or b""):
-        what = f"the key `{_text(key)[:60]}` is computed while the program runs"
-        raise CodeFault(what, "write the key as it is", _line(key))
+        what = f"the key `{text_of(key)[:60]}` is computed while the program runs"
+        raise CodeFault(what, "write the key as it is", line_of(key))
     return _key(key)
 
 
 def _key(node: Node | None) -> str:
     """Return the text of a key, without quotes."""
-    text = _text(node)
+    text = text_of(node)
     return text[1:-1] if node is not None and node.type == "string" else text
 
 
@@ -338,8 +283,8 @@ def _path(node: Node) -> Path | None:
         inner = node.child_by_field_name("object")
         if inner is None:
             return None
-        if node.type == "member_expression" and "?." not in _text(node):
-            steps.append(_text(node.child_by_field_name("property")))
+        if node.type == "member_expression" and "?." not in text_of(node):
+            steps.append(text_of(node.child_by_field_name("property")))
         elif node.type == "subscript_expression":
             index = node.child_by_field_name("index")
             if index is None or index.type not in ("number", "string"):
@@ -351,7 +296,7 @@ def _path(node: Node) -> Path | None:
         else:
             return None
         node = inner
-    return (_text(node), *reversed(steps))
+    return (text_of(node), *reversed(steps))
 
 
 def _unescaped(written: str, line: int) -> str:

@@ -60,7 +60,7 @@ class K { static readonly S: string = "x"; }
 export const build = ({ article }: { article: string }) => `
 S ${article.lines[0]} {{x}}`;
 export function returned(TONE: string) { return `x ${TONE}`; }
-let trimmed = (" a\\n").trim() satisfies string;
+const trimmed = (" a\\n").trim() satisfies string;
 """
 
 

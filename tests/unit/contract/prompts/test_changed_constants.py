@@ -1,0 +1,165 @@
+"""Code that gives a prompt's constant another value in its own file is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.errors import ContractError
+
+OBJECT = "const P = { system: 'x', other: 'z' };\n"
+KLASS = "class K { static a = 'x'; }\n"
+PYTHON = "class C:\n    P = 'x'\n"
+
+
+def read(path: str, source: str, name: str) -> str:
+    return load_prompt(MemoryRevision({path: source.encode()}), f"{path}:{name}", None).text
+
+
+def line_of_refusal(path: str, source: str, name: str) -> int | None:
+    with pytest.raises(ContractError) as caught:
+        read(path, source, name)
+    return caught.value.problems[0].line
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "let P = 'x';",
+        "export let P = 'x';",
+        "var P = 'x';",
+        "let P = 'x'; (P) = 'y';",
+        "let P = 'x'; (P as any) = 'y';",
+        "let P = 'x'; (P!) = 'y';",
+        "let P = 'x'; (<any>P) = 'y';",
+        "let P = 'x'; (P satisfies any) = 'y';",
+        "let P = 'x'; P++;",
+        "const P = 'x'; export { Q as P };",
+        "const P = 'x'; export { Q as 'P' };",
+        "const P = 'x'; export { P } from './other';",
+        "const P = 'x'; export * as P from './other';",
+        "const P = 'x'; exports.P = Q;",
+        "const P = 'x'; module.exports = { P: Q };",
+        "function P() { return 'x'; } (P as any) = () => 'y';",
+        "let Q = 'x'; const P = Q + 'a';",
+    ],
+)
+def test_a_text_that_can_be_assigned_or_exported_anew_is_refused(added: str) -> None:
+    assert line_of_refusal("a.ts", added, "P") == 1
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "(P).system = 'y';",
+        "(P as any).system = 'y';",
+        "(<any>P)['system'] = 'y';",
+        "P['system'] = 'y';",
+        "P[key] = 'y';",
+        "P.system++;",
+        "[P.system] = ['y'];",
+        "({ a: P.system } = x);",
+        "for (P.system of x) {}",
+        "delete P.system;",
+        "delete (P as any).system;",
+        "const Q = P; Q.system = 'y';",
+        "Reflect.set(P, 'system', 'y');",
+        "Object.assign(P, { system: 'y' });",
+        "f(P);",
+        "f({ P });",
+        "f([P]);",
+        "for (const q of [P]) { q.system = 'y'; }",
+        "P.__defineGetter__('system', f);",
+        "P['__define' + 'Getter__']('system', f);",
+        "export { Q as P };",
+    ],
+)
+def test_an_object_in_other_hands_is_refused(added: str) -> None:
+    assert line_of_refusal("a.ts", OBJECT + added, "P.system") == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("let P = { system: 'x' };", "P.system"),
+        ("const P = { system: 'x', set() { (this as any).system = 'y'; } };", "P.system"),
+        (KLASS + "(K as any).a = 'y';", "K.a"),
+        (KLASS + "const L = K; L.a = 'y';", "K.a"),
+        ("@evil class K { static a = 'x'; }", "K.a"),
+        ("@evil export class K { static a = 'x'; }", "K.a"),
+        ("class K { @evil static a = 'x'; }", "K.a"),
+        ("class K { static a = 'x'; static { f(this); } }", "K.a"),
+        ("class K { static a = 'x'; f() { (this.constructor as any).a = 'y'; } }", "K.a"),
+    ],
+)
+def test_what_may_change_its_own_members_is_refused(source: str, name: str) -> None:
+    assert line_of_refusal("a.ts", source, name)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("const P = 'x';\nexport { P, P as Q };\nexport default P;\nf(P);", "P"),
+        ("const P = 'x';\nmodule.exports = { P };\nexports.P = P;", "P"),
+        ("export function P() { return 'x'; }\nf(P);", "P"),
+        (OBJECT + "export { P };\ntype Q = keyof typeof P;\nf(P.system, P[kind]);", "P.system"),
+        (OBJECT + "const { system } = P;\nf({ ...P });\nObject.keys(P);", "P.system"),
+        (OBJECT + "module.exports = { P };", "P.system"),
+        (OBJECT + "export default P;\nf((P as any).system.trim());", "P.system"),
+        (KLASS + "let k: K = new K();\nexport { K };\nf(K.a);", "K.a"),
+        ("class K { static a = 'x'; constructor() { this.b = 1; f(this); } }", "K.a"),
+    ],
+)
+def test_reads_and_exports_change_nothing(source: str, name: str) -> None:
+    assert read("a.ts", source, name) == "x"
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "Q = C\nQ.P = 'y'",
+        "for q in [C]: q.P = 'y'",
+        "type.__setattr__(C, 'P', 'y')",
+        "C.__dict__['P'] = 'y'",
+        "C.__class__.x = 1",
+        "f(C)",
+        "del C.P",
+        "setattr(C, 'A' + 'B', 'y')",
+    ],
+)
+def test_a_class_in_other_hands_is_refused(added: str) -> None:
+    assert line_of_refusal("a.py", f"{PYTHON}{added}", "C.P") == 3
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("class C(metaclass=M):\n    P = 'x'", "C.P"),
+        ("@evil\nclass C:\n    P = 'x'", "C.P"),
+        ("class B:\n    def __init_subclass__(cls): pass\nclass C(B):\n    P = 'x'", "C.P"),
+        ("class B(metaclass=M): pass\nclass C(B):\n    P = 'x'", "C.P"),
+        ("class C:\n    P = 'x'\n    def f(cls): evil(cls)", "C.P"),
+        ("class C:\n    class D:\n        P = 'x'\nq = C.D", "C.D.P"),
+        ("import sys\nP = 'x'\nsys.modules[__name__].P = 'y'", "P"),
+        ("P = 'x'\nload(__name__).P = 'y'", "P"),
+        ("import textwrap\ntextwrap.dedent = f\nP = textwrap.dedent('x')", "P"),
+        ("import textwrap\nsetattr(textwrap, n, f)\nP = textwrap.dedent('x')", "P"),
+        ("import textwrap\nt = textwrap\nP = textwrap.dedent('x')", "P"),
+        (
+            "from langchain.prompts import PromptTemplate\n"
+            "PromptTemplate.from_template = f\nP = PromptTemplate.from_template('x')",
+            "P",
+        ),
+    ],
+)
+def test_python_that_changes_how_the_constant_is_made_is_refused(source: str, name: str) -> None:
+    assert line_of_refusal("a.py", source, name)
+
+
+def test_reads_of_a_class_change_nothing() -> None:
+    used = "def f(c: C, d: 'C') -> list[C]:\n    return isinstance(c, C) and C.P + C().P\n"
+    assert read("a.py", f"{PYTHON}{used}class D(C): pass\n", "C.P") == "x"
+    assert read("a.py", "import enum\nclass C(str, enum.Enum):\n    P = 'x'\n", "C.P") == "x"
+    made = "import textwrap\nP = textwrap.dedent('x')\nq = textwrap.indent(P, ' ')\n"
+    assert read("a.py", made, "P") == "x"
