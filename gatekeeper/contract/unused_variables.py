@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gatekeeper.contract.definition import CheckSpec, Contract, Position
 from gatekeeper.contract.prompts.unfilled_names import words_in_tags
@@ -13,16 +13,46 @@ from gatekeeper.errors import Problem
 
 _ALIKE = 0.75
 """How alike a name must be to be the one that was meant, from 0 to 1."""
+_EXPECTED = "expected"
 _WORD = re.compile(r"\w+")
 
 
-def unused_variables(contract: Contract) -> Iterator[Problem]:
+def unused_variables(
+    contract: Contract, read_elsewhere: Callable[[], frozenset[str] | None] = frozenset
+) -> Iterator[Problem]:
     """Yield each variable that at least one fixture sets and nothing reads, at the first fixture
-    that sets it. A check in Python may read any variable, so then there is none."""
-    parts = (contract, *contract.groups)
-    specs = [spec for part in parts for spec in part.every_check()]
-    if any(spec.shape.code for spec in specs):
+    that sets it.
+
+    `read_elsewhere` returns the names that other contracts with the same fixtures read, None if
+    they may read any; it is called only if this contract does not read a variable. The name
+    `expected` is the expected value if the fixture has one, which some tools keep in its variables.
+    """
+    used = names_read(contract)
+    if used is None:
         return
+    found: dict[str, Position] = {}
+    for fixture in contract.fixtures:
+        for name in fixture.vars:
+            if name not in used and (name != _EXPECTED or fixture.expected is None):
+                found.setdefault(name, fixture.position or Position(contract.path))
+    elsewhere = read_elsewhere() if found else frozenset()
+    if elsewhere is None:
+        return
+    wanted = {*_words_of_prompt(contract), *_templates_of(_specs(contract))} - {
+        name for fixture in contract.fixtures for name in fixture.vars
+    }
+    for name, at in found.items():
+        if name not in elsewhere:
+            what = f"neither the prompt nor a check uses the variable `{name}`"
+            yield Problem(at.path, what, _advice(name, wanted), at.line, at.column)
+
+
+def names_read(contract: Contract) -> frozenset[str] | None:
+    """Return every word that the prompt, a check or a turn may read as a variable. A check in
+    Python may read any variable: then None."""
+    specs = _specs(contract)
+    if any(spec.shape.code for spec in specs):
+        return None
     used = set(_words_of_prompt(contract))
     for spec in specs:
         used.update(_words_of_check(spec))
@@ -31,18 +61,11 @@ def unused_variables(contract: Contract) -> Iterator[Problem]:
             used.update(_WORD.findall(turn))
         if fixture.user:
             used.update(words_in_tags(f"{fixture.user.goal} {fixture.user.persona}"))
-    wanted = {*_words_of_prompt(contract), *_templates_of(specs)} - {
-        name for fixture in contract.fixtures for name in fixture.vars
-    }
-    found: set[str] = set()
-    for fixture in contract.fixtures:
-        for name in fixture.vars:
-            if name in used or name in found:
-                continue
-            found.add(name)
-            at = fixture.position or Position(contract.path)
-            what = f"neither the prompt nor a check uses the variable `{name}`"
-            yield Problem(at.path, what, _advice(name, wanted), at.line, at.column)
+    return frozenset(used)
+
+
+def _specs(contract: Contract) -> list[CheckSpec]:
+    return [spec for part in (contract, *contract.groups) for spec in part.every_check()]
 
 
 def _words_of_prompt(contract: Contract) -> Iterator[str]:

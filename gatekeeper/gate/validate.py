@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,7 +31,7 @@ from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
-from gatekeeper.contract.unused_variables import unused_variables
+from gatekeeper.contract.unused_variables import names_read, unused_variables
 from gatekeeper.contract.without_effect import without_effect
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
@@ -107,6 +108,7 @@ class _Validating:
     contracts: list[ValidContract] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     known: set[tuple[FindingLevel, Problem]] = field(default_factory=set)
+    read_in: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
     def result(self, inventory: Inventory, *, whole: bool) -> Validation:
         if not self.contracts and not any(f.level == "error" for f in self.findings):
@@ -145,6 +147,11 @@ class _Validating:
         alone = contract.gate.tolerance is not None or read.is_foreign
         doubts = _doubts(job, read.document, self.price, alone=alone)
         self._add("warning", doubts, path)
+        if not list(unfilled_names(contract)):
+            # One mistake, said once: a name in single braces is a variable that nothing reads.
+            self._add(
+                "warning", unused_variables(contract, partial(self._read_in, read.file)), path
+            )
         self._add("note", _notes(job, alone=alone), path)
 
     def note_unused(self, inventory: Inventory) -> None:
@@ -159,6 +166,23 @@ class _Validating:
     def note_unmatched(self) -> None:
         """Warn of patterns of the policy that match no file."""
         self._add("warning", unmatched_patterns(self.revision), None)
+
+    def _read_in(self, file: str) -> frozenset[str] | None:
+        """Return the variables that any contract of the file reads; None if that cannot be said.
+        The prompts of a foreign file share their tests, and each may use others of the variables.
+        """
+        if file not in self.read_in:
+            found: frozenset[str] | None = frozenset()
+            for path in contract_paths_of(self.revision, file):
+                try:
+                    names = names_read(load_contract(self.revision, path, SHAPES))
+                except ContractError:
+                    names = None
+                found = None if names is None or found is None else found | names
+                if found is None:
+                    break
+            self.read_in[file] = found
+        return self.read_in[file]
 
     def _advice(self, contract: Contract, doubtful: Sequence[Problem]) -> Iterator[Problem]:
         """Yield what calls to the contract's models will meet; of a model that is likely misspelt,
@@ -209,10 +233,7 @@ def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -
         *(unpriced_warnings(evaluation, price) if price else ()),
     ]
     yield from (Problem(contract.path, sentence, "") for sentence in filter(None, sentences))
-    unfilled = list(unfilled_names(contract))
-    yield from unfilled
-    # One mistake, said once: a name in single braces is a variable that nothing reads.
-    yield from () if unfilled else unused_variables(contract)
+    yield from unfilled_names(contract)
     yield from without_effect(contract, document)
 
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.foreign_files import GITHUB
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.models.faults import ModelFault
@@ -36,6 +37,9 @@ def written(name: str, checks: int = 1, more: str = "") -> str:
 
 def refuse_gone(model: str) -> ModelFault | None:
     return ModelFault("it is gone", "name another", certain=True) if "gone" in model else None
+
+
+SUITES = Policy(contracts=("contracts/**/*",))
 
 
 def validate(files: dict[str, str], policy: Policy | None = None) -> Validation:
@@ -127,6 +131,35 @@ def test_a_variable_that_nothing_reads_is_a_warning(
     named = [w.problem for w in found.of_level("warning") if "the variable" in w.problem.what]
     assert {problem.what.split("`")[1] for problem in named} == unused
     assert [problem.line for problem in named] == [8] * len(unused)
+
+
+@pytest.mark.parametrize(
+    ("second", "unused"), [("Greet {{who}} of {{shop}}", {"other"}), ("Greet {{who}}", None)]
+)
+def test_a_variable_that_another_prompt_of_the_file_reads_is_used(
+    second: str, unused: set[str] | None
+) -> None:
+    suite = {
+        "prompts": ["Hello {{who}}", second],
+        "providers": ["openai:gpt-4o-mini"],
+        "tests": [
+            {
+                "vars": {"who": "Ann", "shop": "the mill", "other": "x", "expected": "y"},
+                "assert": [{"type": "contains", "value": "Ann"}],
+            }
+        ],
+    }
+    found = validate({"contracts/promptfooconfig.json": json.dumps(suite)}, SUITES)
+    assert len(found.contracts) == 2
+    named = [w.problem.what for w in found.of_level("warning") if "the variable" in w.problem.what]
+    assert {what.split("`")[1] for what in named} == (unused or {"shop", "other"})
+
+
+def test_the_expected_value_of_a_prompt_file_is_no_unused_variable() -> None:
+    text = GITHUB.replace("{{expected}}", "Paris").replace("expected: Tokyo", "unread: x")
+    found = validate({"contracts/city.prompt.yml": text}, SUITES)
+    named = [w.problem.what for w in found.of_level("warning") if "the variable" in w.problem.what]
+    assert [what.split("`")[1] for what in named] == ["unread"]
 
 
 def test_a_name_in_single_braces_is_one_error() -> None:
