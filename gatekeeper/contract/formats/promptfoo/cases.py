@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.contract.formats.promptfoo.misspelt import require_spelt
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
@@ -198,6 +199,7 @@ def _listed(sources: Sources, node: Node) -> Iterator[Node]:
 
 
 def _name_unknown(part: Node, notes: Notes) -> None:
+    require_spelt(part, _KNOWN)
     for name, node in part.items():
         if name not in _KNOWN:
             notes.add(node.not_run(name[:100], f"tests have no key `{name[:100]}`"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import (
     ForeignContract,
@@ -15,6 +16,7 @@ from gatekeeper.contract.formats.foreign_suite import (
 )
 from gatekeeper.contract.formats.promptfoo.cases import Case, read_cases
 from gatekeeper.contract.formats.promptfoo.contracts import ContractWriter
+from gatekeeper.contract.formats.promptfoo.misspelt import TOP_LEVEL, meant, require_spelt
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
 from gatekeeper.contract.formats.promptfoo.providers import ProviderEntry, read_providers
@@ -24,6 +26,8 @@ from gatekeeper.errors import ContractError
 
 _MOST_CONTRACTS = 500
 _LONGEST_NAME = 100
+_NAME = "promptfooconfig"
+_PROVIDERS = ("providers", "targets")
 _NOT_RUN = {
     "assertScoringFunction": "a scoring function is a program, and gatekeeper does not run it",
     "derivedMetrics": "metrics that are computed from others are not computed",
@@ -36,17 +40,26 @@ _NOT_RUN = {
 }
 
 
-def recognises(_path: str, data: object) -> bool:
+def recognises(path: str, data: object) -> bool:
     """Return whether the data is a configuration of promptfoo."""
-    if not isinstance(data, dict) or not ("providers" in data or "targets" in data):
+    if not isinstance(data, dict):
+        return False
+    if not ("providers" in data or "targets" in data or _is_misspelt(path, data)):
         return False
     parts = ("prompts", "tests", "scenarios", "defaultTest")
     return any(part in data for part in parts) and "messages" not in data
 
 
+def _is_misspelt(path: str, data: dict[Any, Any]) -> bool:
+    """Return whether the file has promptfoo's name and a key that is likely its providers."""
+    named = posixpath.basename(path).startswith(_NAME)
+    return named and any(meant(str(key), _PROVIDERS) for key in data)
+
+
 def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     """Translate the file. Raises ContractError."""
     root = root_of(document)
+    require_spelt(root, TOP_LEVEL)
     sources = Sources(files, document)
     notes = Notes()
     _name_unsupported(root, notes)
@@ -115,10 +128,10 @@ def _stem(path: str) -> str:
     folder, name = posixpath.split(path)
     stem = posixpath.splitext(name)[0]
     parts = [part for part in folder.split("/") if part]
-    if not stem.startswith("promptfooconfig"):
+    if not stem.startswith(_NAME):
         parts.append(stem)
-    elif stem != "promptfooconfig":
-        parts.append(stem.removeprefix("promptfooconfig").strip("-._"))
+    elif stem != _NAME:
+        parts.append(stem.removeprefix(_NAME).strip("-._"))
     return slug("-".join(parts), 60) or "promptfoo"
 
 

@@ -1,0 +1,74 @@
+"""Misspelt keys, columns and names in promptfoo files: each is said with what was likely meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from support.foreign_files import loaded
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.errors import ContractError, Problem
+
+PATH = "evals/promptfooconfig.yaml"
+TEST = {"vars": {"q": "a"}, "assert": [{"type": "equals", "value": "yes"}]}
+SUITE = {"prompts": ["Say {{q}}"], "providers": ["openai:gpt-4o-mini"], "tests": [TEST]}
+
+
+def read(data: Any, **others: str) -> Contract:
+    rest = {f"evals/{name}.csv": text for name, text in others.items()}
+    return loaded({PATH: yaml.safe_dump(data, sort_keys=False)} | rest, PATH)
+
+
+def problem(data: Any, **others: str) -> Problem:
+    with pytest.raises(ContractError) as found:
+        read(data, **others)
+    (only,) = found.value.problems
+    return only
+
+
+def renamed(data: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if name == old else name: value for name, value in data.items()}
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "line"),
+    [
+        ("prompts", "prompt", 1),
+        ("providers", "provider", 3),
+        ("providers", "Providers", 3),
+        ("tests", "test", 5),
+    ],
+)
+def test_a_misspelt_key_is_an_error_at_its_line(known: str, written: str, line: int) -> None:
+    found = problem(renamed(SUITE, known, written))
+    assert f"`{written}`" in found.what
+    assert (found.fix, found.path) == (f"did you mean `{known}`?", PATH)
+    assert found.line in (line, line + 1)
+
+
+@pytest.mark.parametrize(("known", "written"), [("assert", "asserts"), ("vars", "var")])
+def test_a_misspelt_key_of_a_test_is_an_error(known: str, written: str) -> None:
+    found = problem({**SUITE, "tests": [renamed(TEST, known, written)]})
+    assert found.fix == f"did you mean `{known}`?"
+    found = problem({**SUITE, "defaultTest": renamed(TEST, known, written)})
+    assert found.fix == f"did you mean `{known}`?"
+
+
+def test_a_misspelt_default_test_is_an_error() -> None:
+    assert problem({**SUITE, "defaultTests": TEST}).fix == "did you mean `defaultTest`?"
+
+
+def test_other_unknown_keys_are_left_alone() -> None:
+    own = {
+        "schemas": {},
+        "$schema": "x",
+        "x-shared": 1,
+        "provider_defaults": {},
+        "judge": "a",
+        "test": "beside `tests`",
+    }
+    assert len(read({**SUITE, **own}).fixtures) == 1
+    contract = read({**SUITE, "tests": [{**TEST, "owner": "Ann"}]})
+    assert [note.kind for note in contract.not_run] == ["owner"]
