@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.contract.formats.promptfoo.csv_tests import misspelt_type
 from gatekeeper.contract.formats.promptfoo.misspelt import require_spelt
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.sources import (
@@ -132,6 +133,8 @@ def read_cases(sources: Sources, root: Node, notes: Notes) -> list[Case]:
     for case in found:
         for part in case.parts:
             _name_unknown(part, notes)
+        if case.node.document.path.lower().endswith(".csv"):
+            _name_misspelt_types(case.node, notes)
     return found
 
 
@@ -207,6 +210,19 @@ def _name_unknown(part: Node, notes: Notes) -> None:
     for name, node in options.items():
         if name not in _WITHOUT_EFFECT and name not in ("prefix", "suffix", "transformVars"):
             notes.add(node.not_run(f"options.{name}"[:100], f"`{name[:100]}` has no counterpart"))
+
+
+def _name_misspelt_types(row: Node, notes: Notes) -> None:
+    """Name the cells of a CSV row that are compared as a whole and likely mean another check."""
+    for node in row.child("assert").list():
+        value = node.get("value")
+        if node.get("type") != "equals" or not isinstance(value, str):
+            continue
+        found = misspelt_type(value)
+        if found is not None:
+            written, other = found
+            why = f"no assertion type, so the whole cell is compared; did you mean `{other}`?"
+            notes.add(node.not_run(written, why))
 
 
 def category_of(metadata: Mapping[str, Any]) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatekeeper.contract.formats.promptfoo.assertion_types import ALL_TYPES
+from gatekeeper.contract.formats.promptfoo.misspelt import meant
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import ContractError, Problem
@@ -22,6 +23,11 @@ _WITH_THRESHOLD = frozenset(
 )  # fmt: skip
 _LISTS = frozenset({"contains-all", "contains-any", "icontains-all", "icontains-any"})
 _TYPES = "|".join(sorted(map(re.escape, ALL_TYPES), key=len, reverse=True))
+_LIKE_A_TYPE = re.compile(r"(not-)?([A-Za-z][A-Za-z-]{2,40})(?:\([\d.]+\))?(?:(:)|$)")
+_COLUMNS = (
+    *("__expected", "__prefix", "__suffix", "__description", "__providerOutput", "__metric"),
+    *("__threshold", "__metadata", "__config"),
+)
 _ASSERTION = re.compile(rf"(not-)?({_TYPES})(?:\((\d+(?:\.\d+)?)\))?(?::([\s\S]*))?")
 
 
@@ -50,6 +56,7 @@ def row_case(row: Mapping[str, str], path: str, line: int) -> Node:
         elif column.startswith("__config:"):
             thresholds.update(_threshold(column, cell, path, line))
         elif column != "__metadata":
+            _require_spelt(column, path)
             case["vars"][column] = cell
     for index, assertion in enumerate(case["assert"]):
         if metric:
@@ -57,6 +64,28 @@ def row_case(row: Mapping[str, str], path: str, line: int) -> Node:
         if index in thresholds:
             assertion["threshold"] = thresholds[index]
     return Node(Document(path, case, {(): (line, 1)}), (), case)
+
+
+def _require_spelt(column: str, path: str) -> None:
+    """Raise ContractError for a variable whose name is likely a misspelt column of promptfoo."""
+    if not column.startswith(("__", "_expected")):
+        return
+    stem, mark, rest = column.partition(":")
+    other = meant(stem.rstrip("0123456789"), _COLUMNS)
+    if other is not None:
+        what = f"unknown column `{column[:100]}`"
+        raise ContractError([Problem(path, what, f"did you mean `{other}{mark}{rest[:100]}`?", 1)])
+
+
+def misspelt_type(cell: str) -> tuple[str, str] | None:
+    """Return the word that a cell, compared as a whole, begins with if it is likely a misspelt
+    assertion type, and that type; else None."""
+    match = _LIKE_A_TYPE.match(cell)
+    if match is None:
+        return None
+    inverse, kind, mark = match.groups()
+    other = meant(kind, ALL_TYPES) if mark or "-" in kind else None
+    return (f"{inverse or ''}{kind}", f"{inverse or ''}{other}") if other else None
 
 
 def assertion_of_text(expected: str) -> dict[str, Any]:

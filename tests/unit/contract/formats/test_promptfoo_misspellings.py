@@ -72,3 +72,46 @@ def test_other_unknown_keys_are_left_alone() -> None:
     assert len(read({**SUITE, **own}).fixtures) == 1
     contract = read({**SUITE, "tests": [{**TEST, "owner": "Ann"}]})
     assert [note.kind for note in contract.not_run] == ["owner"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("__expectd1", "__expected"),
+        ("_expected", "__expected"),
+        ("__prefx", "__prefix"),
+        ("__metdata:who", "__metadata:who"),
+        ("__treshold", "__threshold"),
+    ],
+)
+def test_a_misspelt_column_is_an_error(written: str, meant: str) -> None:
+    rows = f"q,__expected,{written}\na,yes,1\n"
+    found = problem({**SUITE, "tests": "rows.csv"}, rows=rows)
+    assert (found.fix, found.line) == (f"did you mean `{meant}`?", 1)
+
+
+def test_other_columns_are_variables() -> None:
+    rows = "q,expected,__note,_who,__expected2\na,b,c,d,yes\n"
+    contract = read({**SUITE, "tests": "rows.csv"}, rows=rows)
+    assert {"q", "__note", "_who"} <= set(contract.fixtures[0].vars)
+
+
+@pytest.mark.parametrize(
+    ("cell", "meant"),
+    [
+        ("icontain:parcel", "icontains"),
+        ("not-contain: parcel", "not-contains"),
+        ("is-jsn", "is-json"),
+        ("simlar(0.9):a parcel", "similar"),
+        ("icontains:parcel", None),
+        ("equals:icontains", None),
+        ("note: a parcel", None),
+        ("a parcel: yes", None),
+        ("well-known", None),
+    ],
+)
+def test_a_misspelt_type_in_a_cell_is_named(cell: str, meant: str | None) -> None:
+    rows = f"q,__expected\na,{cell}\n"
+    contract = read({**SUITE, "tests": "rows.csv"}, rows=rows)
+    named = [(note.why.split("`")[1], note.position.line) for note in contract.not_run]
+    assert named == ([] if meant is None else [(meant, 2)])
