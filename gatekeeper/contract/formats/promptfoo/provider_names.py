@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gatekeeper.contract.formats.promptfoo.misspelt import meant
+
 _PREFIXES = {
     "openai:chat:": "openai/",
     "openai:responses:": "openai/",
@@ -42,6 +44,10 @@ _PREFIXES = {
     "vertex:": "vertex_ai/",
     "xai:": "xai/",
 }
+_OWN = ("local", "recorded")
+"""The providers of gatekeeper that promptfoo does not have."""
+_VENDORS = frozenset(_PREFIXES.values())
+_NAMED_HERE = re.compile(r"([^:/]+)([:/])(.+)")
 _OTHER_KINDS = re.compile(
     r"(?:embedding|embeddings|image|moderation|realtime|assistant|audio|speech|transcription|video"
     r"|agents|codex\S*|completion|live|agent|knowledge-base\S*|kb):",
@@ -103,12 +109,23 @@ WITHOUT_EFFECT = frozenset({"cost", "inputCost", "outputCost", "showThinking", "
 
 
 def model_of(provider: str) -> str | None:
-    """Return the model that a provider's id names; None if it is not called here."""
+    """Return the model that a provider's id names, or that is named as gatekeeper does, such as
+    `local/smollm2`; None if it is not called here."""
     for prefix in sorted(_PREFIXES, key=len, reverse=True):
         if provider.startswith(prefix):
             name = provider.removeprefix(prefix)
             return f"{_PREFIXES[prefix]}{name}" if name and not _is_other(prefix, name) else None
-    return None
+    match = _NAMED_HERE.fullmatch(provider)
+    known = match and (match[1] in _OWN or (match[2] == "/" and f"{match[1]}/" in _VENDORS))
+    return f"{match[1]}/{match[3]}" if match and known else None
+
+
+def vendor_meant(provider: str) -> str | None:
+    """Return the vendor that a provider's id likely means if its own is unknown; else None."""
+    vendor = re.split("[:/]", provider, maxsplit=1)[0]
+    known = {name.partition(":")[0] for name in _PREFIXES}
+    known |= {name.rstrip("/") for name in _VENDORS}
+    return meant(vendor, known | {*_OWN})
 
 
 def _is_other(prefix: str, name: str) -> bool:

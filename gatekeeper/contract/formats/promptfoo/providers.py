@@ -19,6 +19,7 @@ from gatekeeper.contract.formats.promptfoo.provider_names import (
     default_parameters,
     embedding_model_of,
     model_of,
+    vendor_meant,
 )
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
@@ -164,6 +165,8 @@ def _model(node: Node, identity: str) -> str:
     model = model_of(identity)
     if model is None or not _NAME.fullmatch(model):
         why = f"the provider `{identity[:100]}` is not called by gatekeeper"
+        other = vendor_meant(identity)
+        why += f"; did you mean `{other}`?" if other else ""
         raise cannot_run(node, "provider", why)
     return model
 

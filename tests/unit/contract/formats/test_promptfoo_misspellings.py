@@ -115,3 +115,34 @@ def test_a_misspelt_type_in_a_cell_is_named(cell: str, meant: str | None) -> Non
     contract = read({**SUITE, "tests": "rows.csv"}, rows=rows)
     named = [(note.why.split("`")[1], note.position.line) for note in contract.not_run]
     assert named == ([] if meant is None else [(meant, 2)])
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("local/smollm2", "local/smollm2"),
+        ("local:smollm2", "local/smollm2"),
+        ("recorded/evals/a.samples.jsonl", "recorded/evals/a.samples.jsonl"),
+        ("openai/gpt-4o-mini", "openai/gpt-4o-mini"),
+        ("openrouter/meta/llama-3:free", "openrouter/meta/llama-3:free"),
+    ],
+)
+def test_a_model_can_be_named_as_in_a_contract(provider: str, model: str) -> None:
+    for written in (provider, {"id": provider}):
+        assert read({**SUITE, "providers": [written]}).target.model == model
+
+
+@pytest.mark.parametrize(
+    ("provider", "meant"),
+    [
+        ("openi:gpt-4o-mini", "openai"),
+        ("openi/gpt-4o-mini", "openai"),
+        ("antropic:claude-sonnet-4-6", "anthropic"),
+        ("voyage:a", None),
+        ("openai:image:dall-e-3", None),
+    ],
+)
+def test_an_unknown_provider_that_is_alike_is_named(provider: str, meant: str | None) -> None:
+    what = problem({**SUITE, "providers": [provider]}).what
+    assert ("did you mean" in what) == (meant is not None)
+    assert meant is None or f"did you mean `{meant}`?" in what
