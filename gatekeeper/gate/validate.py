@@ -14,7 +14,8 @@ from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_document import contract_paths_of, read_contract_document
 from gatekeeper.contract.definition import Contract, Position
-from gatekeeper.contract.inventory import Inventory, take_inventory
+from gatekeeper.contract.discovery.places import is_own
+from gatekeeper.contract.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
@@ -27,6 +28,7 @@ from gatekeeper.contract.models.faults import (
 from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.near_duplicates import near_duplicate_warning
 from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -83,6 +85,7 @@ def validate_contracts(
     use_packages(policy)
     validating = _Validating(revision, policy, find_fault, price, advise)
     if paths:
+        validating.note_keys(paths)
         for path in (part for named in paths for part in contract_paths_of(revision, named)):
             validating.add(path)
         return validating.result(Inventory(), whole=False)
@@ -90,6 +93,8 @@ def validate_contracts(
     for suite in inventory.suites:
         if suite.used:
             validating.add(suite.path)
+    watched = {prompt.path for prompt in inventory.prompts}
+    validating.note_keys(watched.union(filter(is_own, revision.entries)))
     validating.note_unused(inventory)
     validating.note_unmatched()
     return validating.result(inventory, whole=True)
@@ -145,6 +150,7 @@ class _Validating:
         read = read_contract_document(self.revision, path)
         # With a tolerance, or the tests of a tool that compares nothing.
         alone = contract.gate.tolerance is not None or read.is_foreign
+        self.note_keys(prompt.path for prompt in contract.target.prompts)
         doubts = _doubts(job, read.document, self.price, alone=alone)
         self._add("warning", doubts, path)
         if not list(unfilled_names(contract)):
@@ -153,6 +159,13 @@ class _Validating:
                 "warning", unused_variables(contract, partial(self._read_in, read.file)), path
             )
         self._add("note", _notes(job, alone=alone), path)
+
+    def note_keys(self, paths: Iterable[str]) -> None:
+        """Warn of misspelt keys in files that are prompts, whether a contract names them or not:
+        with such a key they may be no contract, or have no parameters."""
+        found = sorted(path for path in paths if path.lower().endswith(PROMPT_FILES))
+        for path in found[:MOST_PROMPT_FILES]:
+            self._add("warning", misspelt_keys(self.revision, path), None)
 
     def note_unused(self, inventory: Inventory) -> None:
         """Warn of contracts that no pattern of the policy matches."""

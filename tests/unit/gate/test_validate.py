@@ -299,3 +299,46 @@ def test_a_single_pattern_that_matches_no_file_has_a_line_too() -> None:
     (problem,) = [f.problem for f in validate(files).of_level("warning")]
     assert (problem.line, problem.field) == (2, "contracts")
     assert problem.fix == "did you mean `contracts/*.yaml`?"
+
+
+PROMPT_YML = """\
+name: words
+modelParamters: {temperature: 0}
+evaluator:
+  - {name: short, string: {contains: a}}
+testdata: [{input: a}]
+messages: [{role: user, content: "Say {{ input }}."}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [("prompts/words.prompt.yml", False), (".ai/words.prompt.yml", False), ("x.prompt.yml", True)],
+)
+def test_misspelt_keys_of_a_prompt_file_are_named(path: str, named: bool) -> None:
+    contract = written("first").replace("word:", "input:")
+    contract = contract.replace("../prompts/words.md", f"/{path}")
+    files = {path: PROMPT_YML} | ({"contracts/a.yaml": contract} if named else {})
+    found = validate(files, Policy(prompts=("prompts/*", ".ai/*")))
+    said = [(f.level, f.problem.path, f.problem.line, f.problem.fix) for f in found.findings]
+    assert [each for each in said if each[1] == path] == [
+        ("warning", path, 2, "did you mean `modelParameters`?"),
+        ("warning", path, 3, "did you mean `evaluators`?"),
+        ("warning", path, 5, "did you mean `testData`?"),
+    ]
+    assert found.valid == named
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: a\ntags: [b]\nparams: {temperature: 0}\nversion: 2\nauthor: c\nmetadata: {}\n",
+        "model: openai/gpt-4o-mini\nmodels: [a]\nname: a\nnames: [b]\n",
+        "{broken",
+        "- a list\n",
+        "1: a\n",
+    ],
+)
+def test_other_keys_of_a_prompt_file_are_metadata(text: str) -> None:
+    found = validate({"a.prompt.yml": text})
+    assert [f for f in found.findings if "did you mean" in f.problem.fix] == []
