@@ -13,10 +13,15 @@ from posixpath import join, relpath
 from typing import Any
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import ContractDocument, read_contract_documents
+from gatekeeper.contract.contract_document import (
+    ContractDocument,
+    is_prompt,
+    read_contract_documents,
+)
 from gatekeeper.contract.definition import CheckShape, Contract, NotRun, Prompt
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_text import write_yaml
@@ -53,9 +58,20 @@ def convert(
         documents = read_contract_documents(revision, file)
     except UnreadableError as error:
         raise ContractError([Problem(file, error.what, error.fix, error.line)]) from None
-    if not all(document.is_foreign for document in documents):
-        raise UsageError(f"{file} is no file of another tool that gatekeeper reads")
+    native = next((found for found in documents if not found.is_foreign), None)
+    if native is not None:
+        raise UsageError(_nothing_to_convert(file, native.document.data))
     return tuple(_converted(revision, document, folder, shapes) for document in documents)
+
+
+def _nothing_to_convert(file: str, data: Any) -> str:
+    """Say why a file has no contract of another tool, and what to do."""
+    if isinstance(data, dict) and is_prompt(file, data):
+        advice = "run `gatekeeper init`, which writes a contract for it"
+        if file.lower().endswith(PROMPT_FILES):
+            advice = f"add `testData` and `evaluators` to it, or {advice}"
+        return f"{file} is a prompt without tests, so there is nothing to convert; {advice}"
+    return f"{file} is no file of another tool that gatekeeper reads"
 
 
 def _converted(

@@ -10,10 +10,12 @@ import pytest
 from support.foreign_files import EVERYTHING, GITHUB, loaded, revision, triple
 
 from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.convert import convert
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.errors import ContractError
+from gatekeeper.errors import ContractError, UsageError
 
 
 def sent(contract: Contract, number: int = 0) -> list[tuple[str, str]]:
@@ -326,3 +328,20 @@ def test_an_eval_of_the_api_has_items_and_criteria() -> None:
     source["source"] = {"type": "file_id", "id": "rows.jsonl"}
     files = {"evals/e.json": json.dumps(data), "evals/rows.jsonl": '{"item": {"text": "Yo"}}\n'}
     assert sent(loaded(files, "evals/e.json")) == [("developer", "Label Yo.")]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "named"),
+    [
+        ("a.prompt.yml", "messages: [{role: user, content: Hi}]\n", "`evaluators`"),
+        ("a.prompty", "---\nname: a\n---\nuser:\nHi\n", "gatekeeper init"),
+        ("a.yaml", "contract: 1\nname: a\n", "another tool"),
+    ],
+)
+def test_what_has_nothing_to_convert_is_refused_with_advice(
+    file: str, text: str, named: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        convert(MemoryRevision({file: text.encode()}), file, "", SHAPES)
+    assert named in str(caught.value)
+    assert ("without tests" in str(caught.value)) == (named != "another tool")
