@@ -48,12 +48,16 @@ def undetermined(message: str) -> Finding:
 
 
 class ParameterError(ValueError):
-    """Parameters that a check cannot use, with the remedy for the author."""
+    """Parameters that a check cannot use, with the remedy for the author.
 
-    def __init__(self, what: str, fix: str) -> None:
+    `mistake` is the same for fixtures with the same mistake, if `what` shows a value of each.
+    """
+
+    def __init__(self, what: str, fix: str, mistake: str | None = None) -> None:
         super().__init__(f"{what}; {fix}")
         self.what = what
         self.fix = fix
+        self.mistake = mistake or what
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ class _Bench:
             evaluate = self._prepared(check, params, files)
             _require_pairs_alone(spec, evaluate, params)
         except ParameterError as error:
-            self._complain(spec, error.what, error.fix, fixture)
+            self._complain(spec, error.what, error.fix, fixture, error.mistake)
         except ContractError as error:
             for problem in error.problems:
                 self._complain(spec, problem.what, problem.fix, fixture)
@@ -276,8 +276,10 @@ class _Bench:
             after = time.process_time() + compile_seconds()
             self._budget.spend(seconds=after - before)
 
-    def _complain(self, spec: CheckSpec, what: str, fix: str, fixture: Fixture | None) -> None:
-        key = (id(spec), what, fix)
+    def _complain(
+        self, spec: CheckSpec, what: str, fix: str, fixture: Fixture | None, mistake: str = ""
+    ) -> None:
+        key = (id(spec), mistake or what, fix)
         _, fixtures = self._complaints.setdefault(key, (_Complaint(spec, what, fix), []))
         if fixture is not None:
             fixtures.append(fixture)
@@ -374,6 +376,7 @@ def _require_shape(params: Mapping[str, Any], check: Check) -> None:
     raise ParameterError(
         f"{at}: {message}",
         f"write {description[0].lower()}{description[1:].rstrip('.')}",
+        f"{at}: {error.validator}",
     )
 
 

@@ -193,6 +193,17 @@ class TestProblems:
             "give the fixture an `expected`, or move the check to the fixtures that have one"
         ]
 
+    def test_a_value_of_the_wrong_type_in_each_fixture_is_one_problem(self):
+        fixtures = tuple(Fixture(f"f{n}", {}, expected=f"x{n}") for n in range(8))
+        check = spec("contains", values="{{ expected }}")
+        (found,) = problems_of(contract(check, fixtures=fixtures))
+        assert "for fixture `f0` and 7 more" in found
+
+    def test_different_mistakes_of_fixtures_are_different_problems(self):
+        fixtures = (Fixture("a", {}, expected="x"), Fixture("b", {}, expected=[]))
+        check = spec("contains", values="{{ expected }}")
+        assert len(problems_of(contract(check, fixtures=fixtures))) == 2
+
     def test_an_undefined_variable_names_the_fixture(self):
         found = problems_of(contract(spec("contains", value="x {{ nothing }}")))
         assert len(found) == 1
