@@ -44,21 +44,28 @@ _COLUMNS: Mapping[str, Kind] = {
     "verdict": "text",
 }
 
+_NO_RUN_YET = (
+    "There is no history yet. The action adds a run for each push to the default branch and for "
+    "each schedule; `gatekeeper run --history WHERE` adds one by hand."
+)
+
 
 def records_csv(records: Sequence[Record]) -> str:
     """Return one CSV row per record; JSON also has the counts by check and by fixture."""
     return csv_text(_COLUMNS, (_row(record) for record in records))
 
 
-def print_records(records: Sequence[Record], console: Console | None = None) -> None:
-    """Print one line per record, the newest first."""
+def print_records(
+    records: Sequence[Record], console: Console | None = None, *, begun: bool = True
+) -> None:
+    """Print one line per record, the newest first. `begun` says that the history has a run."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     console = console or log_console()
     if not records:
-        console.print(Text("The history has no such run."))
+        console.print(Text("The history has no such run." if begun else _NO_RUN_YET))
         return
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for heading in ("time", "contract", "trigger", "commit", "model"):

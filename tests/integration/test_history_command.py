@@ -178,7 +178,7 @@ def test_a_branch_that_the_first_night_makes_may_be_missing(
 def test_the_policy_says_where_it_is(
     made: GitRepository, ask: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ask()[0].startswith("The history has no such run")
+    assert ask()[0].startswith("There is no history yet")
     with Repository.open(made.path) as repository:
         open_history("branch:elsewhere", repository).append(RECORDS)
     made.commit("policy", {".github/gatekeeper.yml": "history: branch:elsewhere\n"})

@@ -71,7 +71,7 @@ def history(arguments: argparse.Namespace) -> int:
         and (until is None or record.time < until)
     ]
     with readers_may_leave():
-        _print(found, arguments.format)
+        _print(found, arguments.format, begun=bool(past.records))
     return 0
 
 
@@ -87,12 +87,12 @@ def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
     ]
 
 
-def _print(records: Sequence[Record], form: str) -> None:
+def _print(records: Sequence[Record], form: str, *, begun: bool) -> None:
     from gatekeeper.history.lines import to_document, to_lines
     from gatekeeper.reports.history_table import print_records, records_csv
 
     if form == "table":
-        print_records(records)
+        print_records(records, begun=begun)
     elif form == "csv":
         sys.stdout.write(records_csv(records))
     elif form == "jsonl":
