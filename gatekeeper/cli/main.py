@@ -24,6 +24,7 @@ from gatekeeper.cli.output import (
     print_error,
     settle_streams,
 )
+from gatekeeper.cli.parser import Parser
 from gatekeeper.errors import ContractError, GatekeeperError, fault_of_the_machine
 
 COULD_NOT_MEASURE = 3
@@ -69,7 +70,7 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
 
 @cache
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="gatekeeper", description="Decides whether a prompt change may merge.", epilog=EXITS
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")

@@ -1,0 +1,39 @@
+"""What a misspelt command or option is answered with."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["chek"], "`check`"),
+        (["check", "--bsae", "main"], "`--base`"),
+        (["check", "--bsae=main"], "`--base`"),
+        (["judge", "calibrat"], "`calibrate`"),
+        (["history", "--trigger", "pish"], "`push`"),
+        (["--verson", "check"], "`--version`"),
+    ],
+)
+def test_the_nearest_is_suggested(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["zzz"], ["check", "--zzz"], ["check", "zzz", "-z"]])
+def test_what_is_near_nothing_is_only_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    said = capsys.readouterr().err
+    assert "zzz" in said
+    assert "did you mean" not in said
