@@ -144,6 +144,7 @@ def test_a_revision_that_does_not_exist_is_an_error(run, options):
 
     found.assert_outcomes(passed=1, errors=1)
     assert "nowhere" in found.stdout.str()
+    assert "_pytest/runner.py" not in found.stdout.str()  # the message, without a traceback
 
 
 def test_options_that_exclude_each_other_are_refused(run):

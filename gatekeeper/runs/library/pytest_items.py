@@ -31,10 +31,6 @@ class ContractFailed(Exception):
     """A contract does not hold, or may not merge; the text says why."""
 
 
-class NotMeasured(Exception):
-    """A contract could not be measured; the text says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What the gate found of one contract: its exit code, and the sentences of its reasons."""
@@ -208,13 +204,13 @@ class ContractItem(pytest.Item):
     measurement: Measurement
 
     def setup(self) -> None:
-        """Measure. Raises NotMeasured."""
+        """Measure. Fails, which is an error of the item, if that was not possible."""
         findings = self.measurement.findings
         if findings.error is not None:
-            raise NotMeasured(findings.error)
+            pytest.fail(findings.error, pytrace=False)
         found = self._finding(findings)
         if found.verdict == "error":
-            raise NotMeasured(found.text)
+            pytest.fail(found.text, pytrace=False)
 
     def runtest(self) -> None:
         """Fail with the reasons' sentences if the policy does not let the contract merge."""
@@ -230,7 +226,7 @@ class ContractItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the sentences alone: nobody needs a traceback of them."""
-        if isinstance(excinfo.value, ContractFailed | NotMeasured):
+        if isinstance(excinfo.value, ContractFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
