@@ -13,6 +13,7 @@ parameters.
 from __future__ import annotations
 
 import contextlib
+import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,7 @@ from gatekeeper.contract.modes import SENDING
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.prompts.styles.evidence import declared_style
+from gatekeeper.contract.prompts.unfilled_names import words_in_tags
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
@@ -41,6 +43,8 @@ _INSERTS = {
     "mustache": "write `{{{{{{{}}}}}}}` with three braces: with two, Mustache escapes the text",
     "nunjucks": "write the prompts as Jinja or format strings: Nunjucks converts what it inserts",
 }
+_ALIKE = 0.7
+"""How alike an unknown variable must be to a step's name to be a slip of it, from 0 to 1."""
 _MOST_TEXT = 100_000
 """Characters of a template that is searched for names."""
 
@@ -116,7 +120,7 @@ def chain_problems(
         *_setting_problems(target),
         *_fixture_problems(document, target.steps, fixtures),
         *_check_problems(document, checks),
-        *_use_problems(document, target),
+        *_use_problems(document, target, {name for f in fixtures for name in f.vars}),
     ]
 
 
@@ -179,9 +183,11 @@ def _check_problems(document: Document, checks: Sequence[CheckSpec]) -> Iterator
             yield document.problem(("checks",), what, "give each its own name")
 
 
-def _use_problems(document: Document, target: Target) -> Iterator[Problem]:
+def _use_problems(
+    document: Document, target: Target, variables: Collection[str]
+) -> Iterator[Problem]:
     """Yield each use of a name that cannot be replaced by a step's output, and each step that no
-    later prompt uses."""
+    later prompt uses. `variables` are those of the fixtures."""
     names = [step.name for step in target.steps]
     used: set[str] = set()
     for number, prompt in enumerate(target.prompts):
@@ -202,11 +208,26 @@ def _use_problems(document: Document, target: Target) -> Iterator[Problem]:
                 fix = _INSERTS.get(prompt.style, _INSERTS["jinja"]).format(name)
                 yield Problem(path, what, fix, line)
             used.add(name)
+    known = {*names, *variables, *_RESERVED}
     for number, name in enumerate(names):
-        if name not in used:
-            what = f"no later prompt uses the output of the step `{name}`"
-            fix = f"write `{{{{ {name} }}}}` in a later prompt, or remove the step"
-            yield document.problem(("steps", number, "name"), what, fix)
+        if name in used:
+            continue
+        what = f"no later prompt uses the output of the step `{name}`"
+        fix = f"write `{{{{ {name} }}}}` in a later prompt, or remove the step"
+        unused = document.problem(("steps", number, "name"), what, fix)
+        yield next(_misspelt(name, target.prompts[number + 1 :], known), unused)
+
+
+def _misspelt(name: str, later: Sequence[Prompt], known: Collection[str]) -> Iterator[Problem]:
+    """Yield each unknown variable of the later prompts that is likely meant to be the step."""
+    for prompt in later:
+        for message in prompt.messages:
+            for number, line in enumerate(message.content.split("\n"), start=1):
+                unknown = [word for word in words_in_tags(line) if word not in known]
+                for word in difflib.get_close_matches(name, unknown, n=1, cutoff=_ALIKE):
+                    what = f"`{word}` is neither a step nor a variable of the fixtures"
+                    fix = f"did you mean `{name}`, the output of a step that nothing else uses?"
+                    yield Problem(prompt.path, what, fix, message.line_at(number))
 
 
 def _uses(prompt: Prompt, names: Sequence[str]) -> Iterator[tuple[str, int | None, bool, str]]:

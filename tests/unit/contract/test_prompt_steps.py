@@ -141,6 +141,22 @@ def test_a_step_that_nobody_uses_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "place"),
+    [
+        ("{{ extract }}\n{{ rnk }}", ("answer.md", 2)),
+        ("{{ extract }} {{ name }} rnk", ("order.yaml", 8)),
+        ("{{ extract }} {{ brightness }}", ("order.yaml", 8)),
+    ],
+)
+def test_a_misspelt_step_is_named_where_it_is_written(answer: str, place: tuple[str, int]) -> None:
+    with pytest.raises(ContractError) as caught:
+        load({"answer.md": answer})
+    (found,) = caught.value.problems
+    assert (found.path, found.line) == place
+    assert ("did you mean `rank`" in found.fix) == (place[0] == "answer.md")
+
+
+@pytest.mark.parametrize(
     ("old", "new", "line"),
     [
         ("name: rank", "name: extract", 8),
