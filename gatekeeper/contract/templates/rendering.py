@@ -31,6 +31,7 @@ from gatekeeper.contract.templates.role_marks import (
     compiled_with_marks,
     split_by_role_lines,
 )
+from gatekeeper.contract.templates.value_faults import fault_in
 from gatekeeper.errors import ContractError, Problem
 
 MAX_SECONDS = 3.0
@@ -196,6 +197,9 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
     if isinstance(error, RoleLineFault):
         return message, error.fix
     if isinstance(error, UndefinedError):
+        fault = fault_in(message)
+        if fault is not None:
+            return fault, "correct the fixture's value, or write the prompt in Jinja"
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), f"add it to the fixture's vars, which are: {names}"
     if isinstance(error, TemplateSyntaxError):

@@ -28,6 +28,9 @@ VALUES: Mapping[str, Any] = {
     "empty": [],
     "items": ["a", "b"],
     "order": {"id": 7, "lines": ["first"]},
+    "half": 0.5,
+    "whole": 2.0,
+    "huge": 10**20,
 }
 
 
@@ -131,14 +134,20 @@ def test_mustache_with_logic_is_refused(text: str, line: int) -> None:
     [
         ("{{ x }} {{x | dump}}", '<X> & "Y" \'Z\' {{ no }} "<X> & \\"Y\\" \'Z\' {{ no }}"'),
         ("{{ yes }} [{{ no }}] {{ order.id }} {{-n}}", "true [] 73"),
-        ("{% if n === 3 and no === null %}a{% elseif n !== 4 %}b{% endif %}", "a"),
+        ("{% if x !== 'a' and (not no) %}a{% elseif x == 'b' %}b{% endif %}", "a"),
         ("{% if missing or empty %}a{% else %}b{% endif %}{% if not n %}c{% endif %}", "a"),
-        ("{% if items.length > 1 %}{{ items.length }}{% endif %}", "2"),
+        ("{% if items.length %}{{ items.length }}{{ items | length }}{% endif %}", "22"),
         ("{% for i in items %}{{ loop.index }}{{ i | upper }}{% endfor %}", "1A2B"),
         ("{% verbatim %}{{ x }}{% endverbatim %}{% raw %}{%{% endraw %}", "{{ x }}{%"),
-        ("{% set y = {'a': n} %}{{ y['a'] }}{# note #}\n\n", "3\n"),
-        ("{% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(n) }}", "<3>"),
-        ("{{ missing | default('d') }} {{ 'a' if yes else 'b' }}", "d a"),
+        ("{% verbatim %}{% if %}{{% endverbatim %}{{ n }}", "{% if %}{3"),
+        ("{% set y = 'q' %}{% set z = order %}{{ y }}{{ z['id'] }}{# note #}\n\n", "q7\n"),
+        ("{{ missing | default('d') }} {{ 'a' if yes else 'b' }}{{ 'a' if no }}", "d a"),
+        ("{{ order.lines[0] }}{{ order.no | d('e') }}{{ items | join('+') | upper }}", "firsteA+B"),
+        (
+            "{% if order.no %}a{% else %}b{% endif %}{% for i in order.lines %}{{ i }}{% endfor %}",
+            "bfirst",
+        ),
+        ("{{ half }} {{ whole }}", "0.5 2"),
     ],
 )
 def test_nunjucks(text: str, expected: str) -> None:
@@ -162,10 +171,60 @@ def test_nunjucks(text: str, expected: str) -> None:
         ("\n{{ x", 2),
         ("\n\n{{ missing }}", 3),
         ("{% raw %}x", 1),
+        # Nunjucks counts nested blocks.
+        ("{% raw %}{% raw %}{% endraw %}{{ x }}", 1),
+        ("{% verbatim %}{% endraw %}{{ x }}{% endverbatim %}", 1),
     ],
 )
 def test_what_nunjucks_has_and_jinja_has_not_is_refused(text: str, line: int) -> None:
     assert fault(text, "nunjucks").line == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('{{ "BAD" if [] else "Classify:" }} {{ x }}', '{{ "BAD" if "1" == 1 else "x" }}'),
+        *("{{ 'a' if {} else 'b' }}", "{{ 'a' if 1 else 'b' }}", "{{ 'a' if '' else 'b' }}"),
+        *("{{ 'a' if true else 'b' }}", "{{ 'a' if 'a' == x else 'b' }}", "{{ 7 }}", "{{ [1] }}"),
+        *("{{ n + 1 }}", "{{ -n }}", "{{ n % 2 }}", "{{ n / 2 }}", "{{ n ** 2 }}", "{{ x ~ x }}"),
+        *("{% if n == 3 %}{% endif %}", "{% if n > 3 %}{% endif %}", "{% if x == n %}{% endif %}"),
+        *("{% if x is string %}{% endif %}", "{% if 'a' in x %}{% endif %}", "{{ x[n] }}"),
+        *("{% for i in [1] %}{% endfor %}", "{% for i in range(3) %}{% endfor %}", "{{ f() }}"),
+        *("{% set y = [] %}", "{% set y = 1 %}", "{% set a, b = x %}", "{% set y %}{% endset %}"),
+        *("{% for i in items %}{% set x = i %}{% endfor %}", "{{ loop }}", "{{ loop.index }}"),
+        *("{% macro m() %}{% endmacro %}", "{{ x | title }}", "{{ x | round }}", "{{ 'a\\x41' }}"),
+        *("{% if toString %}{% endif %}", "{% if order.constructor %}{% endif %}", "{{ dict }}"),
+        *(
+            "{% if (x %}{% endif %}",
+            "{% if not x == 'a' %}{% endif %}",
+            "{{ x\x0b }}",
+            "{{ }}",
+            "{{ x.upper() }}",
+        ),
+        *("{{ x | dump | upper }}", "{{ x | length | default('a') }}", "{{ 'a' 'b' }}"),
+    ],
+)
+def test_nunjucks_that_javascript_may_read_otherwise_is_refused_at_load(text: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        load(f"a\n{text}", "nunjucks")
+    assert caught.value.problems[0].line == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{{ items }}", "{{ order }}", "{{ huge }}", "{{ x.upper }}", "{{ order.keys }}"),
+        *("{% if n == '3' %}{% endif %}", "{% if no == 'a' %}{% endif %}", "{{ n | upper }}"),
+        *("{{ x.length }}", "{{ x | length }}", "{% if x.isalnum %}{% endif %}", "{{ x[0] }}"),
+        *("{% for i in x %}{% endfor %}", "{% for i in order %}{% endfor %}", "{{ items[9] }}"),
+        *("{{ order | join(',') }}", "{{ 'a' if yes == 'true' else 'b' }}", "{{ empty }}"),
+    ],
+)
+def test_values_that_javascript_would_write_otherwise_are_errors(text: str) -> None:
+    prompt = load(f"a\n{text}", "nunjucks")
+    with pytest.raises(ContractError) as caught:
+        render_messages(prompt, VALUES)
+    assert caught.value.problems[0].line == 2
 
 
 @pytest.mark.parametrize(
