@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from support.constants_here import read_here
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.errors import ContractError
+
+
+@pytest.fixture(autouse=True)
+def without_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the constants in this process, so that coverage measures it."""
+    read_here(monkeypatch)
+
 
 OBJECT = "const P = { system: 'x', other: 'z' };\n"
 KLASS = "class K { static a = 'x'; }\n"

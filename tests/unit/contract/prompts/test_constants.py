@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from support.constants_here import read_here
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import Prompt, TemplateStyle
@@ -14,6 +15,14 @@ from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.errors import ContractError, Problem
+
+
+@pytest.fixture(autouse=True)
+def without_child(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hostile file is read by the child, which has limits."""
+    if "hostile" not in request.node.name:
+        read_here(monkeypatch)
+
 
 PYTHON = '''\
 import textwrap
