@@ -1,7 +1,7 @@
 """Compares gatekeeper with promptfoo: the same assertions on the same outputs, case by case.
 
-    npm install --prefix /tmp/promptfoo promptfoo node-sql-parser
-    .venv/bin/python -m scripts.compare_promptfoo /tmp/promptfoo/node_modules/.bin/promptfoo
+    npm install --prefix .gatekeeper/promptfoo promptfoo node-sql-parser
+    .venv/bin/python -m scripts.compare_promptfoo .gatekeeper/promptfoo/node_modules/.bin/promptfoo
 
 promptfoo runs with its provider `echo`, which needs no key and no network. It prints how many of
 the cases agree for each assertion type, and each disagreement. `--cases` sets their number,
