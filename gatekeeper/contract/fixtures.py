@@ -312,10 +312,9 @@ def _finite(text: str) -> float:
     return number
 
 
-def _csv_rows(text: str, path: str) -> Iterator[Row]:
-    # Documents of CSV have one place, the line, as a spreadsheet shows no columns of text.
+def csv_lines(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first line and the cells of each row that is not empty. Raises ContractError."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
     while True:
         line = reader.line_num + 1
         try:
@@ -325,8 +324,14 @@ def _csv_rows(text: str, path: str) -> Iterator[Row]:
         except csv.Error as error:
             fix = "correct the row; a quote inside a quoted cell is written twice"
             raise ContractError([Problem(path, f"not CSV: {error}", fix, line)]) from None
-        if not cells:
-            continue
+        if cells:
+            yield line, cells
+
+
+def _csv_rows(text: str, path: str) -> Iterator[Row]:
+    # Documents of CSV have one place, the line, as a spreadsheet shows no columns of text.
+    header: list[str] | None = None
+    for line, cells in csv_lines(text, path):
         if header is None:
             header = _header(cells, path, line)
         else:

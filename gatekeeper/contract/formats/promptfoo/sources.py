@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -11,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.definition import NotRun
+from gatekeeper.contract.fixtures import csv_lines
 from gatekeeper.contract.formats.foreign_suite import SuiteFiles
 from gatekeeper.contract.formats.promptfoo.nodes import Node, root_of
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -130,19 +129,8 @@ class Sources:
 
 def csv_rows(text: str, path: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the line and the cells of each row. Raises ContractError."""
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     header: list[str] | None = None
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            fix = "correct the row; a quote inside a quoted cell is written twice"
-            raise ContractError([Problem(path, f"not CSV: {error}", fix, line)]) from None
-        if not cells:
-            continue
+    for line, cells in csv_lines(text.removeprefix("\ufeff"), path):
         if header is None:
             header = [cell.strip() for cell in cells]
             continue
