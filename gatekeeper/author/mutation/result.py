@@ -114,7 +114,7 @@ def summarise_mutants(
         ),
         calls=result.calls,
         cost_usd=result.cost_usd,
-        notices=tuple(note for note in result.notices if "is not affected" not in note),
+        notices=result.notices,
         prompt_lines=contract.target.prompt.text_lines,
     )
 
