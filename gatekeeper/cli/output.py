@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -57,6 +57,28 @@ def print_json(document: object) -> None:
     # `##[name]` is one wherever it stands, and means the same to JSON when it is escaped.
     text = json.dumps(document, indent=2).replace("##[", "##\\u005b")
     print(text)  # noqa: T201
+
+
+def write_and_show(
+    contents: Mapping[str, Callable[[], str]], out: Path, show: Callable[[Mapping[str, Path]], None]
+) -> None:
+    """Write the files, and show the result with the paths of what was written.
+
+    What is shown does not depend on the disk. Raises WriteError at the end if a file could not be
+    written.
+    """
+    from gatekeeper.reports.write import write_files
+
+    unwritten = None
+    files: Mapping[str, Path] = {}
+    try:
+        files = write_files(contents, out)
+    except WriteError as error:
+        unwritten = error
+    with readers_may_leave():
+        show(files)
+    if unwritten:
+        raise unwritten
 
 
 @contextlib.contextmanager

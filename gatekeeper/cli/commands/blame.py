@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_arms, add_out, add_replay
-from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.output import print_error, write_and_show
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gatekeeper.author.blame.result import BlameResult
 
@@ -61,15 +61,16 @@ def blame(arguments: argparse.Namespace) -> int:
 def _report(found: Sequence[BlameResult], out: Path) -> int:
     from gatekeeper.author.blame.words import blame_document, sentences
     from gatekeeper.reports.terminal.console import log_console
-    from gatekeeper.reports.write import write_files
 
     document = json.dumps(blame_document(found), indent=2, ensure_ascii=False)
-    write_files({"blame.json": lambda: f"{document}\n"}, out)
-    console = log_console()
-    with readers_may_leave():
+
+    def show(_: Mapping[str, Path]) -> None:
+        console = log_console()
         for result in found:
             console.print(f"{result.contract}: {result.prompt_path}", style="bold", markup=False)
             for sentence in sentences(result):
                 console.print(f"  {sentence}", markup=False, highlight=False)
             console.print(f"  {result.calls.made} calls for the search", style="dim", markup=False)
+
+    write_and_show({"blame.json": lambda: f"{document}\n"}, out, show)
     return 0 if all(result.outcome == "explained" for result in found) else 3

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError, WriteError
@@ -17,7 +18,6 @@ from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.author.logs.propose import Proposal
-    from gatekeeper.contract.change import Revision
     from gatekeeper.contract.definition import Contract
 
 _COUNTRY = re.compile(r"[A-Z]{2}")
@@ -58,7 +58,7 @@ def fixtures(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--countries: {wrong} is no country code; write two letters, such as GB")
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
-        contract = _contract(revision, arguments.contract)
+        contract = named_contract(revision, load_policy(revision), arguments.contract)
         root = repository.root or Path()
     out = arguments.out or root / Path(contract.path).parent / f"{contract.name}.from-logs.jsonl"
     if out.exists():
@@ -72,19 +72,6 @@ def fixtures(arguments: argparse.Namespace) -> int:
     with readers_may_leave():
         sys.stdout.writelines(f"{line}\n" for line in _said(found, contract, out))
     return 0
-
-
-def _contract(revision: Revision, name: str) -> Contract:
-    from gatekeeper.checks.packages import use_packages
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.groups import narrowed
-
-    policy = load_policy(revision)
-    use_packages(policy)
-    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
-    assert found.head is not None  # noqa: S101  (every contract of a revision is there)
-    return found.head
 
 
 def _nothing(contract: Contract, requests: int) -> str:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from gatekeeper.cli.arguments import add_out, add_replay
-from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.named_contract import named_contract
+from gatekeeper.cli.output import print_error, readers_may_leave, write_and_show
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.mutants import Mutation
     from gatekeeper.author.mutation.result import MutationResult
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.definition import Contract
-    from gatekeeper.contract.policy import Policy
     from gatekeeper.contract.trial import Trial
 
 DEFAULT_OUT = Path(".gatekeeper/mutation")
@@ -60,7 +57,7 @@ def mutate(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
         policy = load_policy(revision)
-        contract = _contract(revision, policy, arguments.contract)
+        contract = named_contract(revision, policy, arguments.contract)
         plan = plan_mutation(contract, policy, revision, mutations)
         few = too_few_fixtures(plan)
         if arguments.estimate:
@@ -86,18 +83,6 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
     return tuple(mutation for mutation in MUTATIONS if mutation in names)
 
 
-def _contract(revision: Revision, policy: Policy, name: str) -> Contract:
-    from gatekeeper.checks.packages import use_packages
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.groups import narrowed
-
-    use_packages(policy)
-    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
-    assert found.head is not None  # noqa: S101  (every contract of a revision is there)
-    return found.head
-
-
 def _estimate(trials: tuple[Trial, ...], mutants: int, few: str | None) -> int:
     from gatekeeper.numbers import count
     from gatekeeper.sampling.calls import distinct_requests
@@ -114,7 +99,6 @@ def _report(result: MutationResult, out: Path) -> int:
     from gatekeeper.author.mutation.page import render_mutation, render_mutation_page
     from gatekeeper.author.mutation.terminal import show_mutation
     from gatekeeper.author.mutation.words import mutation_document
-    from gatekeeper.reports.write import write_files
 
     document = json.dumps(mutation_document(result), indent=2, ensure_ascii=False)
     contents = {
@@ -122,15 +106,6 @@ def _report(result: MutationResult, out: Path) -> int:
         "mutation.md": lambda: render_mutation(result),
         "mutation.json": lambda: f"{document}\n",
     }
-    unwritten = None
-    files: Mapping[str, Path] = {}
-    try:
-        files = write_files(contents, out)
-    except WriteError as error:
-        unwritten = error
-    with readers_may_leave():
-        show_mutation(result, files)
-    if unwritten:
-        raise unwritten
+    write_and_show(contents, out, lambda files: show_mutation(result, files))
     measured = len(result.mutants) - result.count("unknown")
     return 0 if measured else 3

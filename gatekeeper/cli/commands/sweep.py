@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_out, add_replay
-from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.named_contract import named_contract
+from gatekeeper.cli.output import print_error, write_and_show
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import ContractError, UsageError, WriteError
+from gatekeeper.errors import ContractError, UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
@@ -85,16 +86,9 @@ def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
 
 
 def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
-    from gatekeeper.checks.packages import use_packages
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.groups import narrowed
     from gatekeeper.contract.own_code import trust_code
 
-    use_packages(policy)
-    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
-    assert found.head is not None  # noqa: S101  (every contract of a revision is there)
-    contract = trust_code(found.head, revision, policy)
+    contract = trust_code(named_contract(revision, policy, name), revision, policy)
     sampling = contract.sampling
     return replace(
         contract,
@@ -129,7 +123,6 @@ def _report(result: SweepResult, out: Path) -> int:
     from gatekeeper.reports.html.sweep import render_sweep_page
     from gatekeeper.reports.markdown.sweep import render_sweep, sweep_document
     from gatekeeper.reports.terminal.sweep import show_sweep
-    from gatekeeper.reports.write import write_files
 
     document = json.dumps(sweep_document(result), indent=2, ensure_ascii=False)
     contents = {
@@ -137,14 +130,5 @@ def _report(result: SweepResult, out: Path) -> int:
         "sweep.md": lambda: render_sweep(result),
         "sweep.json": lambda: f"{document}\n",
     }
-    unwritten = None
-    files: Mapping[str, Path] = {}
-    try:
-        files = write_files(contents, out)
-    except WriteError as error:
-        unwritten = error
-    with readers_may_leave():
-        show_sweep(result, files)
-    if unwritten:
-        raise unwritten
+    write_and_show(contents, out, lambda files: show_sweep(result, files))
     return 3 if result.recommendation.setting is None else 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_replay
+from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, print_json, readers_may_leave
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
@@ -14,9 +15,6 @@ from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.contract.calibration_record import Calibrations
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.definition import Contract
-    from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.calibration.judge_drift import JudgeDrift
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
 
@@ -85,20 +83,6 @@ def calibrate(arguments: argparse.Namespace) -> int:
     if arguments.check:
         return 1 if any(drift.drifted for drift in drifts) else 0
     return _write(root, contract.path, contract.name, found)
-
-
-def named_contract(revision: Revision, policy: Policy, name: str) -> Contract:
-    """Return the contract of that name. Raises UsageError and ContractError."""
-    from gatekeeper.checks.packages import use_packages
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.groups import narrowed
-
-    use_packages(policy)
-    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
-    if found.head is None:
-        raise UsageError(f"there is no contract {name}")
-    return found.head
 
 
 def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:

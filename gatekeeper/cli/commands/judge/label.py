@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gatekeeper.cli.arguments import DEFAULT_OUT
-from gatekeeper.cli.commands.judge.calibrate import named_contract
+from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
