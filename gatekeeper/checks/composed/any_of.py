@@ -53,7 +53,7 @@ CHECK = Check(
         ),
         Example(
             "{type: any_of, not: true, checks: "
-            "[{type: contains, value: TODO}, {type: regex, pattern: '<[a-z]+>'}]}",
+            "[{type: contains, value: lorem ipsum}, {type: regex, pattern: '<[a-z]+>'}]}",
             "Dear Ann, your parcel is on its way.",
             "Dear <name>, your parcel is on its way.",
         ),
