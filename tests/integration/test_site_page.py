@@ -28,6 +28,7 @@ pytestmark = [
 ]
 LAST = datetime(2026, 11, 20, 3, 23, tzinfo=UTC)
 CONTRACTS = 6
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 PAGES = ("index.html", "health.html", "costs.html", page_path(name_of(0)))
 
 
@@ -102,29 +103,38 @@ def test_the_table_filters_by_name_model_and_status_and_keeps_it(page: Page) -> 
     assert names(page) == unhealthy
 
 
+def expect_background(page: Page, color: str) -> None:
+    """Wait until the page has this background: a click on a link returns before the next page is
+    there."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("body")).to_have_css("background-color", color)
+
+
 def test_the_theme_is_chosen_by_keyboard_and_lasts(page: Page) -> None:
-    ink = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(ink)
+    light = page.evaluate(BACKGROUND)
     page.locator("#theme").focus()
     page.keyboard.press("Enter")
-    assert page.evaluate(ink) == light
+    assert page.evaluate(BACKGROUND) == light
     page.keyboard.press("Enter")
     assert page.locator("#theme").inner_text() == "Theme: dark"
-    dark = page.evaluate(ink)
+    dark = page.evaluate(BACKGROUND)
     assert dark != light
     page.get_by_role("link", name="Costs").click()
-    assert page.evaluate(ink) == dark
+    page.wait_for_url("**/costs.html")
+    expect_background(page, dark)
     page.emulate_media(media="print")
-    assert page.evaluate(ink) == "rgb(255, 255, 255)"
+    expect_background(page, "rgb(255, 255, 255)")
     page.emulate_media(media="screen", color_scheme="dark")
     page.locator("#theme").click()
-    assert page.evaluate(ink) == dark
+    expect_background(page, dark)
     page.locator("#theme").click()
-    assert page.evaluate(ink) == light
+    expect_background(page, light)
 
 
 def test_a_contract_shows_its_older_runs_and_the_run_under_the_pointer(page: Page) -> None:
     page.get_by_role("link", name=name_of(0)).first.click()
+    page.wait_for_url(f"**/{page_path(name_of(0))}")
     rows = page.locator("#run-table tbody tr")
     shown = rows.count()
     page.get_by_role("button", name=re.compile("older runs")).press("Enter")
