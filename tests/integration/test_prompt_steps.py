@@ -107,10 +107,35 @@ def test_a_worse_first_step_fails_and_is_named(
     # The output looks like a template and is only text.
     said = {request["messages"][-1]["content"] for request in server.requests}
     assert "Greet nobody {{ letter }} politely." in said
+
+
+def test_blame_names_the_edit_in_the_prompt_of_a_step(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    repository.branch("pr")
+    repository.write("contracts/extract.md", EXTRACT.replace("Extract", "Guess"))
+    repository.write("contracts/answer.md", f"{ANSWER}Be brief.\n")
+    repository.commit("guess")
     blame = ["blame", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
-    assert main([*blame, "--out", str(tmp_path / "blame")]) == 3
+    assert main([*blame, "--out", str(tmp_path / "blame")]) == 0
     found = json.loads((tmp_path / "blame" / "blame.json").read_text())["contracts"][0]
-    assert (found["ended"], found["causes"]) == (STEPS_CHANGED, [])
+    ((edit,),) = (cause["edits"] for cause in found["causes"])
+    assert (edit["path"], edit["line"]) == ("contracts/extract.md", 1)
+    assert [edit["path"] for edit in found["harmless"]] == ["contracts/answer.md"]
+
+
+def test_blame_does_not_search_if_a_step_was_removed(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    repository.branch("pr")
+    start, end = CONTRACT.index("steps:"), CONTRACT.index("prompt: answer.md")
+    repository.write("contracts/order.yaml", CONTRACT[:start] + CONTRACT[end:])
+    repository.write("contracts/answer.md", "Greet {{ letter }} rudely.\nSay nothing.\n")
+    repository.commit("one prompt")
+    blame = ["blame", "--repo", str(repository.path), "--base", "main", "--head", "pr"]
+    main([*blame, "--out", str(tmp_path / "blame")])
+    found = json.loads((tmp_path / "blame" / "blame.json").read_text())["contracts"]
+    assert all(one["ended"] == STEPS_CHANGED and not one["causes"] for one in found)
 
 
 def test_an_unchanged_step_is_asked_once_for_both_arms(

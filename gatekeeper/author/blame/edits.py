@@ -1,18 +1,19 @@
 """Takes the change of a prompt apart into edits, and applies some of them.
 
-An edit inserts, deletes or rewords one sentence or line, or changes the model or one parameter.
-Lines with statements of the template belong together: one of them alone would be no template.
+An edit inserts, deletes or rewords one sentence or line of a prompt, of the prompt of a step or of
+an included file, or changes the model or one parameter. Lines with statements of the template
+belong together: one of them alone would be no template.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt, Target
+from gatekeeper.contract.definition import MessageTemplate, Prompt, PromptStep, Target
 from gatekeeper.contract.digests import canonical
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=\S)")
@@ -33,6 +34,17 @@ class _Unit(NamedTuple):
     line: int
 
 
+class _Source(NamedTuple):
+    """A text of a target: an included file, by its path, or the prompt of a step; neither for the
+    last prompt."""
+
+    step: str | None = None
+    include: str | None = None
+
+
+_LAST_PROMPT = _Source()
+
+
 class _Span(NamedTuple):
     """Units of base from `start` to before `end`, and what head has in their place, from its unit
     number `place` on. Sorted, what is inserted before a unit stands before what replaces it."""
@@ -46,16 +58,20 @@ class _Span(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Edit:
     """One edit. `before` and `after` are its text at base and at head, empty for an insertion or a
-    deletion. `line` is where it is at head, `base_line` at base; None for a setting that the prompt
-    file does not contain.
+    deletion. `path` is its file at head, `line` to `end_line` are where it is there, and
+    `base_line` where it is at base; None for a setting that the prompt file does not contain. A
+    deletion is at the line of head that follows it.
 
-    `spans` and `setting` say what it changes: parts of the prompt, or the name of a parameter
-    (`model` for the model)."""
+    `spans` of the `source` and `setting` say what it changes: parts of a text, or the name of a
+    parameter (`model` for the model)."""
 
     before: str
     after: str
     line: int | None
     base_line: int | None
+    end_line: int | None = None
+    path: str = ""
+    source: _Source = _LAST_PROMPT
     spans: tuple[_Span, ...] = ()
     setting: str | None = None
 
@@ -72,16 +88,27 @@ class Edit:
 
 
 def find_edits(base: Target, head: Target) -> tuple[Edit, ...]:
-    """Return the edits that lead from base's prompt, model and parameters to head's, in order."""
-    return (*_of_settings(base, head), *_of_prompt(base.prompt, head.prompt))
+    """Return the edits that lead from base's prompts, model and parameters to head's, in order.
+
+    Both have the same steps, see `have_same_steps`.
+    """
+    found = [*_of_settings(base, head)]
+    for source in _sources(base, head):
+        found += _of_text(base, head, source)
+    return tuple(found)
+
+
+def have_same_steps(base: Target, head: Target) -> bool:
+    """Return whether both have steps of the same names in the same order."""
+    return [step.name for step in base.steps] == [step.name for step in head.steps]
 
 
 def apply_edits(base: Target, head: Target, edits: Collection[Edit]) -> Target:
     """Return base's target with only these of the edits that lead to head's."""
-    units = list(_units(base.prompt))
-    spans = sorted((span for edit in edits for span in edit.spans), reverse=True)
-    for span in spans:
-        units[span.start : span.end] = span.units
+    texts = {source: list(_units_of(base, source)) for source in _sources(base, head)}
+    spans = ((span, edit.source) for edit in edits for span in edit.spans)
+    for span, source in sorted(spans, key=lambda found: found[0], reverse=True):
+        texts[source][span.start : span.end] = span.units
     names = {edit.setting for edit in edits if edit.setting}
     model = head.model if "model" in names else base.model
     params = dict(base.params)
@@ -89,26 +116,62 @@ def apply_edits(base: Target, head: Target, edits: Collection[Edit]) -> Target:
         params.pop(name, None)
         if name in head.params:
             params[name] = head.params[name]
-    includes = {**base.prompt.includes, **head.prompt.includes}
-    prompt = replace(base.prompt, messages=tuple(_messages(units)), includes=includes)
-    return replace(base, prompt=prompt, model=model, params=params)
+    steps = tuple(
+        PromptStep(step.name, _edited(step.prompt, head.prompt_of(step.name), texts, step.name))
+        for step in base.steps
+    )
+    prompt = _edited(base.prompt, head.prompt, texts)
+    return replace(base, prompt=prompt, model=model, params=params, steps=steps)
+
+
+def _edited(
+    base: Prompt, head: Prompt, texts: Mapping[_Source, Sequence[_Unit]], step: str | None = None
+) -> Prompt:
+    includes = {**base.includes, **head.includes}
+    for path in includes:
+        units = texts.get(_Source(include=path))
+        if units is not None:
+            includes[path] = "".join(unit.text for unit in units)
+    messages = tuple(_messages(texts[_Source(step)]))
+    return replace(base, messages=messages, includes=includes)
+
+
+def _sources(base: Target, head: Target) -> tuple[_Source, ...]:
+    """Return the texts that both targets have. A file that only one of them includes has no effect
+    without the edit that includes it."""
+    shared = sorted(_includes(base).keys() & _includes(head).keys())
+    steps = (_Source(step.name) for step in head.steps)
+    return (*steps, _LAST_PROMPT, *(_Source(include=path) for path in shared))
+
+
+def _includes(target: Target) -> dict[str, str]:
+    return {path: text for prompt in target.prompts for path, text in prompt.includes.items()}
+
+
+def _units_of(target: Target, source: _Source) -> Iterator[_Unit]:
+    if source.include is None:
+        return _units(target.prompt_of(source.step))
+    whole = MessageTemplate("user", _includes(target)[source.include], 1)
+    return _units_of_text(whole)
 
 
 def _of_settings(base: Target, head: Target) -> Iterator[Edit]:
     if base.model != head.model:
-        line = head.prompt.model_line
-        yield Edit(base.model, head.model, line, base.prompt.model_line, setting="model")
+        line, path = head.prompt.model_line, head.prompt.path
+        base_line = base.prompt.model_line
+        yield Edit(base.model, head.model, line, base_line, line, path, setting="model")
     for name in sorted({*base.params, *head.params}):
         before, after = (
             canonical(target.params[name]) if name in target.params else "none"
             for target in (base, head)
         )
         if before != after:
-            yield Edit(before, after, None, None, setting=name)
+            yield Edit(before, after, None, None, path=head.prompt.path, setting=name)
 
 
-def _of_prompt(base: Prompt, head: Prompt) -> Iterator[Edit]:
-    before, after = tuple(_units(base)), tuple(_units(head))
+def _of_text(base: Target, head: Target, source: _Source) -> Iterator[Edit]:
+    before, after = tuple(_units_of(base, source)), tuple(_units_of(head, source))
+    path = source.include or head.prompt_of(source.step).path
     matcher = difflib.SequenceMatcher(
         None, [unit[:2] for unit in before], [unit[:2] for unit in after], autojunk=False
     )
@@ -120,9 +183,9 @@ def _of_prompt(base: Prompt, head: Prompt) -> Iterator[Edit]:
             if _has_statement(before, span):
                 statements.append(span)
             else:
-                yield _edit(before, after, [span])
+                yield replace(_edit(before, after, [span]), path=path, source=source)
     if statements:
-        yield _edit(before, after, statements)
+        yield replace(_edit(before, after, statements), path=path, source=source)
 
 
 def _single(
@@ -190,8 +253,15 @@ def _has_statement(before: Sequence[_Unit], span: _Span) -> bool:
 def _edit(before: Sequence[_Unit], after: Sequence[_Unit], spans: list[_Span]) -> Edit:
     old = "".join(unit.text for span in spans for unit in before[span.start : span.end])
     new = "".join(unit.text for span in spans for unit in span.units)
-    lines = _line(after, spans[0].place), _line(before, spans[0].start)
-    return Edit(old, new, *lines, tuple(spans))
+    last = max(spans[-1].place + len(spans[-1].units) - 1, spans[0].place)
+    return Edit(
+        before=old,
+        after=new,
+        line=_line(after, spans[0].place),
+        base_line=_line(before, spans[0].start),
+        end_line=_line(after, last),
+        spans=tuple(spans),
+    )
 
 
 def _line(units: Sequence[_Unit], place: int) -> int | None:
@@ -202,10 +272,15 @@ def _line(units: Sequence[_Unit], place: int) -> int | None:
 def _units(prompt: Prompt) -> Iterator[_Unit]:
     for message in prompt.messages:
         yield _Unit(message.role, "", message.line)
-        for number, text in enumerate(message.content.splitlines(keepends=True), start=1):
-            ends = [found.end() for found in _SENTENCE_END.finditer(text)]
-            for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
-                yield _Unit(None, text[start:end], message.line_at(number))
+        # A line end, so that the last line is the same unit when something follows it.
+        yield from _units_of_text(replace(message, content=f"{message.content}\n"))
+
+
+def _units_of_text(message: MessageTemplate) -> Iterator[_Unit]:
+    for number, text in enumerate(message.content.splitlines(keepends=True), start=1):
+        ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+        for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
+            yield _Unit(None, text[start:end], message.line_at(number))
 
 
 def _messages(units: Sequence[_Unit]) -> Iterator[MessageTemplate]:

@@ -9,13 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
+from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits, have_same_steps
 from gatekeeper.author.blame.rates import Rates, expected_rates
 from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause
 from gatekeeper.author.blame.result import Outcome as BlameOutcome
 from gatekeeper.author.blame.search import Found, Group, find_causes
 from gatekeeper.contract.definition import Contract, Target
-from gatekeeper.contract.digests import chain_meaning
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
@@ -83,7 +82,7 @@ async def blame(
     if evaluation.base is None:
         raise ValueError("evaluation.base: there is nothing to compare with")
     base, head = evaluation.base, evaluation.head
-    same_steps = chain_meaning(replace(base, prompt=head.prompt)) == chain_meaning(head)
+    same_steps = have_same_steps(base, head)
     edits = find_edits(base, head) if same_steps else ()
     tests = _Tests(
         evaluation, base, head, edits, broken, client, limits, price, stop, retry, order_seed
@@ -179,7 +178,7 @@ class _Tests:
     def _plan(self, group: Group, repeated: int) -> Sequence[Trial]:
         """Return the trials; none if base with these edits is no prompt."""
         target = apply_edits(self.base, self.head, [self.edits[number] for number in group])
-        if not target.prompt.messages or template_problems(target.prompt):
+        if any(not prompt.messages or template_problems(prompt) for prompt in target.prompts):
             return ()
         self._number += 1
         contract = _narrowed(self.evaluation.contract, self.broken.fixtures, repeated)

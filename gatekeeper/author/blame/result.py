@@ -13,7 +13,7 @@ Outcome = Literal["explained", "partly", "unclear"]
 too. `unclear`: no cause was found."""
 
 
-STEPS_CHANGED = "a step before the last prompt changed, and only edits of the last one are searched"
+STEPS_CHANGED = "steps were added, removed or put in another order"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ def sentences(result: BlameResult) -> Iterator[str]:
         yield "The prompt, the model and the parameters have no edit that can be tested alone."
         return
     for cause in result.causes:
-        yield _cause(cause)
+        yield cause_sentence(cause, result.prompt_path)
     if result.outcome == "explained" and result.harmless:
         yield f"{_others(len(result.harmless))} harmless."
     elif result.outcome == "partly":
@@ -34,12 +34,14 @@ def sentences(result: BlameResult) -> Iterator[str]:
         yield f"The search ended early: {plain(result.ended)}."
 
 
-def place(edit: Edit) -> str:
-    """Return where the edit is, such as `line 12`, or the line of a deleted text on base."""
+def place(edit: Edit, prompt_path: str) -> str:
+    """Return where the edit is, such as `line 12`, or the line of a deleted text on base; with the
+    file if it is not the prompt's."""
+    file = "" if edit.path == prompt_path else f" of {edit.path}"
     if edit.after.strip() and edit.line is not None:
-        return f"line {edit.line}"
+        return f"line {edit.line}{file}"
     if edit.base_line is not None:
-        return f"line {edit.base_line} of base"
+        return f"line {edit.base_line}{file} on base"
     return ""
 
 
@@ -73,8 +75,9 @@ def blame_document(results: Sequence[BlameResult]) -> dict[str, Any]:
     }
 
 
-def _cause(cause: Cause) -> str:
-    said = " and ".join(_with_place(edit) for edit in cause.edits)
+def cause_sentence(cause: Cause, prompt_path: str) -> str:
+    """Return the cause in words: its edits, and how many of the broken fixtures fail with them."""
+    said = " and ".join(_with_place(edit, prompt_path) for edit in cause.edits)
     said = said[0].upper() + said[1:]
     together = " together" if len(cause.edits) > 1 else ""
     verb = "account" if together else "accounts"
@@ -83,8 +86,8 @@ def _cause(cause: Cause) -> str:
     return f"{said}{together} {verb} for {cause.broke} of {total}{more}."
 
 
-def _with_place(edit: Edit) -> str:
-    where = place(edit)
+def _with_place(edit: Edit, prompt_path: str) -> str:
+    where = place(edit, prompt_path)
     return f"{plain(edit.text)} ({where})" if where else plain(edit.text)
 
 
@@ -96,7 +99,9 @@ def _edit(edit: Edit) -> dict[str, Any]:
     return {
         "before": edit.before,
         "after": edit.after,
+        "path": edit.path,
         "line": edit.line,
+        "end_line": edit.end_line,
         "base_line": edit.base_line,
         "setting": edit.setting,
     }

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.author.blame.edits import apply_edits, find_edits
-from gatekeeper.contract.definition import MessageTemplate, Prompt, Target
+from gatekeeper.contract.definition import MessageTemplate, Prompt, PromptStep, Target
+from gatekeeper.contract.digests import target_digest
 from gatekeeper.contract.prompts.load import parse_prompt
 
 
@@ -66,6 +67,29 @@ def test_an_added_message_is_one_edit():
     assert said(apply_edits(base, head, ())) == said(base)
 
 
+def test_edits_in_steps_and_included_files_have_their_own_lines():
+    def chain(first: str, last: str, shared: str) -> Target:
+        step = PromptStep("extract", parse_prompt(first, "one.txt"))
+        prompt = replace(parse_prompt(last, "two.txt"), includes={"tone.txt": shared})
+        return Target(prompt, "m/x", {}, steps=(step,))
+
+    base = chain("Find it.\n{{ x }}", "Greet {{ extract }}.\nBe kind.", "Be brief.\nNo jokes.\n")
+    head = chain("Guess.\n{{ x }}", "Greet {{ extract }}.", "Be brief.\nMany puns.\n")
+    edits = find_edits(base, head)
+    assert [(edit.path, edit.line, edit.end_line, edit.base_line) for edit in edits] == [
+        ("one.txt", 1, 1, 1),
+        ("one.txt", 2, 2, 1),
+        ("two.txt", 1, 1, 2),
+        ("tone.txt", 2, 2, 2),
+        ("tone.txt", 2, 2, 2),
+    ]
+    assert target_digest(apply_edits(base, head, edits)) == target_digest(head)
+    assert target_digest(apply_edits(base, head, ())) == target_digest(base)
+    only = apply_edits(base, head, [edit for edit in edits if edit.path == "tone.txt"])
+    assert only.prompt.includes == {"tone.txt": "Be brief.\nMany puns.\n"}
+    assert only.prompt_of("extract").messages == base.prompt_of("extract").messages
+
+
 TEXTS = st.lists(
     st.sampled_from(["A b. ", "C d.\n", "{{ x }}\n", "{% if x %}", "{% endif %}", "\n", "e ", "ü"]),
     max_size=10,
@@ -86,5 +110,5 @@ def test_all_edits_make_head_and_none_make_base(before, after):
 
 
 def kept(found: Target) -> list[tuple[str, str]]:
-    """The messages without those that are empty, and without the line end at their end."""
-    return [(role, text.removesuffix("\n")) for role, text in said(found) if text.strip()]
+    """The messages without those that are empty."""
+    return [(role, text) for role, text in said(found) if text.strip()]
