@@ -164,7 +164,7 @@ def _waivers(
         place = waiver_place(settings, activity.number)
         waivers, notices = proven_waivers(api, place, head, work.policy.waiver_permission)
     except (PublishError, UsageError) as error:
-        return (), (f"Waivers do not count in this run: {error}.",)
+        return (), (f"Waivers have no effect in this run: {error}.",)
     affected = work.affected
     names = [*work.waivable, *(contract.name for contract in affected.contracts), *affected.others]
     return waivers, (*notices, *unknown_waivers(waivers, names))
@@ -299,5 +299,5 @@ def _merged_waivers(
             wanted = policy.waiver_permission
             waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
     except (PublishError, UsageError) as error:
-        return (), (f"The history does not say what was waived before the merge: {error}.",)
+        return (), (f"The history does not record what was waived before the merge: {error}.",)
     return waivers, ()

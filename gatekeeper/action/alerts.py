@@ -120,8 +120,9 @@ def newly_frozen(
         if now.frozen and not known:
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
-                "its error budget is overspent by more than chance explains. Frozen until "
-                f"{numbers.moment(thaw)}: only a significant improvement may merge."
+                "its error budget is overspent by more than chance explains. "
+                f"Until {numbers.moment(thaw)}, only a significant improvement "
+                "may merge."
             )
             found.append(News("freeze", contract.name, text))
     return tuple(found)

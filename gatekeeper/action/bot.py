@@ -39,8 +39,9 @@ from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.markers import reply_marker
 
 _UNSIGNED = (
-    "The record is not signed, because this job has no key. A gate's job that has a key will "
-    "ignore it. Give both jobs the same secret `GATEKEEPER_WAIVER_KEY`."
+    "The record of this command is not signed, because this job has no key. A "
+    "gate's job that has a key will ignore the command. Give both jobs the same "
+    "secret `GATEKEEPER_WAIVER_KEY`."
 )
 _CUT = "\n\n… cut here. For the whole text, see this run's summary and artifact.\n"
 
@@ -117,9 +118,9 @@ def _policy(checkout: Checkout, tip: str) -> Policy:
 
 def _refusal(request: Respond, role: str, wanted: str) -> Reply:
     return Reply(
-        f"{prose('@' + request.author)} has the role {code(role)} in this repository. Its policy "
-        f"accepts commands only from the role {code(wanted)} or higher (`waivers.permission`). "
-        "Nothing was done.",
+        f"{prose('@' + request.author)} has the role {code(role)} in this "
+        "repository. The policy accepts commands only from the role "
+        f"{code(wanted)} or higher (`waivers.permission`). Nothing was done.",
         "-1",
     )
 
@@ -199,7 +200,7 @@ def _waive(
         else f"Accepted for {code(state.head_sha[:10])}: a regression of {of} no longer blocks "
         "this commit. Objectives still apply."
     )
-    text += " This ends at the next push, or if you edit your comment."
+    text += " This ends at the next push, or when you edit your comment."
     if not place.keys:
         text += f" {_UNSIGNED}"
     return Reply(

@@ -47,12 +47,12 @@ _SHAPES: dict[Name, str] = {
     "waive": rf"[ \t]+({_CONTRACT}):[ \t]*(\S.*)",
 }
 _WANTED: dict[Name, str] = {
-    "rerun": "write `rerun` with nothing after it",
-    "full": "write `full` with nothing after it",
-    "run": "`run` needs the name of one contract",
-    "explain": "`explain` needs the name of one contract",
-    "accept": "write `accept` with the name of one contract, or with nothing after it",
-    "waive": "`waive` needs a contract's name, a colon and a reason",
+    "rerun": "write only `rerun`, without further words",
+    "full": "write only `full`, without further words",
+    "run": "add the name of one contract after `run`",
+    "explain": "add the name of one contract after `explain`",
+    "accept": "write `accept` alone, or `accept` and the name of one contract",
+    "waive": "write `waive`, the name of a contract, a colon and a reason",
 }
 
 

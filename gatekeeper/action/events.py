@@ -210,7 +210,7 @@ def _workflow_run(payload: Mapping[str, Any]) -> Activity:
     repository = _at(payload, f"{run}.head_repository.full_name", needed=False)
     branch = _at(payload, f"{run}.head_branch", needed=False)
     if not isinstance(repository, str) or not isinstance(branch, str):
-        return Nothing("the fork of the first stage was deleted", exit_code=0)
+        return Nothing("the fork that the first stage tested was deleted", exit_code=0)
     own = repository == _at(payload, "repository.full_name")
     if own and _at(payload, f"{run}.actor.login", needed=False) != _DEPENDABOT:
         return Nothing("the first stage had the secrets and tested the change", exit_code=0)

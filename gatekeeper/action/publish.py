@@ -232,7 +232,7 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Pul
                 target_url=settings.run_url,
             )
         except PublishError as error:
-            advice = "To turn the commit status off, set the input `status-context` to nothing"
+            advice = "To post no commit status, leave the input `status-context` empty"
             _say_warning(f"{error}. {advice}", settings)
     try:
         write_summary(settings.summary_file, answer.summary)
@@ -256,7 +256,7 @@ def _post_comment(
             api, checked, answer.comment, mode=settings.comment, marker=comment_marker(settings.id)
         )
     except PublishError as error:
-        _say_warning(f"{error}. The comment is in the output `comment-file`", settings)
+        _say_warning(f"{error}. The output `comment-file` holds the comment", settings)
         return ""
     say(said)
     return comment.url if comment else ""

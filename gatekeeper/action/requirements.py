@@ -26,7 +26,7 @@ _PASSED_ON = ("PATH", "LANG", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT
 _OF_PIP = "PIP_"
 
 _installed: set[str] = set()
-"""The lists that this process has installed."""
+"""The requirement files that this process has installed."""
 
 
 def install_requirements(path: Path | None, trusted: Revision) -> None:

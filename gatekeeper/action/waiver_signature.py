@@ -89,6 +89,6 @@ def _unseen(candidate: Candidate, api: RepositoryApi) -> str | None:
     if checked_before(runs, candidate.command.created):
         return None
     return (
-        "this job has no key to verify it with, and the checks of "
+        "this job has no key to verify the waiver with, and the checks of "
         f"{candidate.waiver.sha[:10]} did not begin before the command. {_AGAIN}."
     )

@@ -85,7 +85,9 @@ def read_waivers(
         elif not signed:
             notices.append(f"{named(waiver)} is ignored: {_unsigned(record)}")
         elif waiver.sha != sha:
-            notices.append(f"{named(waiver)} was for {waiver.sha[:10]} and no longer counts.")
+            notices.append(
+                f"{named(waiver)} was for {waiver.sha[:10]} and no longer has an effect."
+            )
         else:
             candidates.append(Candidate(waiver, command))
     return tuple(candidates), tuple(dict.fromkeys(notices))
@@ -149,10 +151,10 @@ def _is_signed(record: dict[str, Any], place: Place) -> bool:
 
 
 def _unsigned(record: dict[str, Any]) -> str:
-    how = "it is not signed with a key of this run" if record["signatures"] else "it is not signed"
+    how = "it is not signed with this run's key" if record["signatures"] else "it is not signed"
     return (
-        f"{how}. {_AGAIN}; if that does not help, give the bot's job and the gate's job the same "
-        "secret GATEKEEPER_WAIVER_KEY"
+        f"{how}. {_AGAIN}; if the waiver still has no effect, give the bot's job "
+        "and the gate's job the same secret GATEKEEPER_WAIVER_KEY"
     )
 
 

@@ -202,12 +202,17 @@ class _Bench:
             return None
         answers = len(fixture.turns) + 1
         if spec.turn is not None and fixture.user is not None:
-            what = "has `turn`, and the user of the fixture is simulated: each conversation differs"
-            self._complain(spec, what, "remove `turn`, so that the last answer counts", fixture)
+            what = (
+                "has `turn`, but the fixture has a simulated user, so each "
+                "conversation is different"
+            )
+            self._complain(
+                spec, what, "remove `turn`, so that the check evaluates the last answer", fixture
+            )
             return None
         if spec.turn is not None and spec.turn > answers:
-            what = f"evaluates answer {spec.turn}, and the fixture has {answers}"
-            fix = "write a lower `turn`, or limit the check to other fixtures with `when`"
+            what = f"evaluates answer {spec.turn}, but the fixture has only {answers}"
+            fix = "write a lower `turn`, or use `when` to apply the check only to other fixtures"
             self._complain(spec, what, fix, fixture)
             return None
         found = self._prepared_for(spec, check, fixture)
@@ -266,9 +271,7 @@ class _Bench:
         may have many."""
         exceeded = self._budget.exceeded()
         if exceeded:
-            raise ParameterError(
-                f"making the checks ready takes {exceeded}", "write simpler checks"
-            )
+            raise ParameterError(f"preparing the checks takes {exceeded}", "write simpler checks")
         before = time.process_time() + compile_seconds()
         try:
             return check.prepare(params, files)
@@ -292,12 +295,13 @@ def _require_pairs_alone(
     inner = params["checks"] if spec.parts else ()
     if any(isinstance(part.evaluate, PairCheck) for part in inner):
         raise ParameterError(
-            "`judge: prefer` compares two outputs and cannot be inside another check",
-            "make it a check of its own",
+            "another check cannot contain `judge: prefer`",
+            "write it as a check of its own",
         )
     if spec.step and isinstance(evaluate, PairCheck):
         raise ParameterError(
-            "`judge: prefer` compares the last outputs", "move it to the contract's own `checks`"
+            "`judge: prefer` compares only the last outputs",
+            "move it to the contract's own `checks`",
         )
     if (spec.negated or spec.severity == "warn") and isinstance(evaluate, PairCheck):
         key = "not: true" if spec.negated else "severity: warn"
@@ -332,8 +336,8 @@ def _rendered(spec: CheckSpec, check: Check, fixture: Fixture, budget: Budget) -
     templates = _templates(spec, check)
     if fixture.expected is None and any(map(_refers_to_expected, _texts(templates))):
         raise ParameterError(
-            "uses `expected`, and the fixture has none",
-            "give the fixture an `expected`, or move the check to the fixtures that have one",
+            "uses `expected`, but the fixture has no `expected`",
+            "add `expected` to the fixture, or move the check to the fixtures that have one",
         )
     rendered = {
         name: render_value(value, fixture, spec.position, budget) if _has_template(value) else value

@@ -19,5 +19,6 @@ def import_extra(module: str, extra: str, check: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"the check `{check}` needs the package `{error.name}`, which is not installed",
-            f"install `gatekeeper[{extra}]`, in the action with the input `requirements`",
+            f"run `pip install 'gatekeeper[{extra}]'`; in the action, add the "
+            "package to the input `requirements`",
         ) from None

@@ -46,8 +46,9 @@ def parse_path(text: str) -> FieldPath:
     if at < len(rest) or not steps:
         raise ParameterError(
             f"`{text}` is not a path into JSON",
-            'write it like `customer.name`, `items[0].id` or `["a key with dots."].id`; '
-            "a JSONPath starts with `$`, like `$.items[*].id`",
+            'write it like `customer.name`, `items[0].id` or `["a key with '
+            'dots."].id`; to write a JSONPath, begin with `$`, such as '
+            "`$.items[*].id`",
         )
     return FieldPath(text, tuple(steps))
 

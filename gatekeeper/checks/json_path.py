@@ -15,7 +15,7 @@ from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess, Limits
 
 MOST_VALUES = 10_000
-"""That a query may select for a check that inspects each of them."""
+"""The most values that a query may select for a check that inspects each value."""
 LONGEST_QUERY = 1_000
 """Characters."""
 
@@ -70,7 +70,7 @@ class JsonPath:
 
     def _apply(self, value: Any, settings: dict[str, Any]) -> Any:
         if self._faults >= _FAULTS_ALLOWED:
-            what = f"failed {self._faults} times and is not applied again"
+            what = f"failed {self._faults} times, so it is not tried again"
             raise QueryError(f"`{self.text}` {what}")
         try:
             answers = _CHILD.ask({"query": self.text, "value": value, **settings})

@@ -65,12 +65,12 @@ def only_number_in(value: Any, style: Style) -> Decimal | NotANumber:
         return NotANumber(f"more than one number: {quote(shown)}")
     if _AFTER_A_WORD.match(value, max(0, found[0].start() - 1)):
         return NotANumber(
-            f"the hyphen before {quote(runs[0].lstrip('-−'))} may be a minus sign or a dash"
+            f"the hyphen before {quote(runs[0].lstrip('-−'))} can be a minus sign or a dash"
         )
     run = runs[0].replace("−", "-")
     if len(run) > _LONGEST or not _GROUPED[style].fullmatch(run):
         form = "1,234.50" if style == "point" else "1.234,50"
-        return NotANumber(f"{quote(run)} is not written like {form}")
+        return NotANumber(f"{quote(run)} does not have the form {form}")
     group, point = (",", ".") if style == "point" else (".", ",")
     plain = re.sub(rf"['’{_SPACES}]", "", run.replace(group, "")).replace(point, ".")
     return _bounded(plain, value)

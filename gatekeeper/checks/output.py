@@ -22,24 +22,29 @@ from gatekeeper.checks.json_path import JsonPath, QueryError, Selected
 FIELD: Parameters = {
     "type": "string",
     "minLength": 1,
-    "description": "The path of the part of a JSON output to evaluate, like `customer.name`; or a "
-    "JSONPath like `$.items[*].id`, which selects any number of parts.",
+    "description": (
+        "The path of the part of a JSON output to evaluate, like "
+        "`customer.name`. A JSONPath like `$.items[*].id` can select several "
+        "parts."
+    ),
 }
 IGNORE_CASE: Parameters = {
     "type": "boolean",
     "default": False,
-    "description": "True or false: whether upper and lower case count as the same.",
+    "description": (
+        "True or false: whether the check ignores the difference between upper and lower case."
+    ),
 }
 STRIP: Parameters = {
     "type": "boolean",
     "default": True,
-    "description": "True or false: whether white space around the output is ignored.",
+    "description": "True or false: whether the check ignores white space around the output.",
 }
 
 _SHOWN = 80
 
 _SECONDS_FOR_PARTS = 2.0
-"""After this many seconds no further part of an output is evaluated."""
+"""The seconds after which the check evaluates no further part of an output."""
 
 # Deeper than any answer worth reading, and far from the interpreter's own limit.
 _MAX_DEPTH = 200
@@ -78,7 +83,7 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
     def evaluate_field(value: Any) -> Finding:
         part = find(value, path)
         if isinstance(part, Missing):
-            return failed(f"no `{path.text}` in the JSON: {part.reached} does not have it")
+            return failed(f"the JSON has no `{path.text}`: {part.reached} has no such part")
         finding = inspect(part)
         if finding.passed:
             return finding
@@ -110,7 +115,7 @@ def _each(parts: Sequence[Selected], inspect: Callable[[Any], Finding]) -> Findi
     started = time.monotonic()
     for part in parts:
         if time.monotonic() - started > _SECONDS_FOR_PARTS:
-            late = undetermined(f"{len(parts):,} parts take too long to evaluate")
+            late = undetermined(f"evaluating {len(parts):,} parts takes too long")
             found.append((part.path, late))
             break
         found.append((part.path, inspect(part.value)))
@@ -188,7 +193,7 @@ def shorten(text: str, shown: int = _SHOWN) -> str:
     return f"{text[:head]} … {text[head - shown :]}"
 
 
-_TOO_DEEP = NotJson(f"not readable as JSON: nested deeper than {_MAX_DEPTH} levels")
+_TOO_DEEP = NotJson(f"cannot be read as JSON, because it is nested deeper than {_MAX_DEPTH} levels")
 
 
 def _is_deep(text: str, value: Any) -> bool:

@@ -22,7 +22,7 @@ GROUP = "gatekeeper.checks"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 
 _used: dict[str, str] = {}
-"""The check types that came from packages, with the package and version."""
+"""The check types that come from packages, with the package and version."""
 
 
 def use_packages(policy: Policy) -> None:
@@ -50,7 +50,7 @@ def _installed(pinned: str) -> Distribution:
     from importlib.metadata import PackageNotFoundError, distribution
 
     name, _, version = pinned.partition("==")
-    fix = "install it, in the action with the input `requirements`"
+    fix = "install it; in the action, use the input `requirements`"
     try:
         found = distribution(name)
     except PackageNotFoundError:
@@ -66,14 +66,16 @@ def _check(point: EntryPoint, pinned: str) -> Check:
         raise _refusal(pinned, f"has a check with the name `{point.name}`", fix)
     if point.name in CHECKS:
         owner = _used.get(point.name, "gatekeeper")
-        raise _refusal(pinned, f"has a check `{point.name}`, which {owner} has too", fix)
+        raise _refusal(
+            pinned, f"has a check `{point.name}`, but {owner} has a check with this name too", fix
+        )
     try:
         check = point.load()
     except Exception as error:
         what = f"cannot be loaded: {type(error).__name__}: {error}"
         raise _refusal(pinned, what, fix) from error
     if not isinstance(check, Check):
-        raise _refusal(pinned, f"gives no `Check` for `{point.name}`", fix)
+        raise _refusal(pinned, f"provides no `Check` for `{point.name}`", fix)
     return check
 
 

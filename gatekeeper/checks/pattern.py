@@ -94,8 +94,8 @@ class TimedPattern:
         """Return whether the pattern matches anywhere in the text."""
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
-                f"{self._name()} reached the time limit {self._timeouts} times and is not tried "
-                "again"
+                f"{self._name()} reached the time limit {self._timeouts} times, "
+                "so it is not tried again"
             )
         if self._compiled is None or len(text) > _SEARCHED_HERE:
             return bool(self._ask(text)["found"])
@@ -125,7 +125,7 @@ class TimedPattern:
         try:
             answers = _CHILD.ask(request)
         except FrameError as error:
-            raise TimeoutError(f"{self._name()} cannot be tried on the text: {error}") from None
+            raise TimeoutError(f"{self._name()} cannot be applied to the text: {error}") from None
         if answers.overrun is not None:
             raise self._out_of_time(_KILL_COUNTS_AS)
         response: Mapping[str, Any] = answers.responses[0]
@@ -173,12 +173,12 @@ def _require_compiles(pattern: str, ignore_case: bool) -> None:
 def _does_not_compile(pattern: str, message: str) -> ParameterError:
     return ParameterError(
         f"the pattern `{shorten(pattern)}` does not compile: {message}",
-        "correct it; write a `\\` before a special character that should match itself",
+        "correct it; to match a special character itself, write a `\\` before it",
     )
 
 
 def _too_large(pattern: str, message: str) -> ParameterError:
     return ParameterError(
         f"the pattern `{shorten(pattern)}` cannot be compiled: {message}",
-        "write smaller counts and fewer alternatives",
+        "write lower repetition counts and fewer alternatives",
     )

@@ -30,10 +30,10 @@ Validator: TypeAlias = Any
 # Their values are data: what looks like a keyword there is none.
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
 MAX_PARTS = 20_000
-"""The most parts of a schema with its files. Preparing each takes half a millisecond."""
+"""The most parts of a schema and its files. Preparing each part takes half a millisecond."""
 _LOCAL_ONLY = (
-    "put the schema into the repository and refer to it by a relative path: "
-    "nothing is fetched from the network"
+    "put the schema into the repository and refer to it by a relative path; "
+    "gatekeeper fetches nothing from the network"
 )
 
 
@@ -67,7 +67,7 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
 def load_schema(path: str, files: Files) -> Any:
     """Return the schema in a file. Raises ParameterError if it is missing or not JSON or YAML."""
     if path not in files.texts:
-        raise ParameterError(f"the schema {path} is not there", "correct the path, or add the file")
+        raise ParameterError(f"there is no schema {path}", "correct the path, or add the file")
     return _parse(path, files.texts[path])
 
 
@@ -123,7 +123,7 @@ def _registry(
     if sum(map(_count_parts, documents.values())) > MAX_PARTS:
         raise ParameterError(
             f"the schema and its files have more than {MAX_PARTS:,} parts",
-            "remove the parts that an output never has",
+            "remove the parts that no output can have",
         )
     resources = []
     for name, document in documents.items():
@@ -164,8 +164,8 @@ def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
     named = document.get("$schema")
     if isinstance(named, str) and named.rstrip("#") != meta_schema:
         raise ParameterError(
-            f"the schema {path} has the version {shorten(named)}, and the schema that refers to "
-            f"it has {meta_schema}",
+            f"the schema {path} has the version {shorten(named)}, but the schema "
+            f"that refers to it has {meta_schema}",
             "give both the same $schema",
         )
     return {
@@ -239,8 +239,9 @@ class _Walk:
         self._has_unevaluated |= "unevaluatedProperties" in schema
         if self._has_pattern_properties and self._has_unevaluated:
             raise ParameterError(
-                "the schema uses both patternProperties and unevaluatedProperties, "
-                "whose patterns could run for ever",
+                "the schema uses both patternProperties and "
+                "unevaluatedProperties, so validating an output could take for "
+                "ever",
                 "use additionalProperties instead of unevaluatedProperties",
             )
 
@@ -251,7 +252,7 @@ class _Walk:
             target = resolver.lookup(reference)
         except Unresolvable:
             raise ParameterError(
-                f"the schema refers to {shorten(reference)}, which is not there", _LOCAL_ONLY
+                f"the schema refers to {shorten(reference)}, which does not exist", _LOCAL_ONLY
             ) from None
         _require_schema(self._dialect, target.contents, shorten(reference))
         self.visit(self._specification.create_resource(target.contents), target.resolver)
@@ -269,7 +270,7 @@ def _require_end(validator: Validator) -> None:
             "the schema refers to itself in a circle", "break the circle"
         ) from None
     except TimeoutError as timeout:
-        raise ParameterError(str(timeout), "refer to each part once") from None
+        raise ParameterError(str(timeout), "let no part refer back to itself") from None
 
 
 def _time_limited(dialect: Dialect, patterns: _Patterns, steps: Steps) -> Dialect:

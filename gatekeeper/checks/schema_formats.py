@@ -34,7 +34,9 @@ def _is_regex(value: object) -> bool:
     """Return whether Python's `re` compiles it, as in the library, within a length."""
     if isinstance(value, str):
         if len(value) > _LONGEST_REGEX:
-            raise TimeoutError(f"a regular expression of {len(value):,} characters is not tried")
+            raise TimeoutError(
+                f"a regular expression of {len(value):,} characters is too long to be tried"
+            )
         re.compile(value)
     return True
 
@@ -57,5 +59,5 @@ def require_known_formats(formats: set[str], dialect: Dialect) -> None:
     if unknown:
         raise ParameterError(
             f"the format {', '.join(unknown)} cannot be verified",
-            f"use one of {', '.join(known)}, or a pattern, or leave out `formats: true`",
+            f"use one of {', '.join(known)}, write a pattern, or remove `formats: true`",
         )

@@ -14,12 +14,13 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # A few lines of references double the work with each line. A large output takes a tenth.
 MAX_STEPS = 500_000
 _REFERENCE_STEPS = 20
-"""Following a reference takes this many times as long as any other keyword."""
+"""Following a reference takes as long as this number of other keywords."""
 _ITEMS_A_STEP = 20
 """A keyword that visits this many names or items takes about twice as long as one that visits
 none."""
 _CHARACTERS_A_STEP = 200
-"""The message of an error shows the value, which can be ten megabytes if it is the whole output."""
+"""The most characters of an error's message. The message shows the value, which can be ten
+megabytes if the whole output is the value."""
 _SEARCH_STEPS = 5
 # What keeps running out of steps holds up the whole run, as a pattern does out of time.
 _EXHAUSTED_ALLOWED = 10
@@ -59,8 +60,9 @@ class Steps:
         if self._left < 0:
             self._exhausted += 1
             raise TimeoutError(
-                f"the schema takes too many steps, more than {MAX_STEPS:,}; "
-                "its parts refer to one another again and again, or the output is too large for it"
+                f"validating takes more than {MAX_STEPS:,} steps; the parts of "
+                "the schema refer to one another too often, or the output is too "
+                "large for this schema"
             )
 
 

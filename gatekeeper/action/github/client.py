@@ -31,7 +31,8 @@ ACTIONS_BOT = "github-actions[bot]"
 
 TIMEOUT_S = 15
 MAX_WAIT_S = 90.0
-"""The longest total wait for one call: a report is not worth a longer use of the runner."""
+"""The longest total wait for one call, in seconds. A longer wait would cost more of the
+runner than a report is worth."""
 SECONDARY_LIMIT_WAIT_S = 60.0
 BACKOFF_S = (1.0, 4.0, 10.0)
 

@@ -45,7 +45,7 @@ def publish_comment(
         return None, "comments are off"
     existing = api.find_comment(checked.number, marker)
     if existing is None and not _wanted(checked, mode):
-        return None, f"no comment in mode {mode!r}"
+        return None, f"mode {mode!r} posts no comment"
     current = api.head_sha(checked.number)
     if (
         existing is not None

@@ -111,7 +111,7 @@ def publish_drift(
             return found, ""
         return api.update_issue(found, title, text, "open"), "updated the issue about drift"
     if read_changes(found.body).issuperset(changes):
-        return found, "somebody closed the issue about this drift, so it stays closed"
+        return found, "somebody closed the issue about this drift, so the issue stays closed"
     return api.create_issue(marker, title, text), "opened an issue about drift"
 
 

@@ -19,7 +19,7 @@ from gatekeeper.contract.digests import canonical
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=\S)")
 _STATEMENT = ("{%", "{#")
 _ALIKE = 0.5
-"""The similarity from which a changed sentence counts as reworded, and not as another."""
+"""A changed sentence counts as reworded from this similarity on, and otherwise as replaced."""
 _MOST_PAIRS = 2_500
 """Pairs of sentences that are compared in one changed range."""
 _SHOWN = 80

@@ -31,7 +31,8 @@ from gatekeeper.sampling.trials import plan_trials
 _REPETITIONS = 5
 """How often a fixture may be sampled in one test, if answers vary."""
 _AT_ONCE = 4
-"""More calls at a time would be made in vain when a test is decided after a few."""
+"""The most calls at a time. More would often be wasted, because a test can be decided after a
+few calls."""
 _WEAK_EVIDENCE = math.log(4)
 """What decides a test that has used all its samples, if answers vary."""
 _MOST_EDITS = 200
@@ -80,7 +81,7 @@ async def blame(
     `limits` are for the whole search. Raises UsageError if the model cannot be called.
     """
     if evaluation.base is None:
-        raise ValueError("evaluation.base: there is nothing to compare with")
+        raise ValueError("evaluation.base: there is no base version to compare with")
     base, head = evaluation.base, evaluation.head
     same_steps = have_same_steps(base, head)
     edits = find_edits(base, head) if same_steps else ()

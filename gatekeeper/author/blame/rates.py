@@ -13,7 +13,8 @@ from dataclasses import dataclass
 ERROR = 0.01
 """The probability that one test is wrong, in each direction."""
 _SUREST = 0.98
-"""Rates are taken as no nearer to 0 and 1 than this allows: few samples show no certainty."""
+"""Rates nearer to 0 or 1 than this are moved to this distance, because a few samples cannot
+prove that something always or never happens."""
 
 
 @dataclass(frozen=True, slots=True)

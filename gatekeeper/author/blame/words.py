@@ -14,21 +14,28 @@ from gatekeeper.reports.escape import plain
 def sentences(result: BlameResult) -> Iterator[str]:
     """Yield what was found, one sentence for each cause, then what is left."""
     if result.ended == STEPS_CHANGED:
-        yield f"No edit is searched: {STEPS_CHANGED}."
+        yield f"gatekeeper did not search for the harmful edits: {STEPS_CHANGED}."
         return
     if not result.edits:
-        yield "The prompt, the model and the parameters have no edit that can be tested alone."
+        yield (
+            "gatekeeper found no edit of the prompt, the model or the "
+            "parameters that it can test alone."
+        )
         return
     for cause in result.causes:
         yield cause_sentence(cause, result.prompt_path)
     if result.outcome == "explained" and result.harmless:
         yield f"{_others(len(result.harmless))} harmless."
     elif result.outcome == "partly":
-        yield "This does not explain everything: without it, the prompt still breaks fixtures."
+        yield (
+            "This does not explain everything: even without this edit, the prompt breaks fixtures."
+        )
     elif result.outcome == "unclear":
         yield (
-            f"No single edit of {numbers.count(len(result.edits), 'edit')} could be shown to break "
-            f"the {numbers.count(len(result.fixtures), 'fixture')} that the whole change broke."
+            "The whole change broke "
+            f"{numbers.count(len(result.fixtures), 'fixture')}, but none of its "
+            f"{numbers.count(len(result.edits), 'edit')} does so alone, as far as "
+            "the tests show."
         )
     if result.ended:
         yield f"The search ended early: {plain(result.ended)}."
@@ -82,7 +89,7 @@ def cause_sentence(cause: Cause, prompt_path: str) -> str:
     together = " together" if len(cause.edits) > 1 else ""
     verb = "account" if together else "accounts"
     total = numbers.count(cause.measured, "broken fixture")
-    more = "; each of these edits alone is harmless" if together else ""
+    more = "; each of these edits alone does no harm" if together else ""
     return f"{said}{together} {verb} for {cause.broke} of {total}{more}."
 
 

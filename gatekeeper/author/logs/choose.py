@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NEAR = 0.7
-"""The distance up to which an input counts as covered by another: they share three tenths of their
+"""An input counts as covered by another up to this distance: they share three tenths of their
 words."""
 SAME_FAMILY = 0.4
 """The distance up to which two chosen inputs are proposed as one cluster."""

@@ -18,7 +18,8 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import canonical, digest
 
 MOST_INPUTS = 20_000
-"""Distinct inputs that are compared; of more, these are drawn at random."""
+"""The most distinct inputs that are compared. If there are more, this number of them is
+chosen at random."""
 
 
 @dataclass(frozen=True, slots=True)

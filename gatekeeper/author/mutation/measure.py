@@ -51,8 +51,8 @@ def plan_mutation(
     if not mutants:
         path = contract.target.prompt.path
         raise UsageError(
-            f"{path}: no sentence, list item or example of this prompt can be changed; text that "
-            "fixtures fill in is left as it is"
+            f"{path}: this prompt has no sentence, list item or example that can "
+            "be changed; mutations never change the text that fixtures fill in"
         )
     prompts = {name: mutant.prompt for name, mutant in mutants.items()}
     work = plan_variants(contract, prompts, policy, revision, order_seed)
@@ -70,9 +70,10 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     if 0.5**units <= level:
         return None
     return (
-        f"No mutant can be noticed: {count(len(jobs), 'comparison')} share the contract's alpha, "
-        f"and {count(units, 'fixture')} cannot reject at {level:.2g} each. Add fixtures or use "
-        "fewer mutations, such as --mutations drop."
+        f"The tests cannot notice any mutant: {count(len(jobs), 'comparison')} "
+        f"share the contract's alpha, so each must be significant at {level:.2g}, and with "
+        f"{count(units, 'fixture')} that is impossible. Add fixtures or use fewer mutations, "
+        "such as --mutations drop."
     )
 
 

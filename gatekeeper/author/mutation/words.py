@@ -27,8 +27,9 @@ def headline(result: MutationResult) -> str:
         return f"No mutant of {result.prompt_path} changed an output."
     interval = numbers.percent_interval(result.score_interval)
     return (
-        f"Mutation score {numbers.percent(result.score)} ({interval}): the contract noticed "
-        f"{noticed} of {numbers.count(noticed + missed, 'mutant')} that changed an output."
+        f"Mutation score {numbers.percent(result.score)} ({interval}): "
+        f"{numbers.count(noticed + missed, 'mutant')} changed an output, and the "
+        f"contract noticed {noticed} of them."
     )
 
 
@@ -38,16 +39,16 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     missed, dead = result.count("not_noticed"), _dead(result)
     if missed:
         said.append(
-            f"{numbers.count(missed, 'change')} of the prompt went unnoticed. Add fixtures or "
-            "checks that depend on these lines."
+            f"The contract did not notice {numbers.count(missed, 'change')} of "
+            "the prompt. Add fixtures or checks that depend on these lines."
         )
     if dead:
         tokens = [one.tokens for one in dead if one.tokens is not None]
         saved = f" ({numbers.tokens(sum(tokens))} input tokens of each call)" if tokens else ""
         parts = numbers.count(len(dead), "part")
         said.append(
-            f"{parts}{saved} can be dropped without a change of any output. Delete the text, or "
-            "add fixtures for which it matters."
+            f"{parts}{saved} can be removed, and every output stays the same. "
+            "Delete the text, or add fixtures that need it."
         )
     return tuple(said)
 

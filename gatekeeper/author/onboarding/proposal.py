@@ -189,7 +189,7 @@ class _Proposing:
         folder = contract_folder(self.policy.contracts)
         made = write_skeleton(found, prompt, name, folder, usual)
         if made.path in self.revision.entries:
-            what = f"{made.path} is there already, and is no contract of it"
+            what = f"{made.path} exists already, and is not a contract for it"
             raise UnreadableError(what, "rename that file")
         overlay = Overlay(self.revision, {made.path: made.text})
         job = prepare_contract(overlay, made.path, self.policy)
@@ -232,8 +232,8 @@ class _Proposing:
         for path in self.only:
             if path not in rows:
                 raise UsageError(
-                    f"{path}: no prompt or suite without a contract was found in it; "
-                    "`gatekeeper validate` lists all prompts"
+                    f"{path}: this file holds no prompt and no suite that needs a "
+                    "contract; `gatekeeper validate` lists all prompts"
                 )
 
 

@@ -25,9 +25,9 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100
 _ROWS = ("testData", "sample", "samples")
 _EXAMPLES = (
-    "Replace this text by a typical value of {name}.",
+    "Write a short value of {name} here.",
     "Here belongs a short value of {name}.",
-    "And here the longest or strangest {name} that you remember.",
+    "Write the longest or strangest {name} that you remember here.",
 )
 
 
@@ -97,7 +97,7 @@ def _about_fixtures(rows: Sequence[object], variables: Sequence[str]) -> Iterato
         yield "# The prompt has no variables, so every fixture would send the same. `turns` of a"
         yield "# fixture add what a user says next: see docs/contracts.md."
     elif not rows:
-        yield "# Replace the fixtures by real inputs, best 20 or more."
+        yield "# Replace these fixtures with real inputs, 20 or more if possible."
 
 
 def propose_name(reference: str, taken: set[str]) -> str:

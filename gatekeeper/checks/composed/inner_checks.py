@@ -19,8 +19,11 @@ CHECKS: Parameters = {
     "minItems": 1,
     "maxItems": MOST_CHECKS,
     "items": {"type": "object"},
-    "description": "A list of 1 to 20 checks, each with `type`, its parameters, and if need be "
-    "`name` and `not`. They may hold other checks, up to three levels deep.",
+    "description": (
+        "A list of 1 to 20 checks. Each has `type` and its parameters, and "
+        "may have `name` and `not`. A check in the list may hold other "
+        "checks, up to three levels deep."
+    ),
 }
 
 
@@ -55,7 +58,7 @@ class ComposedCheck:
 def require_no_weights(checks: Sequence[InnerCheck]) -> None:
     """Raise ParameterError if an inner check has a weight, which would have no effect."""
     if any(check.weight != 1 for check in checks):
-        what = "a check inside another one counts by its `weight` in `mean_of` alone"
+        what = "inside another check, only a check of `mean_of` can have a `weight`"
         raise ParameterError(what, "remove `weight`, or use `mean_of`")
 
 

@@ -29,7 +29,7 @@ from gatekeeper.checks.composed.inner_checks import (
 from gatekeeper.numbers import score as shown
 
 _ROUNDING = 1e-12
-"""So that a mean of 0.1 and 0.2 reaches 0.15."""
+"""Allows for rounding, so that a mean of 0.1 and 0.2 reaches 0.15."""
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
@@ -69,8 +69,10 @@ CHECK = Check(
         required=("checks", "min"),
         checks={
             **CHECKS,
-            "description": "A list of 1 to 20 checks, each with `type`, its parameters, and if "
-            "need be `name`, `not` and `weight`.",
+            "description": (
+                "A list of 1 to 20 checks. Each has `type` and its "
+                "parameters, and may have `name`, `not` and `weight`."
+            ),
         },
         min={
             "type": "number",

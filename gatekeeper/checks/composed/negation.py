@@ -28,7 +28,10 @@ class NegatedCheck:
         score = None if finding.score is None else 1 - finding.score
         message = ""
         if finding.passed:
-            message = f"expected this check not to pass (`not: true`); got {quote(sample.output)}"
+            message = (
+                "expected this check to fail (`not: true`), but it passed; "
+                f"got {quote(sample.output)}"
+            )
         return replace(finding, passed=not finding.passed, message=message, score=score)
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:

@@ -84,7 +84,7 @@ def _unknown(names: Sequence[str], known: Set[str]) -> str:
     shown = ", ".join(quote(name, 40) for name in dict.fromkeys(names[:_SHOWN]))
     there = ", ".join(quote(name, 40) for name in sorted(known)[:_SHOWN])
     more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-    return f"cites {shown}, which the context does not have; it has {there or 'nothing'}{more}"
+    return f"cites {shown}, but the context does not have it; it has {there or 'nothing'}{more}"
 
 
 def _sentences_cited(text: str, matches: Sequence[Match]) -> Finding:
@@ -95,7 +95,7 @@ def _sentences_cited(text: str, matches: Sequence[Match]) -> Finding:
             at += 1
         has_citation = at < len(matches) and matches[at].start < end
         if not has_citation and len(text[start:end].strip()) >= _LEAST_LENGTH:
-            return failed(f"a sentence without a citation: {quote(text[start:end].strip())}")
+            return failed(f"this sentence has no citation: {quote(text[start:end].strip())}")
     return PASSED
 
 

@@ -9,8 +9,10 @@ from gatekeeper.checks.check import ParameterError, Parameters
 
 CONTEXT: Parameters = {
     "type": ["array", "object", "string"],
-    "description": 'The documents, usually `"{{ documents }}"`: text, a list of texts, a list of '
-    "mappings, or a mapping from ids to texts.",
+    "description": (
+        'The documents, usually `"{{ documents }}"`. Write a text, a list of '
+        "texts, a list of mappings, or a mapping from ids to texts."
+    ),
 }
 
 

@@ -53,7 +53,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return Finding(None, f"more than {_MOST_QUOTATIONS:,} quotations")
         for quotation in dict.fromkeys(quotations):
             if not any(_stands_in(_normal(quotation), document) for document in documents):
-                return failed(f"quotes {shown(quotation, 120)}, which the context does not have")
+                return failed(
+                    f"quotes {shown(quotation, 120)}, but the context does not contain it"
+                )
         return PASSED
 
     return on_output(params, inspect)
@@ -105,7 +107,7 @@ CHECK = Check(
             "type": "integer",
             "minimum": 1,
             "default": _LEAST_LENGTH,
-            "description": "The length of the shortest quotation that is checked, in characters.",
+            "description": "Quotations with fewer characters than this are not checked.",
         },
         field=FIELD,
     ),

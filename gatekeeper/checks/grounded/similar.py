@@ -58,11 +58,11 @@ class _Similar:
             return found
         answer = answer_to(found, sample)
         if answer is None:
-            return undetermined(f"the model {self.model} was not asked")
+            return undetermined(f"the run did not call the model {self.model}")
         cosine = None if answer.completion is None else read_cosine(answer.completion.text)
         if cosine is None:
-            why = answer.error or "an answer in another form"
-            return undetermined(f"no embeddings of {self.model}: {why}")
+            why = answer.error or "the answer does not have the expected form"
+            return undetermined(f"{self.model} returned no embeddings: {why}")
         score = max(0.0, cosine)
         passed = score >= self.least
         votes = (Vote(self.model, passed, score),)
@@ -72,7 +72,7 @@ class _Similar:
         shown = math.floor(score * 1000) / 1000
         output = found.messages[1].content
         message = (
-            f"scores {shown:g}, below {self.least:g}: expected a meaning like "
+            f"scores {shown:g}, but needs {self.least:g}; expected a meaning like "
             f"{quote(self.wanted)}; got {quote(output)}"
         )
         return Finding(False, message, score, votes)
@@ -97,7 +97,9 @@ class _Similar:
         if not text.strip():
             return Finding(False, f"expected a meaning like {quote(self.wanted)}; got no text", 0.0)
         if len(text) > _LONGEST:
-            return undetermined(f"{len(text):,} characters are too many for an embedding model")
+            return undetermined(
+                f"the text has {len(text):,} characters, too many for an embedding model"
+            )
         return comparison_request(self.model, self.wanted, text)
 
 
@@ -109,7 +111,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         raise ParameterError(f"`value` has more than {_LONGEST:,} characters", "shorten it")
     if params["model"].startswith("local/"):
         raise ParameterError(
-            "the embeddings of the embedded model are not good enough",
+            "the embedded model cannot tell similar texts from different ones well enough",
             "use a model of a provider, such as openai/text-embedding-3-small",
         )
     read_output = on_output(params, _one_text)

@@ -44,7 +44,7 @@ from gatekeeper.contract.size_limits import MOST_JUDGED
 from gatekeeper.contract.trial import Arm, Request, Sample
 
 _MOST_DATA = 4 * MOST_JUDGED
-"""Characters of everything that a judge is shown."""
+"""The most characters of everything that a judge reads."""
 
 
 class Judge:
@@ -162,14 +162,20 @@ CHECK = Check(
         required=("judge",),
         judge={
             "enum": [*PRESETS],
-            "description": "What to grade: rubric, faithful, tone, answers_question or complies. "
-            "With prefer, the judge compares both arms.",
+            "description": (
+                "What to grade: rubric, faithful, tone, answers_question or "
+                "complies. With prefer, the judge compares the outputs of "
+                "both arms."
+            ),
         },
         criteria={
             "type": "string",
             "minLength": 1,
-            "description": "For rubric: what a good output does, in your own words. For prefer: "
-            "what makes an output the better one.",
+            "description": (
+                "For rubric: describe a good output in your own words. For "
+                "prefer: describe the qualities that make one output better "
+                "than the other."
+            ),
         },
         tone={
             "type": "string",
@@ -178,14 +184,17 @@ CHECK = Check(
         },
         context={
             "type": _TEXT_OR_DATA,
-            "description": "The text that must support the output, such as `{{ documents }}`. "
-            "Required by faithful.",
+            "description": (
+                "The text that must support the output, such as `{{ "
+                "documents }}`. faithful requires it."
+            ),
         },
         question={
             "type": _TEXT_OR_DATA,
-            "description": "The question that the output answers. For answers_question, the "
-            "default is the last message "
-            "of the user.",
+            "description": (
+                "The question that the output answers. answers_question uses "
+                "the user's last message by default."
+            ),
         },
         reference={
             "type": _TEXT_OR_DATA,
@@ -194,8 +203,10 @@ CHECK = Check(
         instructions={
             "type": "string",
             "minLength": 1,
-            "description": "For complies: the rules. The default is the prompt of each arm, "
-            "without the input.",
+            "description": (
+                "For complies: the rules. By default, the judge gets the "
+                "prompt of each arm, without the input."
+            ),
         },
         choices={
             "type": "object",
@@ -210,21 +221,29 @@ CHECK = Check(
             "minProperties": 2,
             "maxProperties": 10,
             "additionalProperties": {"type": "string", "minLength": 1},
-            "description": "A mapping of levels to what they mean, instead of choices, such as "
-            "{1: useless, 2: helps a little, 3: solves the problem}.",
+            "description": (
+                "A mapping from levels to their meaning, such as {1: "
+                "useless, 2: helps a little, 3: solves the problem}. "
+                "Replaces choices."
+            ),
         },
         **{
             "pass": {
                 "type": ["number", "string"],
-                "description": "The lowest verdict that passes: a choice, a level of the scale "
-                "or, for faithful, a share of claims. The default is a score of 0.75; for "
-                "faithful, every claim.",
+                "description": (
+                    "The lowest verdict that passes: a choice, a level of "
+                    "the scale or, for faithful, a share of claims. Without "
+                    "`pass`, a score of 0.75 passes, and faithful requires "
+                    "that all claims are supported."
+                ),
             }
         },
         prompt={
             "type": "string",
             "minLength": 1,
-            "description": "The path of a prompt file for the judge, instead of the built-in one.",
+            "description": (
+                "The path of a prompt file for the judge. It replaces the built-in prompt."
+            ),
         },
         field=FIELD,
         model={**_MODEL, "description": "The model that grades, such as `openai/gpt-4o-mini`."},
@@ -233,7 +252,7 @@ CHECK = Check(
             "minItems": 1,
             "maxItems": 9,
             "items": _MODEL,
-            "description": "A list of models that grade together, instead of `model`.",
+            "description": "A list of models that grade together. It replaces `model`.",
         },
         decide={
             "enum": ["majority", "unanimous"],
@@ -246,18 +265,25 @@ CHECK = Check(
             "minimum": 1,
             "maximum": 9,
             "default": 1,
-            "description": "How often each judge grades the output; the majority of its verdicts "
-            "counts.",
+            "description": (
+                "The number of times that each judge grades the output. The "
+                "majority of its verdicts counts."
+            ),
         },
         params={
             "type": "object",
-            "description": "A mapping of model parameters of the judge, by default "
-            "{temperature: 0, max_tokens: 512}.",
+            "description": (
+                "A mapping of parameters for the judge's model, by default "
+                "{temperature: 0, max_tokens: 512}."
+            ),
         },
         structured={
             "type": "boolean",
-            "description": "True or false: whether the request contains a JSON Schema for the "
-            "judge's answer. The default is true for providers that are known to support one.",
+            "description": (
+                "True or false: whether the request contains a JSON Schema "
+                "for the judge's answer. The default is true if the provider "
+                "is known to support schemas."
+            ),
         },
     ),
     _prepare,

@@ -18,7 +18,7 @@ from gatekeeper.contract.trial import JudgeAnswer, Request, Sample, Vote
 Decide = Literal["majority", "unanimous"]
 
 _ATTEMPTS = 2
-"""A malformed answer is asked for once more."""
+"""How often a judge is asked again after a malformed answer."""
 _ROUNDING = 1e-9
 _REASON_SHOWN = 240
 
@@ -64,7 +64,10 @@ class Panel:
         if len(by_model) == 1:
             return f"the judge says {said}; {self.passing} passes"
         passing = sum(verdict is True for verdict in by_model)
-        return f"{passing} of {len(by_model)} judges pass it; {against.model} says {said}"
+        return (
+            f"only {passing} of {len(by_model)} judges pass this output; "
+            f"{against.model} says {said}"
+        )
 
     def _next(
         self, messages: tuple[Message, ...], sample: Sample, model: str, turn: int
@@ -80,7 +83,7 @@ class Panel:
         return None
 
     def _vote(self, messages: tuple[Message, ...], sample: Sample, model: str, turn: int) -> Vote:
-        vote = Vote(model, None, reason=f"the judge {model} was not asked")
+        vote = Vote(model, None, reason=f"the run did not call the judge {model}")
         for question in self._attempts(messages, model, turn):
             answer = answer_to(question, sample)
             if answer is None:
@@ -100,12 +103,12 @@ class Panel:
 
     def _read(self, answer: JudgeAnswer, model: str) -> Vote:
         if answer.completion is None:
-            return Vote(model, None, reason=f"no answer of the judge {model}: {answer.error}")
+            return Vote(model, None, reason=f"the judge {model} did not answer: {answer.error}")
         text = answer.completion.text
         given = read_object(text)
         verdict = None if given is None else self.form.read(given)
         if verdict is None:
-            reason = f"the judge {model} answered in another form: {quote(text)}"
+            reason = f"the judge {model} did not answer in the required form: {quote(text)}"
             if answer.completion.finish_reason == "length":
                 reason = f"the judge {model} was cut off at `max_tokens`; raise it in its params"
             return Vote(model, None, reason=reason)

@@ -57,7 +57,7 @@ class Prefer:
             if name in params:
                 raise ParameterError(
                     f"`judge: prefer` does not use `{name}`",
-                    "remove it; its verdicts are A, B, tie",
+                    "remove it; the verdicts are always A, B or tie",
                 )
         given = {"criteria": DEFAULT_CRITERIA, **params}
         path = params.get("prompt", "prefer.md")
@@ -131,7 +131,7 @@ class Prefer:
         if not before.passed or not after.passed:
             # An output without the field that is compared is worse than one that has it.
             if bool(before.passed) == bool(after.passed):
-                return PairFinding("tie", "neither output has the field to compare")
+                return PairFinding("tie", "neither output has the field that is to be compared")
             return PairFinding("head" if after.passed else "base", after.message or before.message)
         if before.message == after.message:
             return PairFinding("tie", "both outputs are the same")
@@ -176,7 +176,9 @@ def _conclude(base_first: Vote, head_first: Vote) -> _Conclusion:
     other = _named(head_first.score, "head", "base")
     place = base_first.verdict if base_first.verdict == head_first.verdict != "tie" else None
     if one != other:
-        return _Conclusion("tie", True, place, "the verdict changes with the order")
+        return _Conclusion(
+            "tie", True, place, "the judge changes its verdict if the order is swapped"
+        )
     return _Conclusion(one, reason=base_first.reason)
 
 

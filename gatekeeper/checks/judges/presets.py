@@ -13,7 +13,7 @@ from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.verdict import AnswerForm, Choice, ChoiceForm, ClaimForm
 
 ENOUGH = 0.75
-"""The default of the lowest score that passes; of claims all have to be supported."""
+"""The lowest score that passes by default. For claims, the default is that all are supported."""
 
 DATA_RULES = """\
 # Data
@@ -128,9 +128,9 @@ def filled_prompt(
     unknown = sorted(found - values.keys())
     if unknown:
         raise ParameterError(
-            f"`{path}` uses {{{{ {unknown[0]} }}}}, which this check does not set",
-            f"a judge's prompt is filled with {', '.join(sorted(values))}; texts to grade are "
-            "added as data",
+            f"`{path}` contains {{{{ {unknown[0]} }}}}, but this check does not set that parameter",
+            f"a judge's prompt can use only {', '.join(sorted(values))}; "
+            "gatekeeper adds the texts to grade as data",
         )
     unused = [name for name in preset.placeholders if name not in found]
     if unused:
@@ -151,7 +151,7 @@ def require_own(name: str, preset: Preset, params: Parameters) -> None:
         if other in params and other not in allowed:
             listed = ", ".join(allowed) or "none of these"
             raise ParameterError(
-                f"`judge: {name}` does not use `{other}`", f"remove it; it uses {listed}"
+                f"`judge: {name}` does not use `{other}`", f"remove it; this judge uses {listed}"
             )
 
 
@@ -183,7 +183,7 @@ def _scale_form(scale: Mapping[str, str], written: object) -> tuple[AnswerForm, 
         lowest = next((c for c in choices if c.label == str(written)), choices[0])
         if lowest.label != str(written):
             raise ParameterError(
-                f"pass: {written!r} is no level of the scale", f"write 1 to {count}"
+                f"pass: {written!r} is not a level of the scale", f"write 1 to {count}"
             )
     return ChoiceForm(choices), lowest.score, f"{lowest.label} or more of {count}"
 
@@ -191,7 +191,9 @@ def _scale_form(scale: Mapping[str, str], written: object) -> tuple[AnswerForm, 
 def _choices(written: Mapping[str, float]) -> tuple[Choice, ...]:
     labels = [label.strip() for label in written]
     if len({label.casefold() for label in labels}) < len(labels) or "" in labels:
-        raise ParameterError("choices: two have the same name, or one has none", "rename one")
+        raise ParameterError(
+            "choices: two choices have the same name, or a choice has no name", "rename one"
+        )
     if len(labels) < 2:
         raise ParameterError("choices: a judge needs at least two", "add another")
     return tuple(Choice(label.strip(), float(score)) for label, score in written.items())
@@ -202,6 +204,6 @@ def _score_of(written: object, choices: Sequence[Choice]) -> float:
         found = next((c for c in choices if c.label.casefold() == written.casefold()), None)
         if found is None:
             listed = ", ".join(choice.label for choice in choices)
-            raise ParameterError(f"pass: {written!r} is none of the choices", f"write {listed}")
+            raise ParameterError(f"pass: {written!r} is not one of the choices", f"write {listed}")
         return found.score
-    return _share(written, "the lowest score that passes, or the name of that choice")
+    return _share(written, "write the lowest score that passes, or the name of that choice")

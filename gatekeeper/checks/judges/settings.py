@@ -12,7 +12,8 @@ from gatekeeper.contract.models.params import param_fault, value_fault
 
 _MOST_TOKENS = 512
 _MOST_TOKENS_OF_LISTS = 2048
-"""For a judge that lists every claim, and does not give one verdict with a short reason."""
+"""The most tokens for a judge that lists every claim. Other judges give one verdict with a
+short reason."""
 _REFUSED = frozenset({"tools", "tool_choice", "parallel_tool_calls", "n", "stop"})
 
 
@@ -26,14 +27,15 @@ def panel_settings(
     models = tuple(params.get("models", ())) or tuple(filter(None, [params.get("model")]))
     if not models:
         raise ParameterError(
-            "no model is named that judges",
+            "the check does not name the model that judges",
             "add `model: provider/name` here, or `judge: {model: provider/name}` to the contract",
         )
     if "model" in params and "models" in params:
         raise ParameterError("`model` and `models` are both set", "keep one of them")
     if len(set(models)) < len(models):
         raise ParameterError(
-            "models: one is named twice", "use `repeat` to ask the same model several times"
+            "models: the same model is named twice",
+            "use `repeat` to ask the same model several times",
         )
     settings = {model: _params_of(model, params, schema) for model in models}
     return models, params.get("decide", "majority"), int(params.get("repeat", 1)), settings
@@ -43,7 +45,7 @@ def _params_of(model: str, params: Parameters, schema: Mapping[str, Any]) -> dic
     written = params.get("params", {})
     for name, value in written.items():
         if name in _REFUSED:
-            raise ParameterError(f"params.{name} has no use for a judge", f"remove `{name}`")
+            raise ParameterError(f"a judge cannot use params.{name}", f"remove `{name}`")
         fault = param_fault(model, str(name)) or value_fault(str(name), value)
         if fault:
             raise ParameterError(f"params.{name}: {fault[0]}", fault[1])

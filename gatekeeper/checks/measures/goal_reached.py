@@ -35,9 +35,13 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         *sent, last = sayings(answers)
         written = numbers.count(len(sent), "message")
         if not last.done:
-            return failed(f"expected the user's goal to be reached; {written} did not suffice")
+            return failed(
+                f"expected the simulated user to reach its goal; it did not do so in {written}"
+            )
         if not last.reached:
-            return failed(f"expected the user's goal to be reached; gave up after {written}")
+            return failed(
+                f"expected the simulated user to reach its goal; it gave up after {written}"
+            )
         if most is not None and len(sent) > most:
             return failed(f"expected at most {numbers.count(most, 'message')}; took {written}")
         return PASSED

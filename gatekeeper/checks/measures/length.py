@@ -77,7 +77,7 @@ CHECK = Check(
         unit={
             "enum": list(_COUNTS),
             "default": "characters",
-            "description": "What is counted: characters, words or tokens.",
+            "description": "The unit of `min` and `max`: characters, words or tokens.",
         },
     ),
     _prepare,

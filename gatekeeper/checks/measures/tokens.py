@@ -53,7 +53,9 @@ CHECK = Check(
         of={
             "enum": ["both", "prompt", "answer"],
             "default": "both",
-            "description": "What is counted: the tokens of the `prompt`, the `answer`, or both.",
+            "description": (
+                "Which tokens are counted: those of the `prompt`, of the `answer`, or both."
+            ),
         },
     ),
     _prepare,

@@ -86,7 +86,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
             _require_syntax(files.texts.get(other, ""), other)
         _require_function(files.texts[path], path, name)
         return lambda _sample: undetermined(
-            f"{path} was not run, because it does not come from a trusted branch"
+            f"{path} was not run, because its code does not come from a trusted branch"
         )
     if path not in files.code:
         return lambda _sample: undetermined(
@@ -96,8 +96,9 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     missing = [other for other in names if other not in files.code]
     if missing:
         return lambda _sample: undetermined(
-            f"{path} was not run: {missing[0]} is not on the branch to merge into, or outside of "
-            "the policy's `checks.python`"
+            f"{path} was not run: the branch to merge into does not have the file "
+            f"{missing[0]}, or its policy does not allow the file in "
+            "`checks.python`"
         )
     sources = {other: files.code[other] for other in names}
     fixture = files.fixture
@@ -186,10 +187,10 @@ def _require_distinct(paths: list[str]) -> None:
     for path in paths:
         stem = PurePosixPath(path).stem
         if not path.endswith(".py") or not stem.isidentifier():
-            what = f"`{path}` is no name of a Python file"
+            what = f"`{path}` is not the name of a Python file"
             raise ParameterError(what, "name a file like `checks.py`")
         if stem in taken:
-            what = f"`{path}` has the name of another module"
+            what = f"another module already has the name `{path}`"
             raise ParameterError(what, "rename the file, so that it can be imported")
         taken.add(stem)
 
@@ -203,7 +204,7 @@ def _require_syntax(text: str, path: str) -> None:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         place = f"`{path}`, line {line}" if line else f"`{path}`"
-        what = f"{place}, is not Python: {getattr(error, 'msg', None) or error}"
+        what = f"{place}: Python cannot read this file: {getattr(error, 'msg', None) or error}"
         raise ParameterError(what, "correct the file") from None
 
 
@@ -219,7 +220,7 @@ CHECK = Check(
         python={
             "type": "string",
             "pattern": r"^[^{}]+\.py:[A-Za-z][A-Za-z0-9_]*$",
-            "description": "The file and the function, like `checks.py:polite`.",
+            "description": "The file and the function to call, like `checks.py:polite`.",
         },
         modules={
             "type": "array",

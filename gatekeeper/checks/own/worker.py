@@ -37,12 +37,14 @@ from gatekeeper.sandbox.restrictions import refuse_calls, restrict_files, restri
 _LONGEST_ANSWER = 100_000
 _LONGEST_MESSAGE = 500
 _MOST_FILES = 65_536
-"""Files that a process may have open: without a limit, some systems say infinitely many."""
+"""The most files that a process may have open. Without a limit, some systems report an
+infinite number."""
 _GIVEN = ("output", "vars", "expected", "context")
 _RESULTS = 'return True, False, a score from 0 to 1, or Fail("...")'
 
 _imported: dict[str, ModuleType | str] = {}
-"""The module of each file, or why it cannot be imported. A child has one."""
+"""The module of each file, or the reason why Python cannot import it. Each child process has
+one such table."""
 
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
@@ -74,7 +76,7 @@ def _import_isolated(path: str, sources: Mapping[str, str]) -> ModuleType | str:
         return f"{error.filename}:{error.lineno}: not Python: {error.msg}"
     except BaseException as error:
         fault = _described(error, [*sources], path)
-        more = "; name the repository's files that it imports in `modules`"
+        more = "; list the files of the repository that it imports in `modules`"
         return fault + more * isinstance(error, ModuleNotFoundError)
     return module
 

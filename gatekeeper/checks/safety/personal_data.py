@@ -27,7 +27,7 @@ _CARDS = re.compile(
 )
 _LONGEST_CARD = 19
 _MOST_TRIES = 10_000
-"""Candidates of a kind that are looked at: a tenth of a millisecond each."""
+"""The most candidates of one kind that are checked. Each takes a tenth of a millisecond."""
 
 
 class TooManyCandidatesError(Exception):
@@ -119,4 +119,5 @@ KINDS: Mapping[str, Callable[[str, Countries], Iterator[str]]] = {
     "national_id": national_ids,
     "phone": _phones,
 }
-"""What each kind finds. Raises TooManyCandidatesError for a text that takes too long."""
+"""The function that finds each kind. It raises TooManyCandidatesError if a text takes too
+long."""

@@ -54,7 +54,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     kinds = params.get("kinds", [kind for kind in KINDS if kind != "national_id" or countries])
     if "national_id" in kinds and not countries:
         raise ParameterError(
-            "`national_id` needs at least one country to look for",
+            "`national_id` needs the code of at least one country",
             "add `countries`, such as `countries: [US, GB]`",
         )
     is_allowed = _allowed(params.get("allow", ()))
@@ -110,7 +110,7 @@ CHECK = Check(
             "type": "array",
             "items": {"enum": list(KINDS)},
             "minItems": 1,
-            "description": f"A list of what to look for: {', '.join(KINDS)}.",
+            "description": f"A list of the kinds of data to look for: {', '.join(KINDS)}.",
         },
         countries={
             "type": "array",
@@ -121,7 +121,9 @@ CHECK = Check(
         allow={
             "type": "array",
             "items": {"type": "string", "minLength": 2},
-            "description": "A list of addresses, numbers and `@domains` that may occur.",
+            "description": (
+                "A list of addresses, numbers and `@domains` that the output may contain."
+            ),
         },
         field=FIELD,
     ),

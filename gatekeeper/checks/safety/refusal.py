@@ -113,12 +113,12 @@ CHECK = Check(
         required=("expect",),
         expect={
             "enum": ["answer", "refusal"],
-            "description": "What the output must be: `answer` or `refusal`.",
+            "description": "The kind of output that passes: `answer` or `refusal`.",
         },
         phrases={
             "type": "array",
             "items": {"type": "string", "minLength": 3},
-            "description": "A list of further phrases that refuse.",
+            "description": "A list of further phrases that count as a refusal.",
         },
         field=FIELD,
     ),

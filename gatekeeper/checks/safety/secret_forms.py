@@ -39,10 +39,11 @@ FORMS: Mapping[str, re.Pattern[str]] = {
         ),
     }.items()
 }
-"""The kinds of secrets, and how they look. Every repetition is bounded."""
+"""The kinds of secrets, with a pattern for each. Every repetition in a pattern is bounded."""
 
 _LEAST_ENTROPY = 3.3
-"""Bits a character, below which a value that is assigned is taken for a word or a placeholder."""
+"""The least bits of information per character. An assigned value with less counts as a word
+or a placeholder."""
 
 
 def find_secrets(text: str, kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -68,7 +68,7 @@ CHECK = Check(
         allow={
             "type": "array",
             "items": {"type": "string", "minLength": 1},
-            "description": "A list of values that may occur.",
+            "description": "A list of values that the output may contain.",
         },
         field=FIELD,
     ),

@@ -77,7 +77,8 @@ def _phrases(listed: list[str]) -> Mapping[tuple[str, ...], str]:
         phrase = tuple(plain_words(written))
         if not phrase:
             raise ParameterError(
-                f"{quote(written)} has no letter or digit", "use `not_contains` for it"
+                f"{quote(written)} has no letter and no digit",
+                "use the check `not_contains` for it",
             )
         if len(phrase) > _MOST_WORDS:
             raise ParameterError(

@@ -60,12 +60,17 @@ CHECK = Check(
         tokenize={
             "enum": ["13a", "intl", "zh", "char", "none"],
             "default": "13a",
-            "description": "How sacrebleu finds words: 13a, intl, zh, char or none.",
+            "description": (
+                "The method by which sacrebleu finds words: 13a, intl, zh, char or none."
+            ),
         },
         smoothing={
             "enum": ["exp", "floor"],
             "default": "exp",
-            "description": "What runs count of which none is common: exp, or floor for almost 0.",
+            "description": (
+                "How much a length counts if the texts share no sequence of this many "
+                "words: with exp a little, with floor almost nothing."
+            ),
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

@@ -18,7 +18,8 @@ from gatekeeper.checks.text.sql_statements import sql_problem
 from gatekeeper.sandbox.child import allow_cpu, cpu_limit
 
 READ_SECONDS = 1.2
-"""Seconds of processor time. A document of 10,000 characters takes a few hundredths."""
+"""The seconds of processor time that reading may take. A document of 10,000 characters takes
+a few hundredths of a second."""
 _GRACE_SECONDS = 0.5
 # Deeper than any document worth reading.
 _MAX_DEPTH = 200
@@ -65,11 +66,11 @@ def _xml(text: str, _request: Mapping[str, Any]) -> Problem:
     try:
         parser.Parse(text.encode("utf-8"), True)
     except _EntityError:
-        return "it declares entities, which are not read"
+        return "it declares entities, which gatekeeper does not read"
     except expat.ExpatError as error:
         return f"{expat.ErrorString(error.code)} at {error.lineno}:{error.offset + 1}"
     except UnicodeEncodeError:
-        return "it has half a surrogate pair"
+        return "it has half of a surrogate pair"
     return None
 
 
@@ -111,13 +112,16 @@ def _csv(text: str, request: Mapping[str, Any]) -> Problem:
     try:
         for number, row in enumerate(reader):
             if number == 0 and isinstance(columns, list) and row != columns:
-                return f"its first row is {row[:20]} and not {columns}"
+                return f"its first row is {row[:20]} instead of {columns}"
             if number == 0 and width is None:
                 width = len(row)
                 if width < 2 and columns is None:
-                    return f"it has one column; `{reader.dialect.delimiter}` separates columns"
+                    return (
+                        "it has only one column; columns must be separated by "
+                        f"`{reader.dialect.delimiter}`"
+                    )
             if len(row) != width:
-                return f"row {number + 1} has {len(row)} columns and not {width}"
+                return f"row {number + 1} has {len(row)} columns instead of {width}"
     except csv.Error as error:
         return f"{error} at line {reader.line_num}"
     return None if width is not None else "it is empty"

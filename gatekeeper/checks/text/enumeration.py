@@ -55,7 +55,7 @@ CHECK = Check(
             "type": "array",
             "items": {"type": ["string", "number", "boolean"]},
             "minItems": 1,
-            "description": "A list of the values the output may be.",
+            "description": "A list of the values that pass.",
         },
         ignore_case=IGNORE_CASE,
         strip=STRIP,

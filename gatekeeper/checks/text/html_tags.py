@@ -10,7 +10,7 @@ _VOID = frozenset(
 _END_MAY_BE_LEFT_OUT = frozenset(
     ("body", "caption", "colgroup", "dd", "dt", "head", "html", "li", "optgroup", "option", "p")
 ) | {"rp", "rt", "tbody", "td", "tfoot", "th", "thead", "tr"}
-"""HTML Living Standard, 13.1.2.4: whatever comes next closes these."""
+"""The elements that the next tag closes, whatever it is (HTML Living Standard, 13.1.2.4)."""
 
 
 class _Tags(HTMLParser):
@@ -37,7 +37,7 @@ class _Tags(HTMLParser):
         while self.open and self.open[-1][0] != tag and self.open[-1][0] in _END_MAY_BE_LEFT_OUT:
             self.open.pop()
         if not self.open:
-            self.problem = f"`</{tag}>` in line {self.getpos()[0]} closes nothing"
+            self.problem = f"`</{tag}>` in line {self.getpos()[0]} closes no element"
             return
         opened, line = self.open.pop()
         if opened != tag:
@@ -58,7 +58,7 @@ def html_problem(text: str) -> str | None:
     if tags.problem:
         return tags.problem
     if rest.startswith("<") and len(rest) > 1 and (rest[1].isalpha() or rest[1] in "/!"):
-        return f"it ends within a tag, in line {tags.getpos()[0]}"
+        return f"it ends inside a tag, in line {tags.getpos()[0]}"
     left = [(tag, line) for tag, line in tags.open if tag not in _END_MAY_BE_LEFT_OUT]
     if left:
         tag, line = left[-1]

@@ -53,7 +53,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     wanted = tuple(code.lower() for code in ([value] if isinstance(value, str) else value))
     among = tuple(sorted({code.lower() for code in params.get("among", ())} | set(wanted)))
     if "among" in params and len(among) == 1:
-        raise ParameterError("`among` names one language", "name at least two, or remove it")
+        raise ParameterError(
+            "`among` names one language", "name at least two languages, or remove it"
+        )
     known = _known_languages()
     for code in among:
         if code not in known:
@@ -65,7 +67,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     def inspect(found: Any) -> Finding:
         text = as_text(found)
         if len(text) > LONGEST:
-            return undetermined(f"a text of {len(text):,} characters is too long to rate")
+            return undetermined(
+                f"a text of {len(text):,} characters is too long to find its language"
+            )
         rated = detector.compute_language_confidence_values(_readable(text))
         confidence = {one.language.iso_code_639_1.name.lower(): one.value for one in rated}
         best = max((confidence.get(code, 0.0) for code in wanted), default=0.0)
@@ -116,16 +120,22 @@ CHECK = Check(
         value={
             **_CODES,
             "type": ["string", "array"],
-            "description": "The code of the language, or a list of codes; the output must be in "
-            "one of these languages.",
+            "description": (
+                "The code of the expected language, or a list of codes of which one must match."
+            ),
         },
-        among={**_CODES, "description": "A list of the codes of all languages that can occur."},
+        among={
+            **_CODES,
+            "description": (
+                "A list of codes of languages. The check looks only for these languages."
+            ),
+        },
         min={
             "type": "number",
             "exclusiveMinimum": 0,
             "maximum": 1,
             "default": _MIN,
-            "description": "The lowest confidence that passes, up to 1.",
+            "description": "The lowest confidence that passes, from above 0 to 1.",
         },
         field=FIELD,
     ),

@@ -39,7 +39,7 @@ from gatekeeper.checks.text.similarity import MAX_PRODUCT
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     if "max" not in params and "min" not in params:
         raise ParameterError(
-            "neither `max` nor `min` is set", "set the number of edits or the score"
+            "neither `max` nor `min` is set", "set `max` (the number of edits) or `min` (the score)"
         )
     normalise = normaliser(params, strip=True)
     wanted = normalise(params["value"])
@@ -58,7 +58,10 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         longer = max(len(text), len(wanted))
         score = (longer - edits) / longer if longer else 1.0
         if most is not None and edits > most:
-            message = f"{edits:,} edits from {quote(written)}, more than {most:,}"
+            message = (
+                f"needs {edits:,} edits to become {quote(written)}, but at "
+                f"most {most:,} are allowed"
+            )
             return Finding(False, f"{message}; got {quote(found)}", score)
         if score < least:
             return Finding(False, below(score, least, written, found), score)
@@ -71,7 +74,11 @@ CHECK = Check(
     parameters(
         required=("value",),
         value=REFERENCE,
-        max={"type": "integer", "minimum": 0, "description": "The most edits that pass."},
+        max={
+            "type": "integer",
+            "minimum": 0,
+            "description": "The highest number of edits that passes.",
+        },
         min={
             "type": "number",
             "minimum": 0,

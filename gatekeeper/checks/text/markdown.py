@@ -121,26 +121,40 @@ def _stands_in(link: str, text: str) -> bool:
 
 CHECK = Check(
     parameters(
-        table={"type": "boolean", "description": "True or false: whether there is a table."},
+        table={
+            "type": "boolean",
+            "description": "True if a table is required, false if it is forbidden.",
+        },
         list={
             "enum": [True, False, "bullet", "ordered"],
-            "description": "Whether there is a list, true or false; or its kind: bullet, ordered.",
+            "description": (
+                "True if a list is required, false if it is forbidden; or the kind of list that "
+                "is required: bullet or ordered."
+            ),
         },
         heading={
             "type": ["boolean", "integer", "string"],
             "minimum": 1,
             "maximum": 6,
             "minLength": 1,
-            "description": "Whether there is a heading, true or false; or its level; or its text.",
+            "description": (
+                "True if a heading is required, false if it is forbidden; or the level or the "
+                "text of a heading that is required."
+            ),
         },
         code={
             "type": ["boolean", "string"],
             "minLength": 1,
-            "description": "True or false: whether there is a code block; or its language.",
+            "description": (
+                "True if a code block is required, false if it is forbidden; or the language of "
+                "a block that is required."
+            ),
         },
         links_in={
             "type": ["string", "array", "object"],
-            "description": "The text, or a list of texts, that has the address of every link.",
+            "description": (
+                "The text, or a list of texts, in which the address of every link must occur."
+            ),
         },
         field=FIELD,
     ),

@@ -85,7 +85,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     kind = params["format"]
     for name, only in _ONLY_FOR.items():
         if name in params and kind != only:
-            raise ParameterError(f"`{name}` is set for the format `{kind}`", f"only {only} has it")
+            raise ParameterError(
+                f"the format `{kind}` does not use `{name}`", f"only {only} has it"
+            )
     dialect = params.get("dialect", "ansi")
     options = {
         "dialect": None if dialect == "ansi" else dialect,
@@ -131,12 +133,14 @@ CHECK = Check(
             "type": "array",
             "items": {"enum": list(KINDS)},
             "minItems": 1,
-            "description": f"A list of what statements of SQL may do: {', '.join(KINDS)}.",
+            "description": (
+                f"A list of the kinds of SQL statements that pass: {', '.join(KINDS)}."
+            ),
         },
         tables={
             "type": "array",
             "items": {"type": "string", "minLength": 1},
-            "description": "A list of the tables that statements of SQL may name.",
+            "description": "A list of the tables that SQL statements may name.",
         },
         columns={
             "type": ["integer", "array"],
@@ -150,13 +154,15 @@ CHECK = Check(
             "minLength": 1,
             "maxLength": 1,
             "default": ",",
-            "description": "The character between columns of CSV.",
+            "description": "The character that separates the columns of CSV.",
         },
         fenced={
             "type": "boolean",
             "default": False,
-            "description": "True or false: whether one of the fenced code blocks must be the "
-            "document, if there is any.",
+            "description": (
+                "True or false: whether to read the fenced code blocks instead of the whole "
+                "output, if there are any. One of them must be valid."
+            ),
         },
         field=FIELD,
     ),

@@ -19,14 +19,17 @@ from gatekeeper.contract.trial import Sample
 
 _SCALAR = ["string", "number", "boolean"]
 LONGEST = 100_000
-"""Characters of a text that is compared word by word: a metric takes a tenth of a second for it."""
+"""The most characters of a text that is compared word by word. A metric takes a tenth of a
+second for such a text."""
 
 REFERENCE: Parameters = {"type": _SCALAR, "description": "The text to compare the output with."}
 REFERENCES: Parameters = {
     "type": [*_SCALAR, "array"],
     "items": {"type": _SCALAR},
     "minItems": 1,
-    "description": "The text to compare the output with, or a list of texts that are as good.",
+    "description": (
+        "The text to compare the output with, or a list of texts of which the nearest counts."
+    ),
 }
 
 
@@ -92,4 +95,7 @@ def below(score: float, least: float, wanted: str, found: Any) -> str:
     """Say that a score is too low, and how the texts differ."""
     # Rounded down, so that a score that is too low never looks high enough.
     shown = math.floor(score * 1000) / 1000
-    return f"scores {shown:g}, below {least:g}: expected like {quote(wanted)}; got {quote(found)}"
+    return (
+        f"scores {shown:g}, but needs {least:g}; expected a text like "
+        f"{quote(wanted)}; got {quote(found)}"
+    )

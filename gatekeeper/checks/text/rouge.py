@@ -94,7 +94,7 @@ CHECK = Check(
         measure={
             "enum": list(MEASURES),
             "default": "f1",
-            "description": "The share that is the score: f1, precision or recall.",
+            "description": "The score to use: f1, precision or recall.",
         },
         min=least_score(_MIN),
         field=FIELD,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 KINDS = ("select", "insert", "update", "delete", "merge", "create", "alter", "drop", "other")
-"""What a statement does. `SELECT … INTO` creates; `TRUNCATE` deletes."""
+"""What each statement does. `SELECT … INTO` creates a table; `TRUNCATE` deletes rows."""
 
 _STATEMENTS = (
     *("Query", "DDL", "DML", "Values", "Alter", "Analyze", "Attach", "Cache", "Comment", "Commit"),
@@ -14,7 +14,8 @@ _STATEMENTS = (
     *("Pragma", "Refresh", "Revoke", "Rollback", "Set", "Show", "Transaction", "TruncateTable"),
     *("Uncache", "Use"),
 )
-"""What sqlglot calls a statement; it also reads a bare expression, such as the word `yes`."""
+"""The names of statements in sqlglot, which also reads a bare expression such as the word
+`yes`."""
 
 _CHANGES = (
     "Insert",

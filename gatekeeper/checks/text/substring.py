@@ -31,7 +31,9 @@ def wanted_texts(params: Parameters) -> tuple[str, ...]:
     values = params["values"] if "values" in params else [params["value"]]
     texts = tuple(as_text(value) for value in values)
     if "" in texts:
-        raise ParameterError("the text to look for is empty", "every output contains it; write one")
+        raise ParameterError(
+            "the text to look for is empty", "write a text; every output contains the empty text"
+        )
     return texts
 
 

@@ -56,14 +56,16 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
 
 def _require_sense(params: Parameters) -> None:
     if not params:
-        raise ParameterError("no parameter is set", "write `tool`, or `none: true`")
+        raise ParameterError("no parameter is set", "write `tool: NAME`, or `none: true`")
     if params.get("none") and len(params) > 1:
-        raise ParameterError("`none` excludes every other parameter", "keep one of them")
+        raise ParameterError("`none` cannot be combined with another parameter", "keep one of them")
     if params.get("none") is False and len(params) == 1:
-        raise ParameterError("`none: false` requires nothing", "write `none: true`, or `tool`")
+        raise ParameterError(
+            "`none: false` requires nothing", "write `none: true`, or `tool: NAME`"
+        )
     for name in ("arguments", "schema"):
         if name in params and "tool" not in params:
-            raise ParameterError(f"`{name}` needs `tool`", "name the tool that has them")
+            raise ParameterError(f"`{name}` needs `tool`", "name the tool in `tool`")
 
 
 def _requirements(params: Parameters, files: Files) -> list[_Requirement]:
@@ -106,7 +108,9 @@ def _at_most_one(_sample: Sample, calls: _Calls) -> Finding:
 def _only(allowed: frozenset[str]) -> _Requirement:
     def requirement(_sample: Sample, calls: _Calls) -> Finding:
         others = [call for call in calls if call.name not in allowed]
-        return failed(f"calls {_names(others)}, which is not allowed") if others else PASSED
+        return (
+            failed(f"calls {_names(others)}, but the check does not allow it") if others else PASSED
+        )
 
     return requirement
 
@@ -192,16 +196,20 @@ CHECK = Check(
         },
         arguments={
             "type": "object",
-            "description": "A mapping of arguments, each with the value that it must have.",
+            "description": "A mapping from arguments to the values that they must have.",
         },
         schema={
             "type": ["object", "string", "boolean"],
-            "description": "A JSON Schema of all arguments, or the path of a file with one.",
+            "description": (
+                "A JSON Schema for all arguments, or the path of a file that holds one."
+            ),
         },
         order={
             **_NAMES,
-            "description": "A list of tools that must be called in this order; others may be "
-            "called in between.",
+            "description": (
+                "A list of tools that must be called in this order. Calls of "
+                "other tools may stand between them."
+            ),
         },
         allowed={
             **_NAMES,
@@ -209,11 +217,13 @@ CHECK = Check(
         },
         parallel={
             "type": "boolean",
-            "description": "True if the answer must have several calls, false if at most one.",
+            "description": (
+                "True if the answer must have several calls; false if it may have at most one."
+            ),
         },
         none={
             "type": "boolean",
-            "description": "True if no tool may be called.",
+            "description": "True if the answer may not call any tool.",
         },
     ),
     _prepare,

@@ -63,7 +63,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
             except TimeoutError as timeout:
                 return undetermined(str(timeout))
             except (RecursionError, OverflowError):
-                fault = "contains a JSON object that cannot be validated"
+                fault = "contains a JSON object that gatekeeper cannot validate"
                 continue
             if error is None:
                 return PASSED
@@ -91,12 +91,16 @@ CHECK = Check(
     parameters(
         schema={
             "type": ["string", "object"],
-            "description": "A JSON Schema, or the path of one (.json or .yaml).",
+            "description": (
+                "A JSON Schema, or the path of a file that holds one (.json or .yaml)."
+            ),
         },
         formats={
             "type": "boolean",
             "default": False,
-            "description": "True or false: whether `format` is verified too.",
+            "description": (
+                "True or false: whether the check also verifies each `format` of the schema."
+            ),
         },
         field=FIELD,
     ),

@@ -62,7 +62,7 @@ def _require_sense(params: Parameters, low: int | None, high: int | None) -> Non
     if low is None and high is None:
         raise ParameterError("none of `min`, `max` and `exactly` is set", "set one of them")
     if "exactly" in params and {"min", "max"} & params.keys():
-        raise ParameterError("`exactly` excludes `min` and `max`", "keep one of them")
+        raise ParameterError("`exactly` cannot be combined with `min` or `max`", "keep one of them")
     if low is not None and high is not None and low > high:
         raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
 

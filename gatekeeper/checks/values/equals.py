@@ -55,7 +55,10 @@ def _same_value(found: Any, wanted: Any) -> bool:
 
 def _message(wanted: Any, found: Any) -> str:
     if isinstance(wanted, str) and isinstance(found, str) and _differ_in_case(wanted, found):
-        return f"expected {quote(wanted)}; got {quote(found)}, which differs only in case"
+        return (
+            f"expected {quote(wanted)}; got {quote(found)}, which differs only "
+            "in upper and lower case"
+        )
     return f"expected {quote(wanted)}; got {quote(found)}"
 
 
@@ -68,7 +71,7 @@ CHECK = Check(
         required=("value",),
         value={
             "type": ["string", "number", "boolean", "object", "array"],
-            "description": "The value the output must be: text, or any JSON value except null.",
+            "description": "The value that passes: a text, or any JSON value except null.",
         },
         ignore_case=IGNORE_CASE,
         strip=STRIP,

@@ -141,18 +141,19 @@ CHECK = Check(
         required=("value",),
         value={
             "type": ["object", "array", "string", "number", "boolean", "null"],
-            "description": "The value that is expected, or text that is JSON.",
+            "description": "The expected value, or a text that holds it as JSON.",
         },
         ignore_order={
             "type": "boolean",
             "default": False,
-            "description": "True or false: whether the order of the items of lists does not "
-            "matter.",
+            "description": (
+                "True or false: whether the check ignores the order of items in lists."
+            ),
         },
         ignore_keys={
             "type": "array",
             "items": {"type": "string"},
-            "description": "A list of keys that are left out wherever they stand, such as [id].",
+            "description": "A list of keys that the check ignores at every level, such as [id].",
         },
         field=FIELD,
     ),

@@ -60,7 +60,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         except RecursionError:
             return failed("nested too deeply to be validated")
         except OverflowError:
-            return failed("holds a number too large to be validated")
+            return failed("contains a number that is too large to be validated")
         if not errors:
             return PASSED
         worst = best_match(errors)

@@ -50,7 +50,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             within = f" within {_shown(most)}" if most else ""
             apart = _shown(abs(number - expected))
             return failed(
-                f"expected {_shown(expected)}{within}; got {_shown(number)}, which is {apart} away"
+                f"expected {_shown(expected)}{within}; got {_shown(number)}, "
+                f"which differs by {apart}"
             )
         return PASSED
 
@@ -97,7 +98,7 @@ CHECK = Check(
     parameters(
         min={**_NUMBER, "description": "The smallest number that passes."},
         max={**_NUMBER, "description": "The largest number that passes."},
-        expected={**_NUMBER, "description": "The number to be near to."},
+        expected={**_NUMBER, "description": "The expected number."},
         absolute={
             **_NUMBER,
             "default": 0,
@@ -111,8 +112,11 @@ CHECK = Check(
         },
         in_text={
             "enum": ["point", "comma"],
-            "description": "`point` or `comma`: the number may stand in text like `1,234.50 EUR` "
-            "or `1.234,50 EUR`.",
+            "description": (
+                "The decimal separator, `point` or `comma`. With it, the "
+                "number may be a part of a text, like `1,234.50 EUR` or "
+                "`1.234,50 EUR`."
+            ),
         },
         field=FIELD,
     ),

@@ -188,9 +188,9 @@ class TestProblems:
         )
         found = problems_of(contract(spec("equals", value="{{ expected }}"), fixtures=fixtures))
         assert found == [
-            f"{PATH}:7:5: check `equals`: uses `expected`, and the fixture has none "
+            f"{PATH}:7:5: check `equals`: uses `expected`, but the fixture has no `expected` "
             "(for fixture `b` at f.jsonl:2 and 1 more); "
-            "give the fixture an `expected`, or move the check to the fixtures that have one"
+            "add `expected` to the fixture, or move the check to the fixtures that have one"
         ]
 
     def test_a_value_of_the_wrong_type_in_each_fixture_is_one_problem(self):
@@ -241,7 +241,7 @@ class TestProblems:
     def test_a_schema_file_comes_with_the_check(self):
         check = spec("json_schema", schema="s.json")
         missing = problems_of(contract(check))
-        assert "the schema s.json is not there" in missing[0]
+        assert "no schema s.json" in missing[0]
         evaluator = prepare(contract(replace(check, files={"s.json": '{"type": "null"}'})))
         assert evaluator.evaluate(sample("null"))[0].passed
 

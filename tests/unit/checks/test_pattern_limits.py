@@ -102,7 +102,7 @@ def test_memory_that_a_search_lacks_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_cannot_be_sent_is_undetermined() -> None:
-    with pytest.raises(TimeoutError, match="cannot be tried"):
+    with pytest.raises(TimeoutError, match="cannot be applied"):
         TimedPattern("(a)b").search("x" * 65_000_000)
     with pytest.raises(ParameterError, match="cannot be compiled"):
         TimedPattern("(a)" * 22_000_000)

@@ -42,7 +42,7 @@ def test_an_output_beyond_the_steps_is_undetermined(monkeypatch: pytest.MonkeyPa
     apply = evaluate(DOUBLES)
     found = apply(sample(deep(30)))
     assert found.passed is None
-    assert "too many steps, more than 5,000" in found.message
+    assert "more than 5,000 steps" in found.message
     # Each sample has its own steps, …
     assert apply(sample(deep(3))).passed is True
 
@@ -60,5 +60,5 @@ def test_a_schema_without_end_is_the_authors_mistake(monkeypatch: pytest.MonkeyP
         f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}, {"$ref": f"#/$defs/p{n + 1}"}]}
         for n in range(40)
     }
-    with pytest.raises(ParameterError, match="too many steps"):
+    with pytest.raises(ParameterError, match="5,000 steps"):
         evaluate({"$ref": "#/$defs/p0", "$defs": {**parts, "p40": {}}})

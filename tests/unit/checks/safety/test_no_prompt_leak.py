@@ -42,7 +42,7 @@ def test_runs_of_words(output, params, passed):
 
 def test_it_shows_the_whole_run():
     message = leak(f"Well: {SECRET} Bye", words=4).message
-    assert message.startswith("repeats 14 words of the system message, 4 are a leak: ")
+    assert message.startswith("repeats 14 words of the system message in a row; 4 or more")
 
 
 def test_a_short_system_message_counts_as_a_whole():

@@ -28,17 +28,17 @@ NOT_READ = {
         "<!-- <p> -->": "it has no tags",
         "<b><i>x</b></i>": "`</b>` in line 1 closes `<i>` of line 1",
         "<div>\n<span>": "`<span>` of line 2 is not closed",
-        "<a href='x": "it ends within a tag, in line 1",
-        "x</div>": "`</div>` in line 1 closes nothing",
+        "<a href='x": "it ends inside a tag, in line 1",
+        "x</div>": "`</div>` in line 1 closes no element",
     },
     "xml": {
         "": "no element found at 1:1",
         "<a>&nbsp;</a>": "undefined entity at 1:4",
         "<x:a/>": "unbound prefix at 1:1",
         '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>': (
-            "it declares entities, which are not read"
+            "it declares entities, which gatekeeper does not read"
         ),
-        "<a>\ud83d</a>": "it has half a surrogate pair",
+        "<a>\ud83d</a>": "it has half of a surrogate pair",
     },
     "yaml": {
         "just a sentence": "it is neither a mapping nor a list",
@@ -48,8 +48,8 @@ NOT_READ = {
     },
     "csv": {
         "": "it is empty",
-        "a\nb": "it has one column; `,` separates columns",
-        "a,b\n\n1,2": "row 2 has 0 columns and not 2",
+        "a\nb": "it has only one column; columns must be separated by `,`",
+        "a,b\n\n1,2": "row 2 has 0 columns instead of 2",
         '"a,b\n': "unexpected end of data at line 1",
     },
     "python": {

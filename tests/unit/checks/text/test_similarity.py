@@ -88,15 +88,19 @@ def test_checks(apply, params, output, passed, score):
 @pytest.mark.parametrize(
     ("params", "output", "message"),
     [
-        ({"value": "abcde"}, "abcxx", 'scores 0.6, below 0.8: expected like "abcde"; got "abcxx"'),
+        (
+            {"value": "abcde"},
+            "abcxx",
+            'scores 0.6, but needs 0.8; expected a text like "abcde"; got "abcxx"',
+        ),
         (
             {"value": "ab", "field": "a.b"},
             '{"a": {"b": "ax"}}',
-            '`a.b`: scores 0.5, below 0.8: expected like "ab"; got "ax"',
+            '`a.b`: scores 0.5, but needs 0.8; expected a text like "ab"; got "ax"',
         ),
-        ({"value": 1}, "two", 'scores 0, below 0.8: expected like "1"; got "two"'),
+        ({"value": 1}, "two", 'scores 0, but needs 0.8; expected a text like "1"; got "two"'),
         ({"value": "x", "field": "a"}, "prose", "not JSON: expecting value at 1:1"),
-        ({"value": "x", "field": "a"}, "{}", "no `a` in the JSON: $ does not have it"),
+        ({"value": "x", "field": "a"}, "{}", "no `a`: $ has no such part"),
     ],
 )
 def test_says_the_score_and_both_texts(apply, params, output, message):
@@ -119,7 +123,7 @@ def test_a_shown_score_never_looks_high_enough(wanted, output, least):
     assert 0 <= finding.score <= 1
     assert finding.passed is (finding.score >= least)
     if not finding.passed:
-        shown = re.match(r"scores (\S+), below", finding.message)
+        shown = re.match(r"scores (\S+), but", finding.message)
         assert shown is not None
         assert float(shown[1]) <= finding.score
 

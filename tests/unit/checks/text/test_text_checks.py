@@ -67,10 +67,10 @@ class TestEquals:
         ("params", "output", "message"),
         [
             ({"value": "NN"}, "VB", 'expected "NN"; got "VB"'),
-            ({"value": "NN"}, "nn", 'expected "NN"; got "nn", which differs only in case'),
+            ({"value": "NN"}, "nn", 'expected "NN"; got "nn", which differs only'),
             ({"value": 4}, "four\n", r'expected 4; got "four\n"'),
             ({"value": "NN", "field": "tag"}, '{"tag": 1}', '`tag`: expected "NN"; got 1'),
-            ({"value": "x", "field": "a.b"}, '{"a": {}}', "no `a.b` in the JSON: $.a does not"),
+            ({"value": "x", "field": "a.b"}, '{"a": {}}', "no `a.b`: $.a has no"),
             ({"value": "x", "field": "a"}, "prose", "not JSON: expecting value at 1:1"),
         ],
     )

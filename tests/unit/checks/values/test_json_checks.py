@@ -237,7 +237,7 @@ class TestSchema:
         finding = apply("json_schema", "1" + "0" * 400, schema={"multipleOf": 0.1})
         assert (finding.passed, finding.message) == (
             False,
-            "holds a number too large to be validated",
+            "contains a number that is too large to be validated",
         )
 
     @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ class TestSchema:
     @pytest.mark.parametrize(
         ("files", "what"),
         [
-            ({}, "s.json is not there"),
+            ({}, "no schema s.json"),
             ({"s.json": "{"}, "s.json:1"),
             ({"s.json": "[]"}, "the schema is not a mapping"),
             ({"s.json": '{"$ref": "t.json#/x"}', "t.json": '{"x": {"type": 3}}'}, "not valid"),
