@@ -189,8 +189,9 @@ def _findings(result: GateResult, settings: ActionInputs) -> tuple[Annotation, .
             message=clean(place.message, settings),
             path=place.path,
             line=place.line,
+            end_line=place.end_line,
         )
-        for place in places(result.contracts)
+        for place in places(result.contracts, result.blame)
     )
 
 

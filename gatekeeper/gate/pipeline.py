@@ -15,6 +15,7 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code
@@ -107,6 +108,7 @@ class Measurement:
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
     most_cost_usd: float | None = None
     judge_agreement: tuple[JudgeAgreement, ...] = ()
+    blame: tuple[ContractBlame, ...] = ()
 
 
 async def measure(work: Work, around: RunContext) -> GateResult:
@@ -336,4 +338,5 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         order_seed=work.order_seed,
         past=past,
         judge_agreement=found.judge_agreement,
+        blame=found.blame,
     )

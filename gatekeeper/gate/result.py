@@ -17,6 +17,7 @@ from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.modes import Negotiation
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
+from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls
 from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.past_run import PastRun
@@ -388,3 +389,5 @@ class GateResult:
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""
     judge_agreement: tuple[JudgeAgreement, ...] = ()
+    blame: tuple[ContractBlame, ...] = ()
+    """Which edits made contracts worse, if the policy pays for the search."""

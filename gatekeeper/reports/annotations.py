@@ -1,4 +1,5 @@
-"""Finds the place of a contract's finding in a pull request: the changed lines of its prompt."""
+"""Finds the place of a contract's finding in a pull request: the edits that did the harm, or the
+changed lines of its prompt if they are not known."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from gatekeeper import numbers
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
@@ -23,7 +25,8 @@ _REASON = 600
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A finding at a line of head; `line` is None if it concerns the file as a whole.
+    """A finding at the lines `line` to `end_line` of head. `line` is None if it concerns the file
+    as a whole, and `end_line` is None for one line.
 
     All texts are visible characters, which what carries them has still to escape.
     """
@@ -32,16 +35,25 @@ class Place:
     path: str
     line: int | None
     message: str
+    end_line: int | None = None
 
 
-def places(contracts: Sequence[ContractResult]) -> tuple[Place, ...]:
+def places(
+    contracts: Sequence[ContractResult], blame: Sequence[ContractBlame] = ()
+) -> tuple[Place, ...]:
     """Return the places that people should look at, the worst first.
 
     Every contract that does not pass has its say before any has a second one. Those after
-    the first mark further sections that changed in the same prompt: which of them did the
-    harm is not known, as all were tried together.
+    the first mark further harmful edits if `blame` names them. Otherwise they mark further sections
+    that changed in the same prompt: which of them did the harm is not known, as all were tried
+    together.
     """
-    found = [_of(c) for c in by_severity(contracts) if c.verdict != "pass"]
+    harmful = {found.contract: found for found in blame}
+    found = [
+        _of_edits(c, harmful.get(c.name)) or _of(c)
+        for c in by_severity(contracts)
+        if c.verdict != "pass"
+    ]
     return tuple(
         places_of[turn]
         for turn in range(_MOST_SECTIONS)
@@ -66,10 +78,29 @@ def failing_check(contract: ContractResult) -> str | None:
     return f"The check that fails most: {_name(worst)}, on {at_head[worst]:,} of {of}{before}."
 
 
+def _of_edits(contract: ContractResult, blame: ContractBlame | None) -> tuple[Place, ...]:
+    """Return the places of the harmful edits; none if they are not known or no line of head shows
+    them."""
+    found: list[Place] = []
+    for cause in blame.causes if blame else ():
+        for edit in cause.edits:
+            if edit.line is None:
+                continue
+            said = clip(cause.text, _REASON)
+            if not found:
+                said = "\n".join(filter(None, [said, _reasons(contract), failing_check(contract)]))
+            end = edit.end_line if edit.end_line and edit.end_line > edit.line else None
+            found.append(Place(contract, edit.path, edit.line, visible(said), end))
+    return tuple(found)
+
+
+def _reasons(contract: ContractResult) -> str:
+    return "\n".join(clip(reason.text, _REASON) for reason in worst_reasons(contract))
+
+
 def _of(contract: ContractResult) -> tuple[Place, ...]:
-    reasons = "\n".join(clip(reason.text, _REASON) for reason in worst_reasons(contract))
     changes = prompt_changes(contract)
-    said = [reasons, _changed(changes), failing_check(contract)]
+    said = [_reasons(contract), _changed(changes), failing_check(contract)]
     message = visible("\n".join(part for part in said if part))
     if contract.head is None or not changes:
         return (Place(contract, _file(contract), None, message),)

@@ -45,6 +45,7 @@ def test_the_comment_names_the_harmful_edit(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     budget: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     policy = {".github/gatekeeper.yml": f"blame: {{cost_usd: {budget}}}\n"}
     change = PullRequest.make(tmp_path, {PROMPT: CHANGED}, fixtures=FEW, more=policy)
@@ -54,3 +55,10 @@ def test_the_comment_names_the_harmful_edit(
     assert result["calls"]["made"] >= len(model.requests) >= 2 * FEW  # type: ignore[index]
     assert ("accounts for" in comment) == (budget == "0.30")
     assert ("ended early" in comment) == (budget == "0.0000001")
+    # The deleted sentence was before line 4 of head; sections begin at line 1.
+    line = 4 if budget == "0.30" else 1
+    place = f"::error file={PROMPT},title=sentiment%3A fail,line={line}::"
+    (annotation,) = [line for line in capsys.readouterr().out.splitlines() if place in line]
+    assert ("accounts for" in annotation) == (budget == "0.30")
+    lines = [e["line"] for one in result["blame"] for c in one["causes"] for e in c["edits"]]
+    assert lines == [4] * (budget == "0.30")

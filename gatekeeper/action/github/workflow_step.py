@@ -28,13 +28,15 @@ ANNOTATION_LIMIT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A finding on a line of a changed file, or on the run if it has no file."""
+    """A finding on a line of a changed file, or on several up to `end_line`; on the run if it has
+    no file."""
 
     level: Level
     title: str
     message: str
     path: str | None = None
     line: int | None = None
+    end_line: int | None = None
 
 
 def write_outputs(path: Path | None, outputs: Mapping[str, str]) -> None:
@@ -106,6 +108,8 @@ def _command(annotation: Annotation) -> str:
         properties = {"file": annotation.path, **properties}
     if annotation.path is not None and annotation.line is not None:
         properties["line"] = str(annotation.line)
+        if annotation.end_line is not None:
+            properties["endLine"] = str(annotation.end_line)
     joined = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
     return (
         f"::{annotation.level} {joined}::{_escape(cut(annotation.message, ANNOTATION_LIMIT, '…'))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from gatekeeper.author.blame.finding import finding_of
 from gatekeeper.author.blame.run import find_questions, search_causes
 from gatekeeper.author.blame.words import sentences
 from gatekeeper.contract.change import Revision
@@ -36,6 +37,7 @@ def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | N
             tuple(f"{result.contract}: {' '.join(sentences(result))}" for result in results),
             sum(result.calls.made for result in results),
             math.fsum(known) if len(known) == len(costs) else None,
+            tuple(finding_of(result) for result in results),
         )
 
     return explain

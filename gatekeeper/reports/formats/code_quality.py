@@ -28,7 +28,7 @@ _SEVERITIES: Mapping[Verdict, str] = {
 def render_code_quality(result: GateResult) -> str:
     """Render a finding for each contract that does not pass, at the changed lines of its prompt,
     and one for each changed prompt without a contract. The worst come first."""
-    found = [_finding(place) for place in places(result.contracts)]
+    found = [_finding(place) for place in places(result.contracts, result.blame)]
     found += [
         _entry("uncovered", "minor", f"{path} has no contract.", path, 1)
         for path in result.uncovered

@@ -86,6 +86,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "policy_weakened": [asdict(found) for found in result.policy_weakened],
         "unaffected": result.unaffected,
         "judge_agreement": [judge_agreement_document(found) for found in result.judge_agreement],
+        "blame": [asdict(found) for found in result.blame],
         "notices": [*result.notices, *notices],
     }
     finite: dict[str, Any] = _finite(document)

@@ -60,7 +60,7 @@ def render_sarif(result: GateResult) -> str:
 
 def _results(result: GateResult) -> Iterator[dict[str, Any]]:
     by_contract: dict[str, list[Place]] = {}
-    for place in places(result.contracts):
+    for place in places(result.contracts, result.blame):
         by_contract.setdefault(place.contract.name, []).append(place)
     for found in by_contract.values():
         yield from _of_contract(found)
@@ -74,7 +74,7 @@ def _results(result: GateResult) -> Iterator[dict[str, Any]]:
 
 def _of_contract(found: Sequence[Place]) -> Iterator[dict[str, Any]]:
     contract = found[0].contract
-    first, *others = (_location(place.path, place.line or 1) for place in found)
+    first, *others = (_location(place.path, place.line or 1, place.end_line) for place in found)
     gating = sorted(_gating(contract), key=lambda reason: reason.code)
     for code, reasons in groupby(gating, key=lambda reason: reason.code):
         same = list(reasons)
@@ -118,12 +118,12 @@ def _result(
     }
 
 
-def _location(path: str, line: int) -> dict[str, Any]:
+def _location(path: str, line: int, end: int | None = None) -> dict[str, Any]:
     uri = quote(path.encode(errors="surrogatepass"))
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": line},
+            "region": {"startLine": line, **({"endLine": end} if end else {})},
         }
     }
 

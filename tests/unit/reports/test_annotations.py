@@ -20,10 +20,16 @@ from support.results import (
 )
 
 from gatekeeper.contract.change import AffectedBy
+from gatekeeper.gate.blame_result import ContractBlame, HarmfulCause, HarmfulEdit
 from gatekeeper.gate.result import ContractResult, FixtureFailure, Reason, UnderBase
 from gatekeeper.reports.annotations import failing_check, places
 from gatekeeper.reports.prompt_diff import diff_prompts
 
+EDITS = (
+    HarmfulEdit('deleting "Answer with the tag only."', "prompts/tag.md", 4, 4),
+    HarmfulEdit('adding "Think.", "Twice."', "prompts/tag.md", 7, 9),
+    HarmfulEdit("changing temperature from 0 to 1", "prompts/tag.md", None, None),
+)
 texts = st.lists(st.sampled_from(["# A", "# B", "user:", "a", "b", "c", ""]), max_size=12).map(
     "\n".join
 )
@@ -162,3 +168,20 @@ def test_a_difference_takes_bounded_time(prompt: str) -> None:
     """Equal lines make the usual comparison quadratic."""
     changes = diff_prompts(prompt, "# B\n" + prompt.replace("a", "c", 1) + "\nmore")
     assert changes[0].line == 1
+
+
+def test_known_harmful_edits_are_marked_instead_of_changed_sections() -> None:
+    contract = failing_contract()
+    blame = ContractBlame(contract.name, (HarmfulCause("They did\u202e it.", EDITS),))
+    first, second = places([contract], [blame])
+    assert (first.path, first.line, first.end_line) == ("prompts/tag.md", 4, None)
+    assert (second.line, second.end_line) == (7, 9)
+    assert first.message.startswith("They did⟨U+202E⟩ it.\n")
+    assert "The check that fails most" in first.message
+    assert "The check that fails most" not in second.message
+
+
+def test_a_setting_alone_has_no_line_so_the_section_is_marked() -> None:
+    contract = failing_contract()
+    blame = ContractBlame(contract.name, (HarmfulCause("It did it.", EDITS[2:]),))
+    assert places([contract], [blame]) == places([contract])
