@@ -51,7 +51,7 @@ def add_past(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history",
         metavar="WHERE",
-        help="where past runs are kept, as for `run` (default: the policy's history)",
+        help=("where past runs are stored, as for `run` (default: the policy's history)"),
     )
 
 
@@ -86,13 +86,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     order.add_argument(
         "--resume",
         action="store_true",
-        help="go on with the unfinished run in the folder for the reports, and reuse its answers",
+        help=("continue the unfinished run in the folder for the reports, and reuse its answers"),
     )
     order.add_argument(
         "--order-seed",
         type=_order_seed,
         metavar="SEED",
-        help="repeat the order of an earlier run: the order_seed from its result.json",
+        help=("use the order of an earlier run: give the order_seed from its result.json"),
     )
 
 
@@ -112,14 +112,18 @@ def add_history(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history",
         metavar="WHERE",
-        help="where past runs are kept: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…",
+        help=("where past runs are stored: branch:NAME, NAME.jsonl, NAME.sqlite, postgresql://…"),
     )
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the plan of a run on several machines."""
     parser.add_argument(
-        "--plan", type=Path, required=True, metavar="FILE", help="the plan of `gatekeeper plan`"
+        "--plan",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the file that `gatekeeper plan` wrote",
     )
 
 
@@ -146,7 +150,10 @@ def past_of(arguments: argparse.Namespace, repository: Repository, policy: Polic
 
     location = arguments.history or policy.history
     if location == NO_HISTORY:
-        raise UsageError(f"{POLICY_PATH} turns the history off; name one with --history")
+        raise UsageError(
+            f"{POLICY_PATH} turns the history off, but this command needs "
+            "one; name it with --history"
+        )
     store = open_history(location, repository)
     if arguments.history and not getattr(arguments, "source", None):
         require_history(location, "--history")

@@ -94,7 +94,7 @@ def readers_may_leave() -> Iterator[None]:
         discard(sys.stdout)
     except OSError as error:
         discard(sys.stdout)
-        remedy = "send it to a terminal, or to a file on a disk with free space"
+        remedy = "write to a terminal, or to a file on a disk with free space"
         raise WriteError("standard output", error, remedy) from error
 
 

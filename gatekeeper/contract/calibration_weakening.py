@@ -26,7 +26,10 @@ def brought_calibrations(change: Change) -> tuple[str, ...]:
     """Return a notice for each calibration of a contract that base does not have: it counts in this
     run, because there is no other."""
     return tuple(
-        f"The change brings its own calibration, {path}: check that its labels are those of people."
+        (
+            f"The change adds or changes the calibration {path}: check that its "
+            "labels were made by people."
+        )
         for path, _ in _changed(change)
         if not _is_at_base(change, path)
     )
@@ -41,7 +44,7 @@ def _changed(change: Change) -> Iterator[tuple[str, str]]:
         elif path not in before:
             yield path, "was added"
         elif before[path] != now[path]:
-            yield path, "has other labels or verdicts"
+            yield path, "has different labels or verdicts"
 
 
 def _is_at_base(change: Change, path: str) -> bool:

@@ -15,15 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from gatekeeper.contract.definition import Message, Target
 
 MOST_TEXT = 1_000_000
-"""The most characters of a call with the outputs of earlier steps in it: a template may insert one
-in a loop."""
+"""The most characters of a call that contains the outputs of earlier steps. A template may
+insert an output in a loop."""
 STEP = "(step)"
-"""Ends the messages of a step; the content is its name. No prompt can name a message so: the roles
-of prompts are words."""
+"""The role of the mark that ends the messages of a step; its content is the step's name. No
+prompt can use this role, because the roles of prompts are words."""
 OUTPUT = "(output)"
-"""Continues the message before it with the output of the step that the content names."""
+"""The role of a part that continues the message before it with the output of a step; its
+content is the step's name."""
 REST = "(rest)"
-"""Continues the message before it with its content."""
+"""The role of a part that continues the message before it with its own content."""
 
 Messages = tuple[Message, ...]
 

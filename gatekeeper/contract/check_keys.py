@@ -14,7 +14,7 @@ LONGEST_NAME = 200
 LONGEST_CONDITION = 2_000
 """The most characters of an expression in `when`."""
 LEAST_WEIGHT, MOST_WEIGHT = 0.01, 100
-"""So that a check never counts so little that its failure is lost in rounding."""
+"""The limits of a weight. Rounding could hide the failure of a check with a smaller weight."""
 
 _OF_A_PART = ("type", "name", "not", "weight")
 
@@ -27,12 +27,12 @@ def key_problems(
     problems = [*_name(document, key, item)]
     for name in COMMON_KEYS:
         if part and name in item and name not in _OF_A_PART:
-            what = f"a check inside another one cannot have `{name}`"
-            fix = f"write `{name}` at the outer check"
+            what = f"a check inside another check cannot have `{name}`"
+            fix = f"write `{name}` in the outer check"
             problems.append(document.problem((*key, name), what, fix, at_key=True))
     problems += _severity(document, key, item)
     if not isinstance(item.get("not", False), bool):
-        what, fix = "`not` is not true or false", "write true, or remove it"
+        what, fix = "`not` must be true or false", "write true, or remove it"
         problems.append(document.problem((*key, "not"), what, fix))
     weight = item.get("weight", 1)
     if isinstance(weight, bool) or not isinstance(weight, int | float):
@@ -42,7 +42,7 @@ def key_problems(
         problems.append(document.problem((*key, "weight"), what, "write a number such as 2"))
     turn = item.get("turn", 1)
     if isinstance(turn, bool) or not isinstance(turn, int) or turn < 1:
-        what, fix = "`turn` is not the number of an answer", "write 1 for the first answer"
+        what, fix = "`turn` must be the number of an answer", "write 1 for the first answer"
         problems.append(document.problem((*key, "turn"), what, fix))
     if "when" in item:
         problems += _condition(document, (*key, "when"), item["when"])
@@ -71,7 +71,7 @@ def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iter
     severity = item.get("severity", "error")
     if severity not in ("error", "warn"):
         fix = "error: the check affects the verdict; warn: it is only reported"
-        what = f"{severity!r} is not one of error, warn"
+        what = f"{severity!r} is not `error` or `warn`"
         yield document.problem((*key, "severity"), what, fix)
     must_pass = item.get("must_pass", False)
     if not isinstance(must_pass, bool):
@@ -79,12 +79,15 @@ def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iter
         yield document.problem((*key, "must_pass"), what, fix)
     elif must_pass and severity == "warn":
         what = "a check of severity warn does not affect the verdict, so it cannot have `must_pass`"
-        fix = "write severity: error, or leave must_pass out"
+        fix = "write severity: error, or remove must_pass"
         yield document.problem((*key, "must_pass"), what, fix)
 
 
 def _condition(document: Document, key: KeyPath, when: Any) -> Iterator[Problem]:
-    fix = "write `{category: NAME}`, or an expression over the variables such as `language == 'de'`"
+    fix = (
+        "write `{category: NAME}`, or an expression with the fixture's "
+        "variables, such as `language == 'de'`"
+    )
     if isinstance(when, Mapping):
         if set(when) != {"category"} or not _is_category(when["category"]):
             yield document.problem(key, "`when` is not `{category: NAME}`", fix)
@@ -94,8 +97,8 @@ def _condition(document: Document, key: KeyPath, when: Any) -> Iterator[Problem]
         what = f"the expression has {len(when):,} characters, more than {LONGEST_CONDITION:,}"
         yield document.problem(key, what, "write a shorter one")
     elif "{{" in when or "{%" in when:
-        what = "the expression has template marks"
-        yield document.problem(key, what, "write it without `{{` and `{%`")
+        what = "the expression contains `{{` or `{%`"
+        yield document.problem(key, what, "write it without these marks")
 
 
 def _is_category(value: Any) -> bool:

@@ -20,7 +20,7 @@ from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse
 from gatekeeper.errors import ContractError, Problem
 
 MOST_LEVELS = 3
-"""How deep checks may hold other checks."""
+"""How many levels of checks may stand inside a check."""
 SCHEMA_SUFFIXES = (".json", ".yaml", ".yml")
 
 # The meta-schemas come with the JSON Schema library.
@@ -37,7 +37,7 @@ class CheckReader:
     revision: Revision
     shapes: Mapping[str, CheckShape]
     judge: Mapping[str, Any] = field(default_factory=dict)
-    """The contract's `judge`: what its judges use unless a check sets its own."""
+    """The contract's `judge`: the settings of its judges, unless a check sets its own."""
 
     def read(
         self,
@@ -50,11 +50,13 @@ class CheckReader:
         """Read the checks of a list at `key`; every mistake is added to `problems`. `level` is how
         many other checks hold the list."""
         if not isinstance(written, list):
-            problems.append(document.problem(key, "not a list", "write `- type: …` items"))
+            problems.append(
+                document.problem(key, "not a list", "write each check as an item `- type: …`")
+            )
             return ()
         if len(written) > MOST_CHECKS:
             what = f"{len(written):,} checks, more than {MOST_CHECKS:,}"
-            problems.append(document.problem(key, what, "keep fewer, or split the contract"))
+            problems.append(document.problem(key, what, "remove checks, or split the contract"))
             return ()
         specs: list[CheckSpec] = []
         given: list[bool] = []
@@ -126,7 +128,7 @@ class CheckReader:
         if level < MOST_LEVELS:
             return self.read(document, key, written, problems, level + 1)
         what = f"checks are nested deeper than {MOST_LEVELS} levels"
-        problems.append(document.problem(key, what, "write one of them as a check of its own"))
+        problems.append(document.problem(key, what, "write one of them as a separate check"))
         return ()
 
     def _with_files(

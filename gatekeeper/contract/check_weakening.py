@@ -11,7 +11,7 @@ from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.digests import canonical, check_meaning, file_meaning
 
 MISSING = object()
-"""Stands for a value that a contract does not have."""
+"""The value of a setting that a contract does not have."""
 
 _TOLERANCES = ("absolute", "relative")
 _MOST_NAMES = 3
@@ -48,7 +48,7 @@ def score_weakenings(base: Contract, head: Contract) -> Iterator[str]:
     kept = {fixture.id for fixture in base.fixtures}
     if before is None:
         if now is not None and now < 1:
-            yield f"pass_score added: {now:g}; without it, every check has to pass"
+            yield f"pass_score added: {now:g}; without it, every check must pass"
     else:
         yield from bound_weakenings("pass_score", before, now, up=False)
         if now is not None:
@@ -138,7 +138,7 @@ def _code(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     """Yield each file of code that changed under its name."""
     for path, text in head.files.items():
         if base.files.get(path, text) != text:
-            yield f"{what}: {path} changed; until the merge it runs as on the base branch"
+            yield f"{what}: {path} changed; until this merges, the base branch's version runs"
 
 
 def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         known = [other for _, other in pairs if other is not None]
         for part in head.parts:
             if not any(part is other for other in known):
-                yield f"{what}: check `{part.name}` added, which is one more way to pass"
+                yield f"{what}: check `{part.name}` added, so an output has one more way to pass"
 
 
 def _value(spec: CheckSpec, name: str) -> Any:
@@ -250,7 +250,9 @@ def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
         ]
         if gained:
             where = some_fixtures(gained)
-            yield f"check `{spec.name}` now applies to {where}, and counts in pass_score"
+            yield (
+                f"check `{spec.name}` now applies to {where}, and its score counts for pass_score"
+            )
 
 
 def _weights(base: Contract, head: Contract, kept: Set[str]) -> Iterator[str]:

@@ -75,7 +75,7 @@ def cluster_meaning(fixtures: Sequence[Fixture]) -> list[list[str]]:
 
 
 Inputs = Mapping[str, Hashable]
-"""What tells the inputs of fixtures apart, by the fixture's id."""
+"""The input of each fixture, by the fixture's id. Fixtures with the same input count as one."""
 
 
 def cluster_weakenings(
@@ -107,14 +107,16 @@ def cluster_weakenings(
             parts = len({before.get(fixture, fixture) for fixture in members})
             if parts > 1 and joined.isdisjoint(members):
                 joined.update(members)
-                yield f"fixtures {_names(members)} count as one instead of {parts:,} (`cluster`)"
+                yield (
+                    f"fixtures {_names(members)} now count as one instead of {parts:,} (`cluster`)"
+                )
     if not base.slo:
         return
     before, now = own
     for members in members_of(before, both).values():
         parts = len({now.get(fixture, fixture) for fixture in members})
         if parts > 1:
-            yield f"fixtures {_names(members)} count as {parts:,} instead of one (`cluster`)"
+            yield f"fixtures {_names(members)} now count as {parts:,} instead of one (`cluster`)"
 
 
 def may_count_otherwise(base: Contract, head: Contract) -> bool:

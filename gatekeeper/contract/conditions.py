@@ -87,14 +87,17 @@ class _Conditions:
             raise ContractError(found) from None
         if isinstance(value, bool):
             return value
-        what = f"`when` of check `{spec.name}` is neither true nor false for fixture `{fixture.id}`"
+        what = (
+            f"`when` of check `{spec.name}` must be true or false, but is "
+            f"neither for fixture `{fixture.id}`"
+        )
         raise ContractError([Problem(at.path, what, _EXAMPLE, at.line, at.column, "when")])
 
 
 def _unused_problem(spec: CheckSpec, categories: set[str], path: str) -> Problem:
     at = spec.position or Position(path)
     what = f"check `{spec.name}` applies to no fixture, because of its `when`"
-    fix = "change the condition, or remove the check"
+    fix = "change `when`, or remove the check"
     unknown = sorted(named_categories(spec.when) - categories)
     if unknown:
         fix = nearest(unknown[0], categories)

@@ -16,7 +16,8 @@ from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".yaml", ".yml")
 _MOST_LOOKED_AT = 1_000
-"""Files that may be contracts by mistake; a change can bring any number."""
+"""The most files that are reported as possible contracts. A change can add any number of
+them."""
 _WILDCARD = re.compile(r"[*?\[]")
 # What every contract has. Reading no more than that, a file costs next to nothing.
 _LOOKS_LIKE_ONE = tuple(
@@ -60,8 +61,10 @@ def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) 
     prefetch(revision, candidates)
     written = ", ".join(policy.contracts)
     return tuple(
-        f"`{path}` looks like a contract but is not used, because it does not match `contracts` in "
-        f"{POLICY_PATH} ({written})."
+        (
+            f"`{path}` looks like a contract but is not used, because no pattern of "
+            f"`contracts` in {POLICY_PATH} matches it ({written})."
+        )
         for path in candidates
         if _looks_like_one(revision, path)
     )

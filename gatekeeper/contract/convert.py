@@ -67,11 +67,11 @@ def convert(
 def _nothing_to_convert(file: str, data: Any) -> str:
     """Say why a file has no contract of another tool, and what to do."""
     if isinstance(data, dict) and is_prompt(file, data):
-        advice = "run `gatekeeper init`, which writes a contract for it"
+        advice = "run `gatekeeper init`, which writes a contract for this prompt"
         if file.lower().endswith(PROMPT_FILES):
-            advice = f"add `testData` and `evaluators` to it, or {advice}"
+            advice = f"add `testData` and `evaluators` to this file, or {advice}"
         return f"{file} is a prompt without tests, so there is nothing to convert; {advice}"
-    return f"{file} is no file of another tool that gatekeeper reads"
+    return f"{file} is not a file of another tool that gatekeeper can read"
 
 
 def _converted(

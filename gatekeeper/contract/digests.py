@@ -29,7 +29,7 @@ from gatekeeper.errors import ContractError
 # json.dumps makes an encoder at each call, which takes as long as encoding a short request.
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _SENDING_SCHEMAS = frozenset({"assist", "auto", "enforce"})
-"""The modes in which the order of a schema's properties reaches the model."""
+"""The modes in which the model sees the order of a schema's properties."""
 _ORDERED_PARAMS = frozenset({"response_format", "tools"})
 
 

@@ -32,7 +32,7 @@ def written_cosine(one: Sequence[float], other: Sequence[float]) -> str:
         raise ValueError("the vectors do not have the same length")
     lengths = math.sqrt(math.fsum(x * x for x in one)) * math.sqrt(math.fsum(x * x for x in other))
     if not lengths or not math.isfinite(lengths):
-        raise ValueError("a vector is zero or too long")
+        raise ValueError("a vector has the length zero, or one that is too large")
     cosine = math.fsum(x * y for x, y in zip(one, other, strict=True)) / lengths
     return f"{max(-1.0, min(1.0, cosine)):.6f}"
 

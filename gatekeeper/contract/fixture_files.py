@@ -14,7 +14,8 @@ from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.errors import ContractError, Problem
 
 _KEPT = 1_000_000
-"""Files with more characters are read again, because each one that is kept takes memory."""
+"""The most characters of a file that is kept in memory. A longer file is read again when it
+is needed."""
 
 
 @dataclass(frozen=True)

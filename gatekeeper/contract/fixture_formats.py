@@ -38,7 +38,7 @@ def convert_rows(rows: Sequence[Row], kind: str) -> list[Row]:
     for row in rows:
         try:
             if not isinstance(row.data, dict):
-                raise _NoFixtureError("a row that is not a mapping", "write `{input: …}`")
+                raise _NoFixtureError("a row is not a mapping", "write `{input: …}`")
             data = {name: value for name, value in convert(row.data).items() if value is not None}
             found.append(replace(row, data=data))
         except _NoFixtureError as error:
@@ -57,7 +57,7 @@ class _NoFixtureError(Exception):
 def _deepeval(data: Mapping[str, Any]) -> dict[str, Any]:
     named = {_DEEPEVAL.get(name, name): value for name, value in data.items()}
     if "scenario" in named and "input" not in named:
-        what = "a golden of a conversation, which a model has to play"
+        what = "this golden describes a conversation that a model must continue"
         raise _NoFixtureError(what, "write its messages as `turns` of a fixture")
     if not isinstance(named.get("input"), str):
         raise _NoFixtureError("a golden without `input`", "add `input`")

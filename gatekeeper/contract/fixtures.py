@@ -47,10 +47,10 @@ class Row:
 MOST_TURNS = 20
 """The most messages of the user after the prompt's; each is a call to the model."""
 _OF_USERS = ("goal", "persona", "max_turns")
-"""What a fixture may set of its user; the rest is the contract's."""
+"""The keys that a fixture's `user` may have. The contract sets all others."""
 _LONGEST_GOAL = 10_000
 MOST_PROBLEMS = 100
-"""The most problems that are reported for one file; each becomes an annotation."""
+"""The most problems of one file that are reported. Each becomes an annotation."""
 
 
 def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
@@ -74,7 +74,7 @@ def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
             parse_json(text, path) if lower.endswith(".json") else parse_yaml(text, path)
         )
     if not rows:
-        raise ContractError([Problem(path, "no fixture in the file", "add at least one", 1)])
+        raise ContractError([Problem(path, "the file has no fixture", "add at least one", 1)])
     return rows
 
 
@@ -147,18 +147,18 @@ def _own_user(
         return None
     if not isinstance(written, dict) or not written or set(written) - set(_OF_USERS):
         what = "`user` of a fixture is not a mapping of goal, persona and max_turns"
-        fix = "write `{goal: …}`; the model is set once, in `user` of the contract"
+        fix = "write `{goal: …}`; only `user` of the contract can set the model"
         problems.append(document.problem(key, what, fix))
         return None
     for name in ("goal", "persona"):
         value = written.get(name, "x")
         if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_GOAL:
-            what = f"`{name}` is not a text of at most {_LONGEST_GOAL:,} characters"
+            what = f"`{name}` must be a text of at most {_LONGEST_GOAL:,} characters"
             problems.append(document.problem((*key, name), what, "write a sentence"))
             return None
     turns = written.get("max_turns", 0)
     if isinstance(turns, bool) or not isinstance(turns, int) or not 0 <= turns <= MOST_TURNS:
-        what = f"`max_turns` is not a whole number from 1 to {MOST_TURNS}"
+        what = f"`max_turns` must be a whole number from 1 to {MOST_TURNS}"
         problems.append(document.problem((*key, "max_turns"), what, "write such as 5"))
         return None
     return SimulatedUser("", written.get("goal", ""), turns, written.get("persona", ""))
@@ -170,7 +170,7 @@ def _turns(row: Row, problems: list[Problem]) -> tuple[str, ...]:
         return ()
     sound = isinstance(written, list) and all(isinstance(t, str) and t.strip() for t in written)
     if not sound:
-        what, fix = "`turns` is not a list of texts", 'write `["And tomorrow?", "Thank you."]`'
+        what, fix = "`turns` must be a list of texts", 'write `["And tomorrow?", "Thank you."]`'
         problems.append(row.document.problem((*row.key, "turns"), what, fix))
         return ()
     if len(written) > MOST_TURNS:
@@ -218,7 +218,7 @@ def _made_id(fixture: Fixture) -> str:
 
 def _twice(fixture: Fixture, first: Fixture) -> Problem:
     here, there = fixture.position or Position("?"), first.position or Position("?")
-    what = f"the fixture id `{fixture.id}` is taken by {there.path}:{there.line}"
+    what = f"another fixture already has the id `{fixture.id}`, at {there.path}:{there.line}"
     return Problem(here.path, what, "give each fixture its own id", here.line, here.column, "id")
 
 
@@ -231,7 +231,7 @@ def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
         return {name: value for name, value in data.items() if name not in own}
     for name in data:
         if name not in _OWN_KEYS:
-            what = "not a column of a fixture with `vars`"
+            what = "a fixture with `vars` cannot have this column"
             fix = "move it into `vars` or `metadata`"
             problems.append(row.document.problem((*row.key, name), what, fix, at_key=True))
     if isinstance(data["vars"], dict):
@@ -250,7 +250,7 @@ def _label(row: Row, name: str, problems: list[Problem]) -> str | None:
         return str(value)
     if isinstance(value, str) and len(value) <= 200 and value.isprintable() and value.strip():
         return value
-    what = f"`{name}` is not a short line of text"
+    what = f"`{name}` must be a short text on one line"
     problems.append(row.document.problem((*row.key, name), what, "write a word or a number"))
     return None
 
@@ -322,7 +322,7 @@ def csv_lines(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            fix = "correct the row; a quote inside a quoted cell is written twice"
+            fix = "correct the row; inside a quoted cell, write each quote twice"
             raise ContractError([Problem(path, f"not CSV: {error}", fix, line)]) from None
         if cells:
             yield line, cells
@@ -341,14 +341,14 @@ def _csv_rows(text: str, path: str) -> Iterator[Row]:
 def _header(cells: list[str], path: str, line: int) -> list[str]:
     names = [cell.strip() for cell in cells]
     if "" in names or len(set(names)) != len(names):
-        what = "a column has no name, or two have the same"
+        what = "a column has no name, or two columns have the same name"
         raise ContractError([Problem(path, what, "name each column once", line)])
     return names
 
 
 def _csv_row(header: list[str], cells: list[str], path: str, line: int) -> Row:
     if len(cells) != len(header):
-        what = f"{len(cells)} cells under {len(header)} columns"
+        what = f"the header has {len(header)} columns, but this row has {len(cells)}"
         fix = "put cells that hold a comma or a line end in double quotes"
         raise ContractError([Problem(path, what, fix, line)])
     data: dict[str, Any] = {}

@@ -25,7 +25,7 @@ def ungated_fixtures(
         return []
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     what = f"no check can fail the fixture {', '.join(names[:3])}{more}"
-    fix = "give a check severity: error; a fixture without one passes with any output"
+    fix = "add `severity: error` to a check; otherwise the fixture passes with every output"
     return [document.problem(key, what, fix)]
 
 

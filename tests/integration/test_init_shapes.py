@@ -189,7 +189,7 @@ def test_an_existing_policy_is_kept_and_its_missing_patterns_are_named(
     assert (made.path / POLICY).read_text("utf-8") == policy
     assert [path.name for path in (made.path / "gates").iterdir()] == ["mail.yaml"]
     said = capsys.readouterr().out
-    assert 'Add to `contracts` in .github/gatekeeper.yml: "pcsl/ep.json".' in said
+    assert '`contracts` in .github/gatekeeper.yml: "pcsl/ep.json".' in said
 
 
 def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> None:

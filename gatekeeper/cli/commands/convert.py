@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="the folder for the contracts, in the same repository (default: that of FILE)",
+        help=("the folder for the contracts, in the same repository (default: the folder of FILE)"),
     )
 
 
@@ -56,8 +56,8 @@ def convert(arguments: argparse.Namespace) -> int:
     matched = matching_contracts([*paths, file], policy)
     if file in matched and matched > {file}:
         lines.append(
-            f"next: take {file} out of `contracts` in {POLICY_PATH}, or remove it: two contracts "
-            "cannot have the same name"
+            f"next: remove {file} from `contracts` in {POLICY_PATH}, or delete "
+            "the file: two contracts cannot have the same name"
         )
     if set(paths) - matched:
         patterns = ", ".join(policy.contracts)

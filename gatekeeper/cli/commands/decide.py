@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="folders with the answers of all shards; folders in them are read too",
+        help="folders with the answers of all shards; subfolders are read too",
     )
     add_out(parser)
     add_reports(parser)

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from gatekeeper.author.logs.propose import Proposal
     from gatekeeper.contract.definition import Contract
 
-_COUNTRY = re.compile(r"[A-Z]{2}")
+_COUNTRY = re.compile("[A-Z]{2}")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="what")
     own = commands.add_parser(
         "add",
-        help="take inputs from request logs",
+        help="choose new inputs from request logs",
         description="Choose inputs from request logs that the fixtures of a contract do not cover. "
         "Replaces personal data and secrets.",
     )
@@ -40,7 +40,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--countries",
         default="",
         metavar="CODE,…",
-        help="countries whose telephone numbers and national identifiers occur, such as US,GB",
+        help=(
+            "countries whose telephone numbers and national identifiers may occur, such as US,GB"
+        ),
     )
     own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file")
 
@@ -77,12 +79,14 @@ def fixtures(arguments: argparse.Namespace) -> int:
 def _nothing(contract: Contract, requests: int) -> str:
     if not requests:
         return (
-            "the logs have no request: see docs/fixtures-from-logs.md for the forms that are read"
+            "the logs hold no request that gatekeeper can read: see "
+            "docs/fixtures-from-logs.md for the forms of logs"
         )
     names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
     return (
-        f"none of {requests:,} requests is of {contract.target.prompt.reference}: their messages "
-        f"do not match the template, and they have no values for {names}"
+        f"none of {requests:,} requests used {contract.target.prompt.reference}: "
+        "their messages do not match the template, and they have no values for "
+        f"{names}"
     )
 
 
@@ -105,18 +109,24 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
     if found.compared < found.inputs:
         yield f"{count(found.compared, 'input')} compared"
     if found.left_out:
-        yield f"{count(found.left_out, 'input')} left out: too much that may be personal data"
+        yield (
+            f"{count(found.left_out, 'input')} left out, because too much of "
+            "the text may be personal data"
+        )
     yield (
-        f"The suite covers {percent(found.covered)} of the logged inputs; with the new fixtures "
-        f"{percent(found.covered_then)}."
+        f"The suite covers {percent(found.covered)} of the logged inputs; with "
+        f"the new fixtures, it covers {percent(found.covered_then)}."
     )
     if not found.rows:
-        yield "No fixture was added: every logged input is near a fixture."
+        yield "No fixture was added, because every logged input is similar to a fixture."
         return
     yield f"{count(len(found.rows), 'fixture')} written to {out}."
     yield (
-        f"{count(found.replaced, 'piece')} of personal data or secrets replaced in all inputs. "
-        "Names and postal addresses are not found: read the file before you commit it."
+        f"Replaced {count(found.replaced, 'piece')} of personal data or secrets "
+        "in all inputs. Names and postal addresses are not detected: read the "
+        "file before you commit it."
     )
-    yield f"Next: fill in `expected` where a check needs it, and add to {contract.path}:"
+    yield (
+        f"Next: add `expected` to the fixtures whose checks need it, and add to {contract.path}:"
+    )
     yield f"  - file: {out.name}"

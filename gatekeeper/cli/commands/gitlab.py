@@ -14,7 +14,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--id",
         default="gatekeeper",
-        help="distinguishes several gates on one merge request; each has its own comment",
+        help=(
+            "the name of this gate; if a merge request has several gates, each "
+            "needs a different name and writes its own comment"
+        ),
     )
 
 

@@ -18,8 +18,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--action",
         metavar="OWNER/REPO@SHA",
-        help="the release of gatekeeper for the workflows: its repository and full commit "
-        "(default: the release that this gatekeeper was installed from, if it is known)",
+        help=(
+            "the release of gatekeeper for the workflows: its repository and "
+            "full commit (default: the installed release, if it is known)"
+        ),
     )
     parser.add_argument(
         "--from",
@@ -76,22 +78,25 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     needed = " and ".join(keys) or "OPENAI_API_KEY"
     if found.missing:
         patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
-        yield f"Add to `contracts` in .github/gatekeeper.yml: {patterns}."
+        yield f"Add these patterns to `contracts` in .github/gatekeeper.yml: {patterns}."
     yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
     if any(made.source == "to replace" for made in found.skeletons):
-        yield "Replace the example fixtures in the proposed contracts by real inputs."
+        yield "Replace the example fixtures in the proposed contracts with real inputs."
     yield f"Then set {needed} and run `gatekeeper run`, which tests every contract once."
-    yield f"Commit these files to `{branch}`; its policy applies to every pull request."
+    yield (
+        f"Commit these files to `{branch}`. The policy on that branch applies "
+        "to every pull request."
+    )
     yield (
         f"On GitHub: add {'the secret' if len(keys) < 2 else 'the secrets'} {needed}, and require "
         "the check `Prompt gate`."
     )
     yield (
-        f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after every merge; "
-        "without it, error budgets have no data."
+        f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
+        "every merge; error budgets need these runs."
     )
     if has_placeholder(root):
         yield (
-            "Before you push: run `gatekeeper init --action OWNER/REPO@SHA` to write the "
-            "release that you trust into both workflows."
+            "Before you push, run `gatekeeper init --action OWNER/REPO@SHA`: it "
+            "writes the release that you trust into both workflows."
         )

@@ -29,11 +29,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mutations",
         metavar="NAME,…",
-        help="which changes to make: drop, negate, soften (default: all)",
+        help="the kinds of changes to make: drop, negate, soften (default: all)",
     )
-    parser.add_argument("--ref", help="the revision (default: the files in the work tree)")
     parser.add_argument(
-        "--estimate", action="store_true", help="print the mutants and the calls; call no model"
+        "--ref", help="the revision to mutate (default: the files in the work tree)"
+    )
+    parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="print the mutants and the number of calls, but call no model",
     )
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)

@@ -24,7 +24,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="keep the answers of this shard that are in the folder, and request only the others",
+        help=(
+            "reuse the answers of this shard that are in the folder, and request only the others"
+        ),
     )
 
 

@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="folder with reports of earlier runs, to link to; can be repeated",
+        help=("folder with reports of earlier runs that the site links to; can be repeated"),
     )
     parser.add_argument(
         "--out",

@@ -34,12 +34,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE,…",
-        help="values of a parameter, such as temperature=0,0.7; can be repeated",
+        help=("parameter with its values, such as temperature=0,0.7; can be repeated"),
     )
     parser.add_argument("--model", metavar="MODEL,…", help="models to try")
-    parser.add_argument("--prompt", metavar="PATH,…", help="prompt files to try instead")
     parser.add_argument(
-        "--samples", type=int, metavar="N", help="samples of each fixture (default: the contract's)"
+        "--prompt", metavar="PATH,…", help="prompt files to try instead of the contract's prompt"
+    )
+    parser.add_argument(
+        "--samples",
+        type=int,
+        metavar="N",
+        help="samples of each fixture (default: as in the contract)",
     )
     parser.add_argument("--ref", help="the revision (default: the files in the work tree)")
     add_out(parser, DEFAULT_OUT)

@@ -161,11 +161,14 @@ def _refuse(status: int) -> NoReturn:
     why = {
         401: "GitLab does not accept the token; renew GATEKEEPER_GITLAB_TOKEN",
         403: "the token may not do that; give it the scope `api` and the role Reporter or higher",
-        404: "GitLab finds no such merge request; the token may not see the project",
+        404: "GitLab finds no such merge request; the token may lack access to the project",
         429: "GitLab's rate limit is reached; the next pipeline will try again",
     }
     if 300 <= status < 400:
-        text = "CI_SERVER_URL redirects to another address; the token is not sent there"
+        text = (
+            "CI_SERVER_URL redirects to another address, and gatekeeper does not send the token "
+            "there"
+        )
     else:
         text = why.get(status, f"GitLab answered with the status {status}")
     raise PublishError(f"could not comment on the merge request: {text}")

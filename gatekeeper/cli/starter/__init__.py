@@ -90,7 +90,7 @@ def _require_no_link(root: Path, place: str) -> None:
     linked = next((p for p in PurePosixPath(place).parents if (root / p).is_symlink()), None)
     if linked is not None and linked != PurePosixPath():
         raise UsageError(
-            f"{linked} is a link, so {place} is not written: make it a folder of the repository"
+            f"{linked} is a link, so {place} was not written: replace the link with a folder"
         )
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 FEWEST_CHARACTERS = 20
-"""A shorter text under the name of a prompt is a label, a path or a version."""
+"""The fewest characters of a prompt. A shorter text that is named like a prompt is a label, a
+path or a version."""
 
 _NAMED_AS_PROMPT = re.compile(
     r"(?:^|_)(?:PROMPTS?|INSTRUCTIONS?)(?:_|$)|(?:^|_)SYSTEM$"

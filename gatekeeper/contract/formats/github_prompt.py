@@ -85,7 +85,10 @@ def read(_files: SuiteFiles, document: Document) -> ForeignSuite:
     not_run: list[NotRun] = []
     rows = data.get("testData")
     if not isinstance(rows, list) or not rows:
-        what, fix = "`testData` is not a list of tests", "write one mapping of variables per test"
+        what, fix = (
+            "`testData` must be a list of tests",
+            "write one mapping of variables for each test",
+        )
         raise ContractError([document.problem(("testData",), what, fix)])
     file = basename(document.path)
     stem = file.split(".")[0]
@@ -126,7 +129,7 @@ def _fixture(document: Document, index: int, row: Any) -> At:
 def _checks(document: Document, rows: list[Any], not_run: list[NotRun]) -> list[At]:
     written = document.data.get("evaluators") or []
     if not isinstance(written, list):
-        what, fix = "`evaluators` is not a list", "write `- name: …` items"
+        what, fix = "`evaluators` is not a list", "write each evaluator as an item `- name: …`"
         raise ContractError([document.problem(("evaluators",), what, fix)])
     variables = [row.keys() for row in rows if isinstance(row, dict)]
     known = set(variables[0]).intersection(*variables)
@@ -158,7 +161,7 @@ def _check(
     uses = item.get("uses")
     if isinstance(uses, str):
         return _built_in(document, (*key, "uses"), uses, known, not_run)
-    what = "an evaluator without `string`, `llm` or `uses`"
+    what = "an evaluator has none of `string`, `llm` and `uses`"
     raise ContractError([document.problem(key, what, "add one of them")])
 
 
@@ -169,7 +172,7 @@ def _string_check(
         if written.get(name):
             value = At(with_variables(str(written[name]), known), _at(document, key, name))
             return {"type": kind, "value": value, **params}
-    what = "no string evaluator is given"
+    what = "the string evaluator has no test such as `contains`"
     raise ContractError([document.problem(key, what, f"write one of {', '.join(_STRINGS)}")])
 
 
@@ -189,11 +192,11 @@ def _llm_check(
     numbers = [s for s in scores.values() if isinstance(s, int | float) and 0 <= s <= 1]
     if not isinstance(prompt, str) or not isinstance(model, str):
         missing = "prompt" if not isinstance(prompt, str) else "modelId"
-        what = f"an llm evaluator without `{missing}`"
+        what = f"an llm evaluator has no `{missing}`"
         raise ContractError([document.problem((*key, missing), what, f"add `{missing}`")])
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
-        why = "its choices are not at least two with scores from 0 to 1, one of them above 0"
+        why = "it needs at least two choices with scores from 0 to 1, and one score must be above 0"
         not_run.append(NotRun("llm", document.position(key), why))
         return None
     system = written.get("systemPrompt")
@@ -220,13 +223,13 @@ def _built_in(
     preset = _BUILT_IN.get(name) if uses.startswith("github/") else None
     at = document.position(key)
     if preset is None:
-        not_run.append(NotRun(uses, at, "it is not one of GitHub's own evaluators"))
+        not_run.append(NotRun(uses, at, "GitHub has no evaluator of this name"))
         return None
     texts = {part: value for part, value in preset.items() if part != "levels"}
     for value in texts.values():
         variable = value.strip("{ }")
         if value.startswith("{{") and variable not in known:
-            not_run.append(NotRun(uses, at, f"not every test has the variable `{variable}`"))
+            not_run.append(NotRun(uses, at, f"a test lacks the variable `{variable}`"))
             return None
     scale = {str(level): text for level, text in enumerate(preset["levels"], start=1)}
     return {"judge": "rubric", **texts, "scale": scale, "pass": 2, "model": _JUDGE_MODEL}

@@ -139,7 +139,7 @@ def _target(document: Document, key: KeyPath) -> dict[str, At]:
 def _shared(document: Document, not_run: list[NotRun]) -> dict[str, Any]:
     key = next((name for name in _CASES if isinstance(document.data.get(name), list)), None)
     if key is None:
-        what, fix = "the suite has no cases", "add `cases:` with a list"
+        what, fix = "the suite has no cases", "add a list `cases:`"
         raise ContractError([document.problem((), what, fix)])
     cases = expect_list(document, (key,))
     shared: dict[str, Any] = {
@@ -199,12 +199,16 @@ def _invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> list
         )
         at = document.position(place)
         if kind is None:
-            what, fix = "an invariant without a `type`", "write `type: json_schema`"
+            what, fix = "an invariant has no `type`", "write `type: json_schema`"
             raise ContractError([document.problem(place, what, fix)])
         make = _MAKERS.get(kind.lower().replace("-", "_"))
         made = make(item.get("spec")) if make else None
         if made is None:
-            why = "its `spec` is not understood" if make else "gatekeeper has no check of this type"
+            why = (
+                "gatekeeper does not understand its `spec`"
+                if make
+                else "gatekeeper has no check of this type"
+            )
             not_run.append(NotRun(kind, at, why))
             continue
         name = next((item[k] for k in ("name", "id") if isinstance(item.get(k), str)), None)

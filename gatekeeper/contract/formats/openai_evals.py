@@ -88,7 +88,7 @@ def _run(document: Document) -> KeyPath:
     for key in (("data_source",), ("run", "data_source")):
         if isinstance(value_at(document, key), dict):
             return key
-    what = "the eval has no run: its prompt and model are not in this file"
+    what = "the file holds no run of this eval, so its prompt and model are missing"
     fix = "add the `data_source` of the run, with `model`, `input_messages` and `source`"
     raise ContractError([document.problem((), what, fix)])
 
@@ -168,7 +168,10 @@ def _criterion(item: Mapping[str, Any]) -> dict[str, Any] | str:
     if kind in ("label_model", "score_model"):
         return _judge(item)
     if kind == "python":
-        return "its code may not run here; name a function of the repository with `python:`"
+        return (
+            "its code may not run here; write a check `python:` that names a "
+            "function of the repository"
+        )
     return "gatekeeper has no check of this type"
 
 
@@ -203,7 +206,7 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     messages = item.get("input")
     model = item.get("model")
     if not isinstance(messages, list) or not isinstance(model, str):
-        return "it has no `input` messages or no `model`"
+        return "it lacks `input` messages or a `model`"
     texts = [_message_text(message) for message in messages]
     criteria = "\n\n".join(fill(text, _for_judge) for text in texts if text)
     if not criteria:
@@ -216,7 +219,7 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     if item.get("type") == "label_model":
         labels, passing = item.get("labels"), item.get("passing_labels")
         if not isinstance(labels, list) or not isinstance(passing, list) or len(labels) < 2:
-            return "it has no `labels` and `passing_labels`"
+            return "it lacks `labels` or `passing_labels`"
         scores = {str(label): float(label in passing) for label in labels}
         return {**base, "choices": scores, "pass": 1}
     return _scored(base, item)
@@ -232,10 +235,10 @@ def _scored(base: dict[str, Any], item: Mapping[str, Any]) -> dict[str, Any] | s
         return "its `pass_threshold` is not a number"
     most = next((n for n in range(2, 11) if bounds == [1, n]), None)
     if most is None:
-        return "its range is neither 0 to 1 nor whole numbers from 1 to at most 10"
+        return "its range must be 0 to 1, or whole numbers from 1 to at most 10"
     least = item.get("pass_threshold", (1 + most) / 2)
     if not isinstance(least, int | float) or not 1 <= least <= most:
-        return "its `pass_threshold` is not in its range"
+        return "its `pass_threshold` is outside of its range"
     levels = range(1, most + 1)
     passing = next(level for level in levels if level >= least)
     return {**base, "scale": {str(n): f"{n} of {most}" for n in levels}, "pass": passing}

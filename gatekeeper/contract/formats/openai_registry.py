@@ -68,8 +68,10 @@ def _contract(
         what, fix = "the eval names no samples", "add `samples_jsonl`"
         raise ContractError([document.problem(key, what, fix)])
     if not isinstance(args.get("model"), str):
-        what = "the registry names no model, because `oaieval` gets it on the command line"
-        fix = "add one, such as `model: openai/gpt-4o-mini`, to `args`"
+        what = (
+            "the registry names no model, because `oaieval` expects the model on the command line"
+        )
+        fix = "add one to `args`, such as `model: openai/gpt-4o-mini`"
         raise ContractError([document.problem(key, what, fix)])
     data = _samples_path(files, document, samples)
     source, text = files.text(document, (*key, "samples_jsonl"), data)
@@ -78,7 +80,7 @@ def _contract(
     not_run: list[NotRun] = []
     checks = _checks(document, (name, "class"), args, not_run)
     if args.get("num_few_shot"):
-        why = "examples are not added to the messages"
+        why = "gatekeeper does not add these examples to the messages"
         not_run.append(NotRun("num_few_shot", document.position((*key, "num_few_shot")), why))
     params = {
         name: copy_value(document, (*key, name))
@@ -126,7 +128,7 @@ def _split(
     for row, messages in zip(rows, dialogues, strict=True):
         if [role for role, _ in messages] != roles:
             at = row.document.position(row.key)
-            what = "the messages have other roles than those of the first sample"
+            what = "the roles of these messages differ from those of the first sample"
             fix = f"write {', '.join(roles)} in each sample, or split the file"
             raise ContractError([Problem(path, what, fix, at.line)])
     templates: list[MessageTemplate] = []
@@ -181,6 +183,6 @@ def _checks(
     elif module == _VALID:
         check = {"type": "json_valid"}
     if check is None:
-        not_run.append(NotRun(kind, at, "gatekeeper has no check that decides as this class does"))
+        not_run.append(NotRun(kind, at, "gatekeeper has no check for this class"))
         return []
     return [At(check, at)]

@@ -37,7 +37,7 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 # A part of the file's name: `ep`, `ep_assist`, `support.ep`.
 _PROFILE = re.compile(r"(?<![A-Za-z])ep(?![A-Za-z])")
 _APPENDED = "\n\n[USER INPUT]\n{{ input }}"
-"""What prompt-contracts puts after a prompt that has no place for the input."""
+"""The text that prompt-contracts adds to a prompt that does not say where the input goes."""
 _STEPS = ("strip_markdown_fences", "strip_whitespace", "lowercase_fields")
 _ALLOWED_STEPS = (
     "strip_whitespace",
@@ -103,8 +103,8 @@ def _beside(files: SuiteFiles, document: Document, kind: str) -> Document:
     there = {basename(path) for path in files.find(join(literal_pattern(folder), f"*{kind}*"))}
     found = next((name for name in wanted if name in there), None)
     if found is None:
-        what = f"there is no `{wanted[0]}` beside this evaluation profile"
-        raise ContractError([document.problem((), what, "add the file, or rename it")])
+        what = f"this evaluation profile needs `{wanted[0]}` in the same folder"
+        raise ContractError([document.problem((), what, "add that file, or rename it")])
     path, text = files.text(document, (), found)
     read = parse_once(text, path)
     if not isinstance(read.data, dict):
@@ -169,7 +169,7 @@ class _Triple:
             key = ("targets", index)
             kind, model = (item.get(part) for part in ("type", "model"))
             if not isinstance(kind, str) or not isinstance(model, str):
-                what, fix = "a target without `type` and `model`", "write both"
+                what, fix = "a target lacks `type` or `model`", "write both"
                 raise ContractError([self._profile.problem(key, what, fix)])
             at = self._profile.position((*key, "model"))
             target = {"model": At(f"{kind}/{model}", at)}
@@ -213,7 +213,7 @@ class _Triple:
         retries = written.get("max_retries", 0)
         if isinstance(retries, int) and retries > 0:
             position = self._profile.position(("execution", "max_retries"))
-            why = "an answer that fails is repaired, but the model is not asked again"
+            why = "a failing answer is repaired, but the model is not called again"
             self._not_run.append(NotRun("max_retries", position, why))
         found: dict[str, Any] = {"mode": At(mode, at)}
         repair = self._repair(written)
@@ -229,7 +229,7 @@ class _Triple:
             steps = [step for step in written if step in _ALLOWED_STEPS]
             at = self._profile.position(("execution", "repair_policy"))
             self._not_run.extend(
-                NotRun(f"repair {step}", at, "gatekeeper has no such repair")
+                NotRun(f"repair {step}", at, "gatekeeper does not have this repair")
                 for step in written
                 if step not in _ALLOWED_STEPS
             )
@@ -274,7 +274,7 @@ class _Triple:
         paths = self._files.find(f"{folder}/*.json")
         if len(paths) > MOST_FIXTURE_FILES:
             what = f"{len(paths):,} files of fixtures, more than {MOST_FIXTURE_FILES:,}"
-            fix = "write them into `fixtures` of the profile"
+            fix = "write the fixtures into `fixtures` of the profile"
             raise ContractError([self._profile.problem((), what, fix)])
         prefetch(self._files.revision, paths)
         found = []

@@ -18,7 +18,7 @@ Written = Mapping[str, Any]
 
 _PREFIX = "pc.check."
 _JUDGE_MODEL = "openai/gpt-4o-mini"
-"""The judge of prompt-contracts, if the check names no other."""
+"""The judge that prompt-contracts uses if the check names none."""
 _OTHER_NAMES = {"enum_value": "enum"}
 _FLAGS = frozenset("ims")
 
@@ -39,7 +39,7 @@ def read_checks(
         key: KeyPath = ("checks", index)
         kind = item.get("type")
         if not isinstance(kind, str):
-            what, fix = "a check without a `type`", f"write `type: {_PREFIX}json_valid`"
+            what, fix = "a check has no `type`", f"write `type: {_PREFIX}json_valid`"
             raise ContractError([holder.problem(key, what, fix)])
         plain = kind.removeprefix(_PREFIX)
         plain = _OTHER_NAMES.get(plain, plain)
@@ -80,7 +80,7 @@ def _translate(kind: str, item: Written) -> dict[str, Any] | str:
     try:
         return make(item)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        return f"its parameters are not as PCSL describes them ({error})"
+        return f"its parameters do not follow PCSL ({error})"
 
 
 def _enum(item: Written) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def _judge(item: Written) -> dict[str, Any]:
 
 def _similarity(_: Written) -> str:
     return (
-        "PCSL compares with an embedding model in the same process; use the check `similar` with a "
-        "model of a provider"
+        "PCSL computes these embeddings in its own process, and gatekeeper does "
+        "not; use the check `similar` with a provider's model"
     )
 
 
@@ -157,13 +157,13 @@ def tolerances(
         rate = tolerance.get("max_fail_rate") if isinstance(tolerance, dict) else None
         key = ("tolerances", kind, "max_fail_rate")
         if not isinstance(rate, int | float) or not 0 <= rate < 1:
-            what, fix = "`max_fail_rate` is not a number from 0 to below 1", "write 0.05"
+            what, fix = "`max_fail_rate` must be a number from 0 to below 1", "write 0.05"
             raise ContractError([profile.problem(key, what, fix)])
         plain = kind.removeprefix(_PREFIX)
         plain = _OTHER_NAMES.get(plain, plain)
         names = [name for name, _ in checks if re.fullmatch(rf"{re.escape(plain)}( .*)?", name)]
         if not names:
-            why = "no check of this type runs, so its tolerance has no effect"
+            why = "no check of this type runs, so the tolerance has no effect"
             not_run.append(NotRun(f"tolerance of {kind}", profile.position(key), why))
         found |= {name: At(round(1 - rate, 9), profile.position(key)) for name in names}
     return found

@@ -20,7 +20,8 @@ from gatekeeper.errors import ContractError, Problem
 
 _MOST_KEPT = 64
 _MOST_CONTRACTS = 500
-"""The most contracts of one foreign file: a grid of prompts and models can have any number."""
+"""The most contracts in one foreign file. The combinations of prompts and models can be any
+number."""
 
 
 class BrokenSuiteError(ContractError):
@@ -103,17 +104,20 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
 
 def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -> None:
     if not contracts:
-        what, fix = "nothing to test in this file", "add a prompt and at least one test"
+        what, fix = "this file tests nothing", "add a prompt and at least one test"
         raise ContractError([document.problem((), what, fix)])
     if len(contracts) > _MOST_CONTRACTS:
-        what = f"{len(contracts):,} contracts in one file, more than {_MOST_CONTRACTS}"
+        what = f"the file makes {len(contracts):,} contracts, more than {_MOST_CONTRACTS}"
         raise ContractError([document.problem((), what, "split the file")])
     for contract in contracts:
         if contract.not_run and not _has_checks(contract.document.data):
             first = contract.not_run[0]
             named = ", ".join(dict.fromkeys(f"`{skipped.kind}`" for skipped in contract.not_run))
-            what = f"nothing here can be run: gatekeeper has no check for {named}"
-            fix = "add a check that it has, or leave the file out of `contracts` in the policy"
+            what = f"gatekeeper can run nothing in this file: it has no check for {named}"
+            fix = (
+                "add a check that gatekeeper has, or leave the file out of "
+                "`contracts` in the policy"
+            )
             at = first.position
             raise ContractError([Problem(at.path, what, fix, at.line, at.column)])
     paths = [contract.document.path for contract in contracts]

@@ -79,12 +79,12 @@ class TestWhen:
         [
             ("lang == 'fr'", "applies to no fixture"),
             ({"category": "lng"}, "did you mean `long`?"),
-            ("lang", "neither true nor false"),
+            ("lang", "must be true or false"),
             ("missing == 1", "missing"),
             ("lang ==", "in `{{ lang == }}`"),
             ("lang = 'de'", "`when` of `n`"),
             ("missing == 1", "or `language is defined and"),
-            ("{{ lang }}", "without `{{`"),
+            ("{{ lang }}", "without these marks"),
             ("", "not an expression"),
             ({"kind": "x"}, "not `{category: NAME}`"),
             ({"category": []}, "not `{category: NAME}`"),
@@ -201,7 +201,7 @@ class TestWeakenings:
             (
                 (ANY,),
                 ({**ANY, "checks": [CONTAINS, {**CONTAINS, "name": "m", "value": ""}]},),
-                "check `n`: check `m` added, which is one more way to pass",
+                "check `n`: check `m` added, so an output has one more way to pass",
             ),
             ((TWO,), ({**TWO, "checks": [CONTAINS]},), "check `n`: check `v` removed"),
             (({**TWO, "checks": [CONTAINS]},), (TWO,), None),

@@ -167,12 +167,12 @@ def test_faults_of_fields(line: str, place: str, what: str) -> None:
         (
             "- file: rows.jsonl",
             "- {id: inline, vars: {word: y}}",
-            "`inline` is taken by contracts/tag.yaml:7",
+            "id `inline`, at contracts/tag.yaml:7",
         ),
         ("vars: {word: x}", "vars: 3", "3 is not a mapping"),
         ('type: equals, value: "', 'type: equal, value: "', "did you mean `equals`?"),
         ('type: equals, value: "', 'value: "', "`type` is missing"),
-        ("severity: warn", "severity: fatal", "not one of error, warn"),
+        ("severity: warn", "severity: fatal", "not `error` or `warn`"),
         ("severity: warn", "severty: warn", "did you mean `severity`?"),
         ("severity: warn", "name: ' '", "the name is not text"),
         ("severity: warn", "ignore_case: 3", "checks[0].ignore_case: 3 is not true or false"),
@@ -193,11 +193,11 @@ def test_faults_anywhere(old: str, new: str, what: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "what"),
     [
-        ("contracts/rows.jsonl", "", "contracts/rows.jsonl:1: no fixture"),
+        ("contracts/rows.jsonl", "", "contracts/rows.jsonl:1: the file has no fixture"),
         (
             "contracts/rows.jsonl",
             '{"id": "inline", "word": "w"}',
-            "is taken by contracts/rows.jsonl:1",
+            "at contracts/rows.jsonl:1",
         ),
         ("contracts/rows.jsonl", '{"vars": {"w": 1}, "checks": 3}', "not a list"),
         (
@@ -343,7 +343,7 @@ def test_every_fixture_has_a_check_that_can_fail_it() -> None:
     told = complaints(head + ROW % "warn", contracts__rows_jsonl=own + rows)
     assert told.startswith("contracts/tag.yaml:")
     assert "no check can fail the fixture `r0`, `r1`, `r2` and 2 more" in told
-    assert "give a check severity: error" in told
+    assert "`severity: error`" in told
 
 
 @pytest.mark.parametrize("where", ["contract", "prompt"])

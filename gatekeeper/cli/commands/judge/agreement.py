@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "file",
         type=Path,
         metavar="FILE",
-        help="CSV or JSON Lines: labels of people, verdicts of judges, or decisions on pairs",
+        help=("CSV or JSON Lines: people's labels, judges' verdicts, or decisions on pairs"),
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

@@ -31,8 +31,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; exit with 1 if a judge agrees less with people than when it was "
-        "calibrated",
+        help=(
+            "write no file; exit with 1 if a judge agrees less with people than "
+            "when it was calibrated"
+        ),
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_replay(parser)
@@ -78,7 +80,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     if plan.skipped:
         print_error(f"{plan.skipped} labels are about fixtures that the contract does not have")
     if found.ended:
-        print_error(f"gatekeeper: not all outputs were graded: {found.ended}")
+        print_error(f"gatekeeper: some outputs were not graded: {found.ended}")
         return 3
     if arguments.check:
         return 1 if any(drift.drifted for drift in drifts) else 0
@@ -122,11 +124,13 @@ def _write(root: Path, contract_path: str, name: str, found: CalibrationRun) -> 
 
     path = root / calibration_path(contract_path)
     if not found.calibrations:
-        print_error("gatekeeper: no judge gave a verdict that could be read; nothing was written")
+        print_error(
+            "gatekeeper: gatekeeper could not read any verdict of a judge; no file was written"
+        )
         return 3
     try:
         path.write_text(calibration_text(name, found.calibrations), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error})") from None
-    print_error(f"{calibration_path(contract_path)} written; commit it with the contract")
+    print_error(f"wrote {calibration_path(contract_path)}; commit it with the contract")
     return 0

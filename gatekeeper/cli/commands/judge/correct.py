@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=DEFAULT_OUT,
         metavar="DIR",
-        help=f"folder of the run's reports (default: {DEFAULT_OUT})",
+        help=f"folder with the run's reports (default: {DEFAULT_OUT})",
     )
     parser.add_argument(
         "--labels",
@@ -26,7 +26,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="CSV or JSON Lines with the verdicts of people on outputs of this run",
     )
-    parser.add_argument("--check", metavar="NAME", help="the check, if several ask judges")
+    parser.add_argument(
+        "--check", metavar="NAME", help="the check to correct, if several checks ask judges"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -43,7 +45,9 @@ def correct(arguments: argparse.Namespace) -> int:
 
     samples = find_samples(arguments.run)
     if samples is None:
-        raise UsageError(f"--run {arguments.run}: holds no samples.jsonl; run the gate first")
+        raise UsageError(
+            f"--run {arguments.run}: the folder has no samples.jsonl; run the gate first"
+        )
     labels = settle_labels(read_labels(arguments.labels))
     outcomes = read_run(samples).outcomes
     found = correct_run(arguments.contract, outcomes, labels, arguments.check)

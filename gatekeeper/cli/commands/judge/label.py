@@ -22,14 +22,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=DEFAULT_OUT,
         metavar="DIR",
-        help=f"folder of a run's reports, whose outputs to label (default: {DEFAULT_OUT})",
+        help=(
+            f"folder with the reports of the run whose outputs you label (default: {DEFAULT_OUT})"
+        ),
     )
     parser.add_argument(
         "--labels",
         type=Path,
         default=Path("labels.jsonl"),
         metavar="FILE",
-        help="JSON Lines to add labels to (default: labels.jsonl)",
+        help=("JSON Lines file that the labels are added to (default: labels.jsonl)"),
     )
     parser.add_argument(
         "--annotator",
@@ -43,7 +45,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--page",
         type=Path,
         metavar="FILE",
-        help="write an HTML page for labelling in a browser; it saves the labels as a file",
+        help=(
+            "write an HTML page for labelling in a browser; its button saves the labels as a file"
+        ),
     )
 
 
@@ -64,7 +68,7 @@ def label(arguments: argparse.Namespace) -> int:
     if samples is None:
         raise UsageError(f"--run {arguments.run}: holds no samples.jsonl; run the gate first")
     if arguments.labels.suffix.lower() == ".csv":
-        raise UsageError(f"--labels {arguments.labels}: labels are added to a .jsonl file")
+        raise UsageError(f"--labels {arguments.labels}: name a file that ends in .jsonl")
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
         contract = named_contract(revision, load_policy(revision), arguments.contract)
@@ -79,7 +83,7 @@ def label(arguments: argparse.Namespace) -> int:
             arguments.page.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"--page {arguments.page}: cannot be written ({error})") from None
-        print_error(f"{arguments.page}: {len(tasks)} outputs; open it in a browser")
+        print_error(f"wrote {arguments.page} with {len(tasks)} outputs; open it in a browser")
         return 0
     given = ask_for_labels(tasks, annotator, arguments.check, arguments.labels, sys.stdin)
     left = len(tasks) - given
@@ -91,4 +95,4 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise UsageError("--annotator: say whose labels they are") from None
+        raise UsageError("--annotator: give the name of the person who labels") from None

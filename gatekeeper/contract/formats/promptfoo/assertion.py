@@ -77,7 +77,7 @@ class Assertion:
         if isinstance(value, str) and value.startswith(FILE) and not has_template(value):
             return file_value(self.scope.sources, self.node, value)
         if isinstance(value, str) and value.startswith("package:"):
-            raise self.cannot("its value comes from a program, and gatekeeper does not run it")
+            raise self.cannot("a program computes its value, and gatekeeper does not run it")
         return value
 
     def literal(self, value: Any) -> str:
@@ -112,11 +112,11 @@ class Assertion:
         if isinstance(value, list) and value:
             return [self.text(item if item is not None else "") for item in value]
         if not isinstance(value, str):
-            fix = "write a list of texts, or a text with commas"
-            raise self.node.problem("`value` is no list of texts", fix)
+            fix = "write a list of texts, or one text that separates them by commas"
+            raise self.node.problem("`value` must be a list of texts", fix)
         parts = split_values(self.literal(value))
         if not parts:
-            fix = "write a list of texts; a text with a comma in double quotes"
+            fix = "write a list of texts; put a text that contains a comma in double quotes"
             raise self.node.problem("`value` cannot be split at commas", fix)
         return [as_parameter(part) for part in parts]
 
@@ -161,7 +161,9 @@ class Assertion:
         """Return a check that only reads the whole output. Raises CannotRunError if a `transform`
         takes a part of it."""
         if self.scope.field:
-            raise self.cannot("its check reads the whole output, and `transform` takes a part")
+            raise self.cannot(
+                "gatekeeper applies this check to the whole output, but `transform` selects a part"
+            )
         return check
 
 

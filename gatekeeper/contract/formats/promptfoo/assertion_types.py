@@ -51,33 +51,38 @@ MAPPED = frozenset(
         "word-count",
     }
 )
-"""The types that become a check."""
+"""The assertion types that gatekeeper translates to a check."""
 
-_AGENTS = "agents and their traces are not run here"
-_RETRIEVER = "it rates a retriever and not a prompt; the context is that of the test"
-_PROBABILITIES = "the probabilities of tokens are not recorded"
+_AGENTS = "gatekeeper does not run agents and has no traces of them"
+_RETRIEVER = "it rates a retriever, but gatekeeper takes the context from the test"
+_PROBABILITIES = "gatekeeper does not record the probabilities of tokens"
 _CODE = "gatekeeper runs no {}; write the check as a Python function in a file of its own"
 
 NOT_RUN = {
-    "agent-rubric": "a judge here is one request to a model, and no agent",
+    "agent-rubric": "a judge of gatekeeper is one request to a model, not an agent",
     "classifier": "no classifier is called",
     "context-recall": _RETRIEVER,
     "context-relevance": _RETRIEVER,
-    "conversation-relevance": "no check rates every turn of a conversation",
-    "finish-reason": "no check reads why an answer ended; samples.jsonl records it",
-    "gleu": "GLEU is not computed; use `bleu` or `rouge-n`",
-    "guardrails": "the guardrails of a provider are not read; use `is-refusal`",
-    "human": "the gate waits for nobody",
+    "conversation-relevance": "gatekeeper has no check that rates every turn of a conversation",
+    "finish-reason": (
+        "gatekeeper has no check for the reason why an answer ended; "
+        "samples.jsonl records the reason"
+    ),
+    "gleu": "gatekeeper does not compute GLEU; use `bleu` or `rouge-n`",
+    "guardrails": "gatekeeper does not read a provider's guardrails; use `is-refusal`",
+    "human": "gatekeeper does not wait for a person",
     "javascript": _CODE.format("JavaScript"),
-    "max-score": "it chooses one of several outputs; the gate compares base and head",
-    "meteor": "METEOR needs WordNet; use `similar` or `rouge-n`",
-    "moderation": "no moderation service is called; use `llm-rubric`",
+    "max-score": "it selects one of several outputs, but gatekeeper compares base and head",
+    "meteor": (
+        "gatekeeper does not compute METEOR, which needs WordNet; use `similar` or `rouge-n`"
+    ),
+    "moderation": "gatekeeper calls no moderation service; use `llm-rubric`",
     "perplexity": _PROBABILITIES,
     "perplexity-score": _PROBABILITIES,
     "ruby": _CODE.format("Ruby"),
-    "search-rubric": "judges cannot search the web: the result would not repeat",
-    "similar:dot": "the dot product of embeddings is not computed; use `similar`",
-    "similar:euclidean": "the distance of embeddings is not computed; use `similar`",
+    "search-rubric": "judges cannot search the web, because the result could not be repeated",
+    "similar:dot": "gatekeeper does not compute the dot product of embeddings; use `similar`",
+    "similar:euclidean": "gatekeeper does not compute the distance of embeddings; use `similar`",
     "skill-used": _AGENTS,
     "trace-error-spans": _AGENTS,
     "trace-span-count": _AGENTS,
@@ -87,12 +92,14 @@ NOT_RUN = {
     "trajectory:tool-args-match": f"{_AGENTS}; the check `tool_call` reads the calls of one answer",
     "trajectory:tool-sequence": f"{_AGENTS}; the check `tool_call` reads the calls of one answer",
     "trajectory:tool-used": f"{_AGENTS}; the check `tool_call` reads the calls of one answer",
-    "webhook": "checks have no network: a pull request could send outputs away",
+    "webhook": (
+        "checks have no access to the network, because a pull request could send outputs away"
+    ),
 }
-"""Why each of the other types is not run."""
+"""The reason why gatekeeper does not run each of the other types."""
 
 RED_TEAM = "promptfoo:redteam:"
-RED_TEAM_REASON = "no attacks are generated or graded here"
+RED_TEAM_REASON = "gatekeeper neither generates nor grades attacks"
 
 ALL_TYPES = MAPPED | NOT_RUN.keys()
 
@@ -110,4 +117,4 @@ IGNORES_NOT = frozenset(
         "select-best",
     }
 )
-"""The types whose `not-` form promptfoo evaluates like the form without it."""
+"""The types for which promptfoo ignores `not-`."""

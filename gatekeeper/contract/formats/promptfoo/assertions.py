@@ -47,7 +47,7 @@ class Translation:
 
     notes: Notes
     grading_of: Callable[[Node, Grading], Grading]
-    """Returns the grading with what the assertion's own `provider` says."""
+    """Adds the assertion's own `provider` to the settings for grading."""
 
     def checks(self, assertions: Iterable[Node], scope: Scope) -> list[At]:
         """Return the checks of a test's assertions, without those that cannot be run.
@@ -70,11 +70,11 @@ class Translation:
         parts = [self._part(part, scope) for part in assertions]
         counted = [part for part in parts if part.value.get("severity") != "warn"]
         if not counted or threshold <= 0:
-            raise cannot_run(node, "threshold", "every output reaches its threshold")
+            raise cannot_run(node, "threshold", "its threshold is so low that every output passes")
         if threshold > 1:
-            raise cannot_run(node, "threshold", f"no output reaches a threshold of {threshold:g}")
+            raise cannot_run(node, "threshold", f"no output can reach a threshold of {threshold:g}")
         if len(counted) > _MOST_IN_A_SET:
-            why = f"a threshold over more than {_MOST_IN_A_SET} assertions is not computed"
+            why = f"gatekeeper does not apply a threshold to more than {_MOST_IN_A_SET} assertions"
             raise cannot_run(node, "threshold", why)
         checks = distinct_names([part.value for part in counted])
         return node.at({"type": "mean_of", "min": threshold, "checks": checks})
@@ -84,14 +84,17 @@ class Translation:
             return node.at(self._one(node, scope))
         except CannotRunError as error:
             self.notes.add(error.note)
-            why = "one of its assertions cannot be run, and its score would be another one"
+            why = (
+                "gatekeeper cannot run one of its assertions, and without it "
+                "the score would be different"
+            )
             raise cannot_run(node, str(node.get("type")), why) from None
 
     def _one(self, node: Node, scope: Scope) -> dict[str, Any]:
         kind = node.get("type")
         if not isinstance(kind, str):
             fix = "write it like `{type: contains, value: …}`"
-            raise node.problem("an assertion without a type", fix)
+            raise node.problem("an assertion has no type", fix)
         if kind == "assert-set":
             return self._set(node, scope)
         inverse, base = kind.startswith("not-"), kind.removeprefix("not-")
@@ -102,7 +105,9 @@ class Translation:
         if inverse:
             check = {**check, "not": True}
         if node.get("contextTransform") is not None and base != "context-faithfulness":
-            raise cannot_run(node, kind, "`contextTransform` is JavaScript, which is not run")
+            raise cannot_run(
+                node, kind, "`contextTransform` is JavaScript, which gatekeeper does not run"
+            )
         return {**check, **_common(node)}
 
     def _require_runnable(self, node: Node, kind: str, base: str, inverse: bool) -> None:
@@ -114,10 +119,10 @@ class Translation:
             what = f"promptfoo has no assertion type `{base[:100]}`"
             raise node.child("type").problem(what, nearest(base, ALL_TYPES))
         if inverse and base in IGNORES_NOT:
-            why = f"promptfoo evaluates `{kind}` like `{base}`; write the one that is meant"
+            why = f"promptfoo evaluates `{kind}` like `{base}`; write the one that you mean"
             raise cannot_run(node, kind, why)
         if base != "python" and names_program(node):
-            why = "its value comes from a program, which gatekeeper does not run"
+            why = "a program computes its value, and gatekeeper does not run it"
             raise cannot_run(node, kind, why)
 
     def _scope_of(self, node: Node, scope: Scope) -> Scope:
@@ -126,7 +131,7 @@ class Translation:
             return scope
         known = read_transform(written) if isinstance(written, str) else None
         if known is None or known.repairs or (known.field and scope.field):
-            why = f"its `transform` is not run: {str(written)[:100]}"
+            why = f"gatekeeper does not run its `transform`: {str(written)[:100]}"
             raise cannot_run(node, str(node.get("type")), why)
         return replace(scope, field=known.field) if known.field else scope
 
@@ -141,9 +146,9 @@ class Translation:
             checks = [part.value for part in self.checks(parts, scope)]
             checks = [_without_weight(check) for check in checks if "severity" not in check]
             if not checks:
-                raise cannot_run(node, "assert-set", "none of its assertions can be run")
+                raise cannot_run(node, "assert-set", "gatekeeper cannot run any of its assertions")
             if len(checks) > _MOST_IN_A_SET:
-                what = f"a set of more than {_MOST_IN_A_SET} assertions"
+                what = f"the set has more than {_MOST_IN_A_SET} assertions"
                 raise node.problem(what, "split it")
             check = {"type": "all_of", "checks": distinct_names(checks)}
         return {**check, **_common(node)}

@@ -181,7 +181,7 @@ def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> 
         tests = [Node(scenario.document, scenario.key, {})]
     settings = list(_listed(sources, scenario.child("config")))
     if len(settings) * len(tests) > MOST_FIXTURES:
-        what = f"the scenario multiplies to {len(settings) * len(tests):,} tests"
+        what = f"the scenario yields {len(settings) * len(tests):,} tests"
         raise scenario.problem(what, f"keep at most {MOST_FIXTURES:,}")
     for data in settings:
         for test in tests:
@@ -221,7 +221,10 @@ def _name_misspelt_types(row: Node, notes: Notes) -> None:
         found = misspelt_type(value)
         if found is not None:
             written, other = found
-            why = f"no assertion type, so the whole cell is compared; did you mean `{other}`?"
+            why = (
+                "no assertion type, so the whole cell is the expected text; "
+                f"did you mean `{other}`?"
+            )
             notes.add(node.not_run(written, why))
 
 

@@ -105,7 +105,7 @@ class ContractWriter:
         options = options or self.root.child("commandLineOptions").get("repeat") or 1
         wanted = {_repeat(f.case.option("repeat"), options) for f in fixtures}
         if len(wanted) > 1:
-            why = f"tests are repeated together here: each {max(wanted)} times"
+            why = f"gatekeeper repeats all tests the same number of times: each {max(wanted)} times"
             self.notes.add(self.root.child("tests").not_run("repeat", why))
         return min(max(wanted, default=1), _MOST_SAMPLES)
 
@@ -123,7 +123,7 @@ class ContractWriter:
             except CannotRunError as error:
                 self.notes.add(error.note)
             if len(made) > MOST_FIXTURES:
-                what = f"the tests multiply to more than {MOST_FIXTURES:,}"
+                what = f"the lists in `vars` make more than {MOST_FIXTURES:,} tests"
                 raise case.node.problem(what, "shorten the lists in `vars`")
         return made
 
@@ -141,17 +141,26 @@ class ContractWriter:
     def _require_plain(self, case: Case) -> None:
         """Raise CannotRunError if the test needs what gatekeeper does not do."""
         for name, why in (
-            ("providerOutput", "the test brings its own output, and no model is called"),
-            ("provider", "the test has a provider of its own; add it to `providers`"),
-            ("assertScoringFunction", "a scoring function is a program, and is not run"),
+            ("providerOutput", "the test contains its output, so there is no model to call"),
+            ("provider", "this test has its own provider; add the provider to `providers`"),
+            (
+                "assertScoringFunction",
+                ("a scoring function is a program, and gatekeeper does not run it"),
+            ),
         ):
             node = case.field(name)
             if node is not None:
                 raise cannot_run(node, name, why)
         for name, why in (
-            ("prefix", "a text before the prompt is not added; write it into the prompt"),
-            ("suffix", "a text after the prompt is not added; write it into the prompt"),
-            ("transformVars", "`transformVars` is JavaScript, which is not run"),
+            (
+                "prefix",
+                ("gatekeeper does not add a text before the prompt; write it into the prompt"),
+            ),
+            (
+                "suffix",
+                ("gatekeeper does not add a text after the prompt; write it into the prompt"),
+            ),
+            ("transformVars", "`transformVars` is JavaScript, which gatekeeper does not run"),
         ):
             node = case.option(name)
             if node is not None and node.value:
@@ -170,7 +179,7 @@ class ContractWriter:
             known = [self._read(node) for node in nodes if node is not None]
             fields = [one.field for one in known if one.field]
             if len(fields) > 1:
-                why = "only one transform takes a part of JSON"
+                why = "only one transform can select a part of JSON"
                 raise cannot_run(nodes[1] or case.node, "transform", why)
             steps = dict.fromkeys(step for one in known for step in one.repairs)
             self._transforms[id(case)] = Transform(fields[0] if fields else None, tuple(steps))
@@ -179,7 +188,7 @@ class ContractWriter:
     def _read(self, node: Node) -> Transform:
         found = read_transform(node.value) if isinstance(node.value, str) else None
         if found is None:
-            why = f"the transform is not run: {str(node.value)[:100]}"
+            why = f"gatekeeper does not run the transform: {str(node.value)[:100]}"
             raise cannot_run(node, "transform", why)
         return found
 
@@ -194,7 +203,8 @@ class ContractWriter:
                 if found.repairs != first.repairs:
                     node = fixture.case.option("transform") or fixture.case.node
                     why = (
-                        "it differs from that of the other tests; put them into a file of their own"
+                        "it differs from that of the other tests; move these "
+                        "tests to a separate file"
                     )
                     raise cannot_run(node, "transform", why)
             except CannotRunError as error:
@@ -223,7 +233,10 @@ class ContractWriter:
                 continue
             gating = [c for c in (*common.checks, *own) if c.value.get("severity") != "warn"]
             if not gating:
-                why = "nothing of this test can be evaluated, so its prompt is not sent"
+                why = (
+                    "gatekeeper cannot run any assertion of this test, so it "
+                    "does not send the prompt"
+                )
                 self.notes.add(fixture.case.node.not_run("test", why))
                 continue
             rows.append(self._row(fixture, own, names, taken))

@@ -172,7 +172,7 @@ def _threshold(column: str, cell: str, path: str, line: int) -> Iterator[tuple[i
     match = _THRESHOLDS.fullmatch(column)
     number = _number(cell)
     if match is None or number is None:
-        what = f"the column `{column[:100]}` cannot be read"
+        what = f"gatekeeper cannot read the column `{column[:100]}`"
         fix = "name it `__config:__expected1:threshold` and write a number in each row"
         raise ContractError([Problem(path, what, fix, line)])
     yield int(match[1] or 1) - 1, number

@@ -34,7 +34,7 @@ _DIALECTS = {
 _TABLE = re.compile(r"(select|insert|update|delete|create|drop|alter)::null::([\w.$-]+)")
 _GIVEN = frozenset({"output", "context", "vars", "expected"})
 _ABOVE_ZERO = 1e-9
-"""promptfoo passes a score above 0 if there is no threshold."""
+"""The lowest score that passes without a threshold: in promptfoo, any score above 0."""
 
 
 def is_json(assertion: Assertion) -> Check:
@@ -59,7 +59,7 @@ def _schema(assertion: Assertion) -> Any:
     if not schema:
         return None
     if not isinstance(schema, dict):
-        raise assertion.node.problem("`value` is no JSON Schema", "write a mapping")
+        raise assertion.node.problem("`value` is not a JSON Schema", "write a mapping")
     return schema if "$schema" in schema else {"$schema": _DRAFT, **schema}
 
 
@@ -72,9 +72,9 @@ def sql(assertion: Assertion) -> Check:
     written = str(value.get("databaseType") or "MySQL")
     dialect = _DIALECTS.get(written.lower())
     if dialect is None:
-        raise assertion.cannot(f"SQL of `{written[:50]}` is not read here")
+        raise assertion.cannot(f"gatekeeper does not read SQL of `{written[:50]}`")
     if value.get("allowedColumns"):
-        raise assertion.cannot("a list of allowed columns is not checked; leave it out")
+        raise assertion.cannot("gatekeeper does not check a list of allowed columns; remove it")
     check: Check = {"type": "parses_as", "format": "sql", "dialect": dialect}
     if assertion.kind == "contains-sql":
         check["fenced"] = True
@@ -93,7 +93,10 @@ def _tables(assertion: Assertion, written: Any) -> tuple[list[str], list[str]]:
     pairs = {(match[1], match[2]) for match in matches if match}
     kinds, names = sorted({kind for kind, _ in pairs}), sorted({name for _, name in pairs})
     if None in matches or len(pairs) != len(kinds) * len(names):
-        why = "its `allowedTables` cannot be written as a list of statements and one of tables"
+        why = (
+            "gatekeeper cannot translate its `allowedTables` to one list of statements and one "
+            "list of tables"
+        )
         raise assertion.cannot(why)
     return kinds, names
 
@@ -124,7 +127,10 @@ def _function(tool: Any) -> Mapping[str, Any]:
 def tool_call_f1(assertion: Assertion) -> Check:
     """Require that exactly these tools are called, which is an F1 of 1."""
     if assertion.threshold(1) != 1:
-        raise assertion.cannot("only a threshold of 1 is checked: all these tools and no other")
+        raise assertion.cannot(
+            "gatekeeper supports only a threshold of 1: the model must call "
+            "all these tools and no other"
+        )
     value = assertion.raw()
     names = [assertion.literal(v) for v in value] if isinstance(value, list) else None
     if names is None and isinstance(value, str):
@@ -142,7 +148,10 @@ def python(assertion: Assertion) -> Check:
     """Call a function of a file of the repository, if it fits the rules of `python:` checks."""
     value = assertion.node.get("value")
     if not isinstance(value, str) or not value.startswith(FILE):
-        why = "Python code in the file is not run; write it as a function in a file of its own"
+        why = (
+            "gatekeeper runs no Python code inside this file; write it as a "
+            "function in a separate file"
+        )
         raise assertion.cannot(why)
     path, _, name = value.removeprefix(FILE).partition(":")
     name = name or "get_assert"
@@ -173,7 +182,7 @@ def _signature(assertion: Assertion, path: str, text: str, name: str) -> Sequenc
     names = [argument.arg for argument in every]
     required = names[: len(names) - len(function.args.defaults)]
     if function.args.posonlyargs or not set(required) <= _GIVEN:
-        why = f"`{name}` has other parameters than output, context, vars and expected"
+        why = f"`{name}` may only have the parameters output, context, vars and expected"
         raise assertion.cannot(why)
     if any(isinstance(n, ast.Return) and isinstance(n.value, ast.Dict) for n in ast.walk(function)):
         why = f"`{name}` returns a mapping; return True, False, a score or gatekeeper.Fail(…)"

@@ -61,7 +61,7 @@ def faithfulness(assertion: Assertion) -> Check:
 def _require_threshold(assertion: Assertion) -> float:
     share = assertion.share(0)
     if share == 0:
-        why = "without a `threshold` above 0, promptfoo passes every output"
+        why = "without a `threshold` above 0, every output passes in promptfoo"
         raise assertion.cannot(why)
     return share
 
@@ -87,7 +87,9 @@ def similar(assertion: Assertion) -> Check:
 def _graded(assertion: Assertion, check: Check) -> Check:
     grading = assertion.grading
     if grading.own_prompt or assertion.node.get("rubricPrompt") is not None:
-        raise assertion.cannot("its own `rubricPrompt` is not used; the form of answers differs")
+        raise assertion.cannot(
+            "gatekeeper does not use its `rubricPrompt`, because judges here answer in another form"
+        )
     if grading.judge is not None:
         check["model"] = grading.judge
     takes_field = check["judge"] not in ("prefer",)

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 
 _ALIKE = 0.8
-"""How alike a name must be to be the one that was meant, from 0 to 1. Files may hold keys of their
-own, such as those of YAML anchors, so names that are less alike are left alone."""
+"""How similar a name must be to count as a misspelling, from 0 to 1. Files may hold keys of
+their own, such as names of YAML anchors, so gatekeeper ignores less similar names."""
 
 TOP_LEVEL = frozenset(
     {

@@ -12,9 +12,10 @@ from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_n
 from gatekeeper.errors import ContractError, Problem
 
 _MOST_REFERENCES = 20
-"""How many references may lead to one value: a circle has no end."""
+"""The most references that may lead to one value. Without a limit, a circle would never end."""
 MOST_NOTES = 200
-"""The most things of one contract that are named as not run; each becomes a line of the reports."""
+"""The most parts of one contract that are listed as not run. Each becomes a line in the
+reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def resolve(node: Node) -> Node:
         if own and isinstance(target.value, dict):
             target = Node(node.document, node.key, {**target.value, **own})
         node = target
-    raise node.problem("a `$ref` leads in a circle", "write the value itself")
+    raise node.problem("this `$ref` leads in a circle", "write the value itself")
 
 
 def _target(node: Node, reference: str) -> Node:

@@ -103,14 +103,14 @@ def _entries(
     config = node.child("config") if isinstance(given.get("config"), dict) else None
     if is_program(raw) and "\n" not in raw.strip():
         shown = raw.removeprefix(FILE)[:200]
-        why = f"the prompt comes from the program `{shown}`, which gatekeeper does not run"
+        why = f"the program `{shown}` makes this prompt, and gatekeeper does not run it"
         raise cannot_run(node, "prompts", why)
     if is_remote(raw):
-        fix = "copy its text into the repository; nothing is fetched"
+        fix = "copy the text into the repository; gatekeeper fetches nothing"
         raise node.problem(f"the prompt `{raw[:200]}` is not in the repository", fix)
     if not _is_file(raw):
         if text_node is None:
-            what = "a prompt's text is the name of a key"
+            what = "the text of this prompt is the name of a key"
             raise node.problem(what, "write `prompts` as a list")
         _require_plain(node, raw)
         name = posixpath.basename(sources.root.path)
@@ -161,7 +161,7 @@ def _is_file(raw: str) -> bool:
 def _require_plain(node: Node, text: str) -> None:
     refuse_environment(node, text)
     if _CONVERSATION.search(text):
-        why = "the prompt uses `_conversation`, the answers of other tests"
+        why = "the prompt uses `_conversation`, which holds the answers of other tests"
         raise cannot_run(node, "prompts", why)
 
 
@@ -174,15 +174,17 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         why = f"the prompt comes from the program `{name}`, which gatekeeper does not run"
         raise cannot_run(node, "prompts", why)
     if suffix not in _READ:
-        what = f"prompts are not read from `{name}`"
-        raise node.problem(what, f"use one of {' '.join(_READ)}, one prompt in each file")
+        what = f"gatekeeper does not read prompts from `{name}`"
+        raise node.problem(
+            what, f"use a file of the type {' '.join(_READ)}, with one prompt in each file"
+        )
     _, text = sources.text(node, path)
     _require_plain(node, text)
     if suffix in (".txt", ".j2", ".md") and _is_chat(text):
         what = f"`{name}` holds a chat as JSON"
         raise node.problem(what, "give the file the suffix .json")
     if suffix == ".md" and (has_roles(text, path) or text.startswith("---")):
-        what = f"`{name}` has front matter or role lines, which promptfoo sends as text"
+        what = f"`{name}` has front matter or role lines, but promptfoo sends them as text"
         raise node.problem(what, "remove them, or write a native contract for the prompt")
     return text
 

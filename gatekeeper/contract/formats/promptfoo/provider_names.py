@@ -65,7 +65,7 @@ DEFAULT_JUDGES = {
     "openai": "openai/gpt-5.5-2026-04-23",
     "anthropic": "anthropic/claude-sonnet-4-6",
 }
-"""The models that promptfoo 0.121 grades with if no other is named, by provider."""
+"""The models with which promptfoo 0.121 grades by default, by provider."""
 
 PARAMETERS = {
     **{
@@ -105,7 +105,7 @@ PARAMETERS = {
 """The keys of a provider's `config` that become parameters of the model."""
 
 WITHOUT_EFFECT = frozenset({"cost", "inputCost", "outputCost", "showThinking", "maxRetries"})
-"""The keys of a `config` that change no request."""
+"""The keys of a `config` that do not change the request."""
 
 
 def model_of(provider: str) -> str | None:

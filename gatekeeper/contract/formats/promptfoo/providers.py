@@ -85,7 +85,9 @@ def read_providers(sources: Sources, root: Node) -> tuple[list[ProviderEntry], l
     if not found:
         why = f": {notes[0].why}" if notes else ""
         at = notes[0].position if notes else node.position
-        problem = node.problem(f"no provider can be called{why}", "name a model").problems[0]
+        problem = node.problem(
+            f"gatekeeper can call none of the providers{why}", "name a model"
+        ).problems[0]
         raise ContractError([replace(problem, path=at.path, line=at.line, column=at.column)])
     taken: set[str] = set()
     return [replace(entry, short=numbered(entry.short, taken)) for entry in found], notes
@@ -121,7 +123,7 @@ def _entry(sources: Sources, item: Node) -> ProviderEntry:
     label = node.get("label")
     short = slug(str(label or model.rpartition("/")[2]), 40) or "model"
     if identity.startswith("openai:responses:"):
-        why = "the model is called through Chat Completions, not through the Responses API"
+        why = "gatekeeper calls this model through Chat Completions instead of the Responses API"
         notes.append(item.not_run("openai:responses", why))
     if config.get("omitDefaults") is not True:
         params = {name: item.at(v) for name, v in _defaults(model, params).items()} | params
@@ -156,15 +158,20 @@ def _transform(node: Node) -> Node | None:
 def _model(node: Node, identity: str) -> str:
     if has_template(identity):
         what = f"the provider `{identity[:100]}` is a template"
-        raise node.problem(what, "write its id; variables of the environment are not read")
+        raise node.problem(
+            what, "write the provider's id; gatekeeper reads no variables of the environment here"
+        )
     if is_program(identity) or identity.lower().startswith(_PROGRAMS):
-        why = f"the provider `{identity[:100]}` is a program or an address; only models are called"
+        why = (
+            f"the provider `{identity[:100]}` is a program or an address, but "
+            "gatekeeper calls only models"
+        )
         raise cannot_run(node, "provider", why)
     if identity == "echo":
         raise cannot_run(node, "provider", "the provider `echo` calls no model")
     model = model_of(identity)
     if model is None or not _NAME.fullmatch(model):
-        why = f"the provider `{identity[:100]}` is not called by gatekeeper"
+        why = f"gatekeeper cannot call the provider `{identity[:100]}`"
         other = vendor_meant(identity)
         why += f"; did you mean `{other}`?" if other else ""
         raise cannot_run(node, "provider", why)
@@ -187,7 +194,7 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
                 loaded = [_as_function(tool) for tool in loaded]
             params[PARAMETERS[name]] = value.at(loaded)
         elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
-            why = f"`{name}` is not sent; addresses and keys come from the environment"
+            why = f"gatekeeper does not send `{name}`; the environment sets addresses and keys"
             notes.append(value.not_run(f"config.{name}"[:100], why))
     return params, notes
 
@@ -201,8 +208,10 @@ def _loaded(sources: Sources, value: Node) -> Any:
             raise cannot_run(value, "config", why)
         return sources.document(value, found).data
     if isinstance(found, str) and has_template(found):
-        what = "a template in a parameter of the model"
-        raise value.problem(what, "write its value; variables of the environment are not read")
+        what = "a parameter of the model contains a template"
+        raise value.problem(
+            what, "write the value; gatekeeper reads no variables of the environment here"
+        )
     if isinstance(found, list):
         parts = [_loaded(sources, part) for part in value.list()]
         names = [p.value for p in value.list()]
@@ -266,5 +275,7 @@ def _graded_by(node: Node, grading: Grading, kind: str) -> Grading:
     if embedding is not None:
         return replace(grading, embedding=embedding)
     if kind == "embedding":
-        raise cannot_run(node, "provider", f"`{identity[:100]}` is no embedding model here")
+        raise cannot_run(
+            node, "provider", f"gatekeeper cannot use `{identity[:100]}` as an embedding model"
+        )
     return replace(grading, judge=_model(node, identity))

@@ -75,7 +75,7 @@ class Sources:
         file, or all that match a pattern. Raises ContractError if no file matches."""
         reference = reference.removeprefix(FILE)
         if is_remote(reference):
-            fix = "copy it into the repository and name its path; nothing is fetched"
+            fix = "copy it into the repository and write its path; gatekeeper fetches nothing"
             raise node.problem(f"`{reference[:200]}` is not in the repository", fix)
         try:
             path = locate(reference, base or self.root.path)
@@ -97,7 +97,7 @@ class Sources:
         """
         plain = reference.removeprefix(FILE)
         if is_program(plain):
-            why = "programs that write tests are not run; keep the tests in a file"
+            why = "gatekeeper does not run programs that write tests; write the tests into a file"
             raise cannot_run(node, "tests", f"`{plain[:200]}`: {why}")
         for path in self.find(node, plain, base):
             yield from self._file_cases(node, path)
@@ -123,8 +123,8 @@ class Sources:
             )
             yield from whole.list() if isinstance(whole.value, list) else (whole,)
         else:
-            fix = "use .csv, .jsonl, .json or .yaml"
-            raise node.problem(f"`{path}` is not a kind of test file that is read", fix)
+            fix = "use a file of the type .csv, .jsonl, .json or .yaml"
+            raise node.problem(f"gatekeeper cannot read tests from `{path}`", fix)
 
 
 def csv_rows(text: str, path: str) -> Iterator[tuple[int, Mapping[str, str]]]:

@@ -30,11 +30,11 @@ _NAME = "promptfooconfig"
 _PROVIDERS = ("providers", "targets")
 _NOT_RUN = {
     "assertScoringFunction": "a scoring function is a program, and gatekeeper does not run it",
-    "derivedMetrics": "metrics that are computed from others are not computed",
-    "env": "the environment is not set from a file",
+    "derivedMetrics": "gatekeeper does not compute metrics from other metrics",
+    "env": "gatekeeper does not set the environment from a file",
     "extensions": "extensions are programs, and gatekeeper does not run them",
-    "nunjucksFilters": "filters of a file's own are programs, and gatekeeper does not run them",
-    "redteam": "no attacks are generated; write them as tests",
+    "nunjucksFilters": "these filters are programs, and gatekeeper does not run them",
+    "redteam": "gatekeeper generates no attacks; write them as tests",
     "strategies": "no attacks are generated; write them as tests",
     "plugins": "no attacks are generated; write them as tests",
 }
@@ -119,8 +119,8 @@ def _translated(
 def _nothing(root: Node, notes: Notes) -> ContractError:
     found = notes.all()
     named = "; ".join(f"line {n.position.line}: `{n.kind}`: {n.why}" for n in found[:5])
-    what = "no test of this file can be run" + (f" ({named})" if named else "")
-    return root.child("tests").problem(what, "add a test with an assertion that can be run")
+    what = "gatekeeper cannot run any test of this file…" + (f" ({named})" if named else "")
+    return root.child("tests").problem(what, "add a test with an assertion that gatekeeper can run")
 
 
 def _stem(path: str) -> str:

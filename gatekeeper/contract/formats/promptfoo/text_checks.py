@@ -23,7 +23,7 @@ _XML = r"(?s)<([A-Za-z_:][\w.:-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)"
 def equals(assertion: Assertion) -> Check:
     """Compare JSON if the value is a mapping or a list, else the text to the letter."""
     if "value" not in (assertion.node.value or {}):
-        fix = "write `value: …`; promptfoo compares with the word undefined"
+        fix = "write `value: …`; without it, promptfoo compares with the word undefined"
         raise assertion.node.problem("`value` is missing", fix)
     value = assertion.raw()
     if value is None:
@@ -70,7 +70,9 @@ def regex(assertion: Assertion) -> Check:
         pattern = translate_pattern(written)
     except NotJavaScriptError as error:
         what = f"promptfoo cannot read the pattern: {error}"
-        raise assertion.node.problem(what, "write it as JavaScript's RegExp") from None
+        raise assertion.node.problem(
+            what, "write it as a regular expression of JavaScript"
+        ) from None
     check: Check = {"type": "regex", "pattern": as_parameter(pattern)}
     if pattern != written and written.strip():
         check["name"] = " ".join(f"regex {written}".split())[:_SHOWN]
@@ -81,7 +83,7 @@ def levenshtein(assertion: Assertion) -> Check:
     """Limit the edits; the default is 5."""
     most = assertion.threshold(5)
     if most < 0:
-        raise assertion.cannot("no output is less than 0 edits away")
+        raise assertion.cannot("a distance below 0 is impossible")
     check = {"type": "levenshtein", "value": assertion.text(), "max": math.floor(most)}
     return assertion.with_field({**check, "strip": False})
 
@@ -109,12 +111,12 @@ def word_count(assertion: Assertion) -> Check:
         if bounds.get(name) is not None:
             number = _number(assertion, bounds[name])
             if not number.is_integer() and bounds["min"] is bounds.get("max"):
-                raise assertion.cannot("no text has a count of words with a fraction")
+                raise assertion.cannot("the number of words must be a whole number")
             check[name] = math.ceil(number) if name == "min" else math.floor(number)
     if len(check) == 2:
         raise assertion.node.problem("`value` has no count", "write 50, or {min: 20, max: 50}")
     if check.get("max", 0) < 0:
-        raise assertion.cannot("no text has less than 0 words")
+        raise assertion.cannot("the number of words cannot be below 0")
     check["min"] = max(check.get("min", 0), 0)
     return assertion.whole(check)
 
@@ -141,7 +143,7 @@ def cost(assertion: Assertion) -> Check:
 def _positive(assertion: Assertion) -> float:
     limit = assertion.threshold()
     if limit <= 0:
-        raise assertion.cannot(f"a limit of {limit:g} can never be met; write one above 0")
+        raise assertion.cannot(f"no output can meet a limit of {limit:g}; write one above 0")
     return limit
 
 

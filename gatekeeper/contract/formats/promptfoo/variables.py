@@ -47,7 +47,11 @@ def refuse_environment(node: Node, text: str) -> None:
     """Raise ContractError if a template reads the environment: a key could reach a prompt."""
     if _ENVIRONMENT.search(text):
         what = "`{{ env.… }}` reads an environment variable"
-        raise node.problem(what, "write the value, or use a variable of the tests; nothing is read")
+        raise node.problem(
+            what,
+            "write the value, or use a variable of the tests; gatekeeper "
+            "reads no variables of the environment here",
+        )
 
 
 def has_template(text: str) -> bool:
@@ -83,19 +87,22 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
     CannotRunError for other templates."""
     refuse_environment(node, text)
     if not is_simple(text):
-        why = "its value is a template that computes; write the value, or names in `{{ }}` alone"
+        why = (
+            "its value is a template that computes something; write the value, "
+            "or only names in `{{ }}`"
+        )
         raise cannot_run(node, str(node.get("type") or "template"), why)
 
     def value_of(match: re.Match[str]) -> str:
         value = find_value(variables, match[1])
         if value is MISSING:
-            what = f"`{{{{ {match[1]} }}}}` names no variable of this test"
+            what = f"this test has no variable `{{{{ {match[1]} }}}}`"
             raise node.problem(what, "add it to `vars`, or correct the name")
         return script_text(value)
 
     filled = _filled(text, value_of)
     if filled is None:
-        what = f"with its variables it has more than {_LONGEST:,} characters"
+        what = f"it has more than {_LONGEST:,} characters after its variables are filled in"
         raise node.problem(what, "write a shorter value")
     return filled
 
@@ -133,7 +140,7 @@ def combinations(
     choices = {name: _choices(sources, node, multiply) for name, node in written.items()}
     count = math.prod(map(len, choices.values()))
     if count > MOST_FIXTURES:
-        what = f"the lists in `vars` multiply to {count:,} tests, more than {MOST_FIXTURES:,}"
+        what = f"the lists in `vars` make {count:,} tests, more than {MOST_FIXTURES:,}"
         raise case.problem(what, "shorten the lists")
     made = []
     for values in itertools.product(*choices.values()):
@@ -166,7 +173,7 @@ def _load(sources: Sources, node: Node, reference: str) -> Any:
 
 def _refuse_programs(node: Node, reference: str) -> None:
     if is_program(reference) or is_remote(reference):
-        why = f"the variable comes from `{reference[:200]}`, which gatekeeper does not run"
+        why = f"`{reference[:200]}` computes this variable, and gatekeeper does not run it"
         raise cannot_run(node, "vars", why)
     if _BINARY.search(reference):
         raise cannot_run(node, "vars", f"`{reference[:200]}` is not text")
@@ -190,14 +197,14 @@ def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -
             filled = _filled(value, lambda match: _known(match, chosen))
             if filled is None:
                 what = f"the variable `{name}` grows beyond {_LONGEST:,} characters"
-                raise case.problem(what, "do not name variables in each other's values")
+                raise case.problem(what, "do not use variables in each other's values")
             changed |= filled != value
             chosen[name] = filled
         if not changed:
             break
     for name, value in chosen.items():
         if isinstance(value, str) and not is_simple(value) and not _OPEN_TAG.search(value):
-            why = f"the variable `{name}` holds a template that computes; write its value"
+            why = f"the variable `{name}` holds a template that computes something; write its value"
             raise cannot_run(written[name], "vars", why)
     return chosen
 

@@ -116,7 +116,7 @@ def test_a_mistake_is_reported_at_its_line_in_the_foreign_file() -> None:
 
 def test_a_file_of_which_nothing_can_be_run_is_an_error() -> None:
     lines = GITHUB[: GITHUB.index("evaluators")] + "evaluators:\n  - uses: acme/grader\n"
-    with pytest.raises(ContractError, match="nothing here can be run") as caught:
+    with pytest.raises(ContractError, match="can run nothing in this file") as caught:
         loaded({"evals/city.prompt.yml": lines}, "evals/city.prompt.yml")
     assert "`acme/grader`" in caught.value.problems[0].what
     assert caught.value.problems[0].line == 18
