@@ -77,6 +77,42 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
     assert len([line for line in screen.splitlines() if line.startswith("today ")]) == 1
 
 
+def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, monkeypatch, capsys):
+    """The smaller model breaks what the opposite of each rule asks for; of one test it says
+    nothing."""
+    kinds = ("rule", "inverse_rule", "baseline")
+    rows = [
+        f"{kind}{number},{kind} {number},{kind},{'' if kind == 'baseline' else f'r{number}'}"
+        for number in range(7)
+        for kind in kinds
+    ]
+    repository.write("contracts/words.csv", "\n".join(["id,word,category,cluster", *rows]))
+
+    def answer(body: dict[str, Any]) -> Any:
+        said = body["messages"][0]["content"]
+        if said == "Say rule 3" and body["model"] == "small":
+            return faults.bad_request("content filter")
+        return "no" if "inverse_rule" in said and body["model"] == "small" else "ok"
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        _, found = sweep(repository, tmp_path, "--model=openai/small")
+    rates = found["suitability"]["settings"][1]
+    assert (rates["inverse_rule"]["share"], rates["baseline"]["share"]) == (1, 0)
+    counts = rates["rule"]["non_compliant"], rates["rule"]["measured"], rates["rule"]["planned"]
+    assert counts == (0, 6, 7)
+    assert found["suitability"]["units"] == 7
+    screen = capsys.readouterr().out
+    assert "Significantly worse: openai/small." in screen
+    for report in (
+        screen,
+        (tmp_path / "sweep.md").read_text(),
+        (tmp_path / "sweep.html").read_text(),
+    ):
+        assert "inverse rules (7)" in report
+        assert "1 unknown" in report
+
+
 def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path, monkeypatch):
     repository.write("prompts/words.txt", "Tell {{ word }}")
     asked: list[str] = []

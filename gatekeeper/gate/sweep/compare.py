@@ -7,10 +7,8 @@ results, which only a family of all pairs accounts for.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from gatekeeper import numbers
 from gatekeeper.contract.clusters import clusters_of, count_as_one
@@ -20,29 +18,12 @@ from gatekeeper.gate.outcomes import arm_result, by_fixture, duplicates, fixture
 from gatekeeper.gate.sweep.cell import Cell
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured
+from gatekeeper.gate.sweep.pairs import PairOfSettings, compare_pairs, passes_of
 from gatekeeper.gate.sweep.price import Price, price_of
-from gatekeeper.stats.multiple import holm
+from gatekeeper.gate.sweep.suitability import Suitability, summarise_suitability
 from gatekeeper.stats.power import minimum_detectable_effect
-from gatekeeper.stats.sign_flip import sign_flip_test
 
 __all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "summarise_sweep"]
-
-Passes = Mapping[tuple[str, int], bool]
-"""Whether the sample passed, by fixture and repetition; unmeasured ones are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairOfSettings:
-    """Two settings by their number. `difference` is the second's pass rate less the first's, the
-    mean over `inputs` distinct inputs, or clusters, measured under both; `p_value` is two-sided,
-    `adjusted` by Holm over all pairs."""
-
-    first: int
-    second: int
-    inputs: int
-    difference: float | None
-    p_value: float
-    adjusted: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +39,7 @@ class SweepResult:
     """What a sweep found. `inputs` is the number of distinct inputs that any two settings have both
     answered, or of clusters of them if `clustered`; 0 if there are none. `visible` is the smallest
     drop between two settings that it could have found with 80 % power, as a share; None if it could
-    find none."""
+    find none. `suitability` is None if no fixture was made from a rule of the prompt."""
 
     contract: str
     cells: tuple[Cell, ...]
@@ -70,6 +51,7 @@ class SweepResult:
     samples: int
     measured: Measured
     clustered: bool = False
+    suitability: Suitability | None = None
 
 
 def summarise_sweep(
@@ -82,7 +64,8 @@ def summarise_sweep(
         _cell(contract, setting, outcomes)
         for setting, outcomes in zip(settings, measured.outcomes, strict=True)
     )
-    pairs = _pairs([_passes(outcomes) for outcomes in measured.outcomes], counts_with)
+    passes = [passes_of(outcomes) for outcomes in measured.outcomes]
+    pairs = compare_pairs(passes, counts_with)
     alpha, margin = contract.gate.alpha, contract.gate.margin
     inputs = min((pair.inputs for pair in pairs if pair.inputs), default=0)
     return SweepResult(
@@ -96,6 +79,7 @@ def summarise_sweep(
         samples=contract.sampling.samples,
         measured=measured,
         clustered=len(counts_with) > len(same_input),
+        suitability=summarise_suitability(contract, passes, counts_with),
     )
 
 
@@ -116,45 +100,6 @@ def _cell(contract: Contract, setting: Setting, outcomes: Sequence[Outcome]) -> 
         arm_result(setting.target, "head", outcomes, fixtures),
         sum(tokens) / len(tokens) if known else None,
     )
-
-
-def _passes(outcomes: Sequence[Outcome]) -> Passes:
-    return {
-        (o.sample.trial.fixture, o.sample.trial.repetition): o.passed
-        for o in outcomes
-        if o.passed is not None
-    }
-
-
-def _pairs(passes: Sequence[Passes], counts_with: Mapping[str, str]) -> tuple[PairOfSettings, ...]:
-    found = [
-        (first, second, *_compared(passes[first], passes[second], counts_with))
-        for first, second in combinations(range(len(passes)), 2)
-    ]
-    adjusted = holm([p for *_, p in found]).p_values if found else ()
-    return tuple(
-        PairOfSettings(first, second, inputs, difference, p, holms)
-        for (first, second, inputs, difference, p), holms in zip(found, adjusted, strict=True)
-    )
-
-
-def _compared(
-    first: Passes, second: Passes, counts_with: Mapping[str, str]
-) -> tuple[int, float | None, float]:
-    """Return the number of units that both have, the mean difference of their rates, and the
-    two-sided p-value."""
-    more: dict[str, int] = defaultdict(int)
-    sampled: dict[str, int] = defaultdict(int)
-    for key in first.keys() & second.keys():
-        fixture = counts_with.get(key[0], key[0])
-        more[fixture] += second[key] - first[key]
-        sampled[fixture] += 1
-    if not sampled:
-        return 0, None, 1.0
-    difference = sum(more[f] / sampled[f] for f in sampled) / len(sampled)
-    worse = [-more[f] for f in sampled]
-    one_sided = min(sign_flip_test(worse), sign_flip_test([-d for d in worse]))
-    return len(sampled), difference, min(1.0, 2 * one_sided)
 
 
 def _recommended(

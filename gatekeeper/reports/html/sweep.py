@@ -14,6 +14,7 @@ from gatekeeper.reports.escape import plain
 from gatekeeper.reports.html import markup
 from gatekeeper.reports.html.document import page
 from gatekeeper.reports.html.heat import Cell, heatmap
+from gatekeeper.reports.html.suitability import suitability_section
 from gatekeeper.reports.markdown.sweep import (
     axes_of,
     recommendation,
@@ -33,6 +34,7 @@ def render_sweep_page(result: SweepResult) -> str:
         f'<header class="verdict {chosen}"><h1>{escape(title)}</h1>'
         f'<p class="lead">{markup.inline(recommendation(result))}</p>'
         f'<p class="quiet">{markup.inline(visible_drop(result))}</p></header>',
+        suitability_section(result),
         f'<section aria-labelledby="map"><h2 id="map">Map</h2>{sweep_map(result)}</section>',
         '<section aria-labelledby="settings"><h2 id="settings">Settings</h2>'
         f'<div class="words scroll" tabindex="0" role="region" aria-label="Settings">'

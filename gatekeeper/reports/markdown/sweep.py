@@ -8,6 +8,7 @@ from typing import Any
 from gatekeeper import numbers
 from gatekeeper.gate.sweep.compare import Cell, PairOfSettings, SweepResult
 from gatekeeper.reports.escape import code, code_cell, prose
+from gatekeeper.reports.markdown.suitability import render_suitability, suitability_document
 
 _MOST_PAIRS = 30
 
@@ -32,18 +33,21 @@ def sweep_document(result: SweepResult) -> dict[str, Any]:
         },
         "cost_usd": result.measured.cost_usd,
         "ended": result.measured.ended,
+        "suitability": suitability_document(result),
     }
 
 
 def render_sweep(result: SweepResult) -> str:
-    """Render Markdown: the recommendation, the settings, then the pairs that differ."""
+    """Render Markdown: the recommendation, the settings, the pairs that differ, then how often each
+    setting breaks the prompt's rules."""
     parts = (
         f"## Sweep of {code(result.contract, 80)}",
         f"{recommendation(result)} {visible_drop(result)}",
         settings_table(result),
         significant_differences(result),
+        render_suitability(result),
     )
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def recommendation(result: SweepResult) -> str:

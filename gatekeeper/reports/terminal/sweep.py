@@ -22,6 +22,7 @@ from gatekeeper.reports.markdown.sweep import (
     visible_drop,
 )
 from gatekeeper.reports.terminal.console import log_console
+from gatekeeper.reports.terminal.suitability import show_suitability
 
 _LONGEST = 48
 
@@ -34,6 +35,7 @@ def show_sweep(
     console.print(_table(result, console))
     console.print(Text(said_of_pairs(result)))
     console.print(Text(visible_drop(result), "dim"))
+    show_suitability(result, console)
     for path in files.values():
         console.print(Text(str(path), "dim"))
     console.print(_recommendation(result))
