@@ -12,6 +12,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
+from gatekeeper.contract.specification_path import is_specification
 from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".yaml", ".yml")
@@ -86,6 +87,8 @@ def matching_contracts(paths: Iterable[str], policy: Policy) -> set[str]:
 def _is_meant(path: str, policy: Policy) -> bool:
     """Return whether the file's suffix says that it is a contract, or a pattern ends in that
     suffix."""
+    if is_specification(path):
+        return False
     suffix = PurePosixPath(path).suffix
     spelled = suffix and any(pattern.endswith(suffix) for pattern in policy.contracts)
     return bool(spelled) or suffix.lower() in _SUFFIXES

@@ -27,6 +27,7 @@ from gatekeeper.contract.globs import matching
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import References, Shapes, Sketch
+from gatekeeper.contract.specification_path import is_specification
 
 MOST_SUITE_FILES = 2_000
 """Files of data that are read to see whether they are suites."""
@@ -150,7 +151,10 @@ class _Inventory:
         found = [
             path
             for path in self.files
-            if path.lower().endswith(SUITE_SUFFIXES) and is_own(path) and path not in closures
+            if path.lower().endswith(SUITE_SUFFIXES)
+            and is_own(path)
+            and path not in closures
+            and not is_specification(path)
         ]
         for path, text in self._read(found, MOST_SUITE_FILES):
             kind = suite_kind(path, text)

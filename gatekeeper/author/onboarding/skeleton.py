@@ -59,7 +59,7 @@ def write_skeleton(
         folder: The folder for the contract, from the root.
         model: The model if the prompt names none.
     """
-    style = _unseen_style(prompt)
+    style = unseen_style(prompt)
     prompt = prompt.read_as(style) if style else prompt
     text = "\n".join(message.content for message in prompt.messages)
     demands = find_demands(text)
@@ -121,7 +121,7 @@ def propose_name(reference: str, taken: set[str]) -> str:
     return name
 
 
-def _unseen_style(prompt: Prompt) -> TemplateStyle | None:
+def unseen_style(prompt: Prompt) -> TemplateStyle | None:
     """Return the style that the contract has to declare, because a file of text does not show it:
     that of a format string, if there are names in single braces and no other template."""
     if prompt.style != "jinja" or prompt_variables(prompt):

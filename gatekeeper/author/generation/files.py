@@ -1,0 +1,206 @@
+"""Reads and renders the files of a prompt: specification, fixtures and contract."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import relpath
+from typing import Any
+
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.generation.rule_checks import literal, require_sound_check
+from gatekeeper.author.onboarding.patterns import contract_folder
+from gatekeeper.author.onboarding.skeleton import propose_name
+from gatekeeper.author.specification.merge import content_digest
+from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
+from gatekeeper.author.specification.spec_file import SUFFIX, read_specification
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.contract_files import find_contracts
+from gatekeeper.contract.load import load_text
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.reference import prompt_file
+from gatekeeper.contract.references import References
+from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.errors import ContractError, Problem
+
+SUCCESS_RATE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The paths of a prompt's files from the repository root, and the contract's name."""
+
+    name: str
+    specification: str
+    fixtures: str
+    contract: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureRow:
+    """A line of the fixture file. `id` is its own, or made from its number if it has none."""
+
+    id: str
+    line: str
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of what the line means, without its spaces."""
+        return content_digest(json.loads(self.line))
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What is there before a run. `contract` is None if there is no contract."""
+
+    specification: Specification
+    fixtures: tuple[FixtureRow, ...] = ()
+    contract: str | None = None
+
+
+def find_places(revision: Revision, policy: Policy, reference: str) -> Places:
+    """Return where the files of a prompt are or belong. Raises ContractError."""
+    own, others = "", set()
+    for sketch in find_contracts(References(revision, SHAPES), policy):
+        if sketch.prompt == reference and not sketch.is_foreign and not own:
+            own = sketch.path
+        elif sketch.name:
+            others.add(sketch.name)
+    folder = prompt_file(reference).rpartition("/")[0]
+    contracts = contract_folder(policy.contracts)
+    name = propose_name(reference, others)
+    if own:  # what an earlier run wrote for this prompt
+        at, _, file = own.rpartition("/")
+        name, contracts = file.rsplit(".", 1)[0], at
+    beside = f"{folder}/" if folder else ""
+    inside = f"{contracts}/" if contracts else ""
+    return Places(
+        name,
+        f"{beside}{propose_name(reference.removeprefix(beside), set())}{SUFFIX}",
+        f"{inside}{name}.fixtures.jsonl",
+        own or f"{inside}{name}.yaml",
+    )
+
+
+def read_present(revision: Revision, places: Places, reference: str) -> Present:
+    """Return what earlier runs and people wrote. Raises ContractError, with the line."""
+    prompt = specification_prompt(places, reference)
+    specification = Specification(prompt)
+    if places.specification in revision.entries:
+        text = load_text(revision, places.specification)
+        specification = read_specification(text, places.specification)
+        if specification.prompt != prompt:
+            what = f"this is the specification of `{specification.prompt}`, not of `{prompt}`"
+            fix = "rename one of the two prompts, or correct `prompt` if the prompt was moved"
+            raise ContractError([Problem(places.specification, what, fix, field="prompt")])
+        _require_sound_checks(revision, places, specification, text)
+    rows: tuple[FixtureRow, ...] = ()
+    if places.fixtures in revision.entries:
+        rows = read_fixture_rows(load_text(revision, places.fixtures), places.fixtures)
+    known = places.contract in revision.entries
+    return Present(specification, rows, load_text(revision, places.contract) if known else None)
+
+
+def specification_prompt(places: Places, reference: str) -> str:
+    """Return the prompt as its specification names it: from the folder that both are in."""
+    folder = places.specification.rpartition("/")[0]
+    return reference.removeprefix(f"{folder}/") if folder else reference
+
+
+def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
+    """Return the lines that are not blank. Raises ContractError for one that is no JSON object."""
+    rows = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            what, fix = "this line is not a JSON object", "correct it, or remove the line"
+            raise ContractError([Problem(path, what, fix, number)])
+        name = found.get("id")
+        rows.append(FixtureRow(name if isinstance(name, str) else f"line {number}", line.strip()))
+    return tuple(rows)
+
+
+def fixture_row(test: GeneratedTest) -> FixtureRow:
+    """Return the line of a generated test."""
+    return FixtureRow(test.id, json.dumps(test.fixture, ensure_ascii=False))
+
+
+def write_fixture_rows(rows: Sequence[FixtureRow]) -> str:
+    """Return the text of the fixture file."""
+    return "".join(f"{row.line}\n" for row in rows)
+
+
+def write_contract(
+    places: Places, prompt: NumberedPrompt, rules: Sequence[Rule], model: str, judge: str
+) -> str:
+    """Return the text of a contract that checks every rule.
+
+    `model` runs the prompt if its file names none; `judge` grades the rules without a check.
+    """
+    folder = places.contract.rpartition("/")[0]
+    reference = relpath(prompt.reference, folder or ".")
+    own: dict[str, Any] = {"contract": 1, "name": places.name, "prompt": reference}
+    if prompt.style:
+        own["template"] = prompt.style
+    if not prompt.prompt.model:
+        own["model"] = model
+    if any(rule.check is None for rule in rules):
+        own["judge"] = {"model": judge}
+    own["fixtures"] = [{"file": relpath(places.fixtures, folder or ".")}]
+    own["checks"] = list(map(contract_check, rules))
+    own["slo"] = {"success_rate": SUCCESS_RATE}
+    head = (
+        "# Written by `gatekeeper generate` from the rules in "
+        f"{' '.join(relpath(places.specification, folder or '.').split())}.\n"
+        "# If you change this file, the next run leaves it as it is.\n"
+    )
+    return head + write_yaml(own)
+
+
+def contract_check(rule: Rule) -> dict[str, Any]:
+    """Return the check of a rule as a contract writes it."""
+    if rule.check is not None:
+        return {"name": rule.id, **{k: v for k, v in rule.check.items() if k != "name"}}
+    return {"name": rule.id, "judge": "complies", "instructions": literal(rule.text)}
+
+
+def _require_sound_checks(
+    revision: Revision, places: Places, specification: Specification, text: str
+) -> None:
+    problems = []
+    for rule in specification.rules:
+        if rule.check is None:
+            continue
+        try:
+            require_sound_check(contract_check(rule), revision, places.contract)
+        except ContractError as error:
+            line = _line_of(text, rule.id)
+            fault = error.problems[0]
+            problems.append(
+                Problem(places.specification, fault.what, fault.fix, line, field=f"rule {rule.id}")
+            )
+    if problems:
+        raise ContractError(problems)
+
+
+def _line_of(text: str, name: str) -> int | None:
+    lines = enumerate(text.split("\n"), start=1)
+    return next((n for n, line in lines if line.strip(" -\"'").endswith(f"id: {name}")), None)
+
+
+def differing(texts: Mapping[str, str], revision: Revision) -> Iterator[tuple[str, str]]:
+    """Yield the files whose text is not there yet."""
+    for path, text in texts.items():
+        try:
+            if path in revision.entries and revision.read(path).decode("utf-8") == text:
+                continue
+        except (OSError, UnicodeDecodeError):
+            pass
+        yield path, text

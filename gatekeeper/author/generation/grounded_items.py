@@ -1,0 +1,42 @@
+"""Keeps the items of an answer that are grounded in lines that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[T]):
+    """What a stage found. `dropped` counts what it left out, because the lines that the model
+    named do not exist."""
+
+    items: tuple[T, ...]
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item of an answer: its text on one line, and the lines that it is grounded in."""
+
+    text: str
+    lines: tuple[int, ...]
+    row: Mapping[str, Any]
+
+
+def grounded_drafts(rows: Sequence[Mapping[str, Any]], prompt: NumberedPrompt) -> Found[Draft]:
+    """Return the rows that have a text and lines that exist, each text once."""
+    drafts: dict[str, Draft] = {}
+    dropped = 0
+    for row in rows:
+        text, lines = " ".join(row["text"].split()), prompt.grounded(row["lines"])
+        if text and lines:
+            drafts.setdefault(text.casefold(), Draft(text, lines, row))
+        else:
+            dropped += 1
+    return Found(tuple(drafts.values()), dropped)

@@ -1,0 +1,78 @@
+"""Shows a prompt to a model with numbered lines, and keeps what is grounded in lines that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
+from gatekeeper.author.onboarding.skeleton import unseen_style
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import Prompt, TemplateStyle
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.read import UnreadableError
+from gatekeeper.errors import ContractError, Problem, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPrompt:
+    """A prompt, its variables in the order of their first use, and the lines of its file. `style`
+    is that which a contract has to declare, because the file does not show it."""
+
+    prompt: Prompt
+    variables: tuple[str, ...]
+    lines: tuple[tuple[int, str], ...]
+    style: TemplateStyle | None = None
+
+    @property
+    def reference(self) -> str:
+        return self.prompt.reference
+
+    @property
+    def data(self) -> dict[str, str]:
+        """Return the prompt, the files that it includes and its variables, for a question."""
+        width = len(str(self.lines[-1][0]))
+        text = "\n".join(f"{number:{width}} | {line}" for number, line in self.lines)
+        included = "\n\n".join(self.prompt.includes.values())
+        shown = {"prompt": text, "variables": ", ".join(self.variables)}
+        return {**shown, "included": included} if included else shown
+
+    def grounded(self, written: Sequence[int]) -> tuple[int, ...]:
+        """Return the lines in order; none if one of them does not exist or has no text."""
+        known = {number for number, line in self.lines if line.strip()}
+        return tuple(sorted(set(written))) if known.issuperset(written) else ()
+
+    def example(self, variable: str) -> Any:
+        """Return a value of the shape in which the template reads the variable."""
+        return example_value(self.prompt, variable, "a value of {name}")
+
+
+def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
+    """Load a prompt of any kind that contracts can name.
+
+    Raises ContractError if it cannot be read, and UsageError if it has no variable.
+    """
+    try:
+        prompt = load_prompt(revision, reference)
+    except UnreadableError as error:
+        raise ContractError([Problem(reference, error.what, error.fix, error.line)]) from None
+    style = unseen_style(prompt)
+    prompt = prompt.read_as(style) if style else prompt
+    variables = prompt_variables(prompt)
+    if not variables:
+        raise UsageError(
+            f"{reference}: the prompt has no variable, so every test would send the same; write "
+            "{{ name }} where the input belongs"
+        )
+    return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), style)
+
+
+def _lines(prompt: Prompt) -> Iterable[tuple[int, str]]:
+    texts = prompt.text.split("\n")
+    numbers = prompt.text_lines or range(1, len(texts) + 1)
+    found: dict[int, str] = {}
+    for number, text in zip(numbers, texts, strict=False):
+        if number not in found or not found[number].strip():
+            found[number] = text
+    return found.items()

@@ -1,0 +1,277 @@
+"""Generates the specification, the tests and the contract of a prompt, stage by stage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from gatekeeper.author.generation.ask import SEED, Asker, ask_together
+from gatekeeper.author.generation.files import (
+    FixtureRow,
+    Places,
+    Present,
+    find_places,
+    fixture_row,
+    read_present,
+    write_contract,
+    write_fixture_rows,
+)
+from gatekeeper.author.generation.input_specification import PREFIX as INPUT
+from gatekeeper.author.generation.input_specification import specify_input
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt
+from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
+from gatekeeper.author.generation.open_questions import find_questions
+from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
+from gatekeeper.author.generation.rules import (
+    find_rules,
+    invert_rules,
+    removed_rules,
+    rule_ids,
+)
+from gatekeeper.author.generation.tests import without_near_duplicates, write_tests
+from gatekeeper.author.onboarding.overlay import Overlay
+from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text
+from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
+from gatekeeper.author.specification.spec_file import write_specification
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.render import render_all, render_messages
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.trial import Request
+from gatekeeper.errors import ContractError, MeasurementError, UsageError
+from gatekeeper.gate.validate import prepare_contract
+from gatekeeper.numbers import count
+
+T = TypeVar("T")
+MOST_SAMPLES = 10
+"""Outputs of the prompt's own model on which checks are proved."""
+CONTRACT, INTENT = "contract", "intent"
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """What a user chooses. `prove_with` is the model whose outputs prove the checks, `judge` the
+    one that grades the other rules; None for the model that generates."""
+
+    model: str
+    tests_per_rule: int = 3
+    prove_with: str | None = None
+    judge: str | None = None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Return the models that a run calls."""
+        return (self.model, *([self.prove_with] if self.prove_with else []))
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationPlan:
+    """What a run starts from."""
+
+    prompt: NumberedPrompt
+    places: Places
+    present: Present
+    revision: Revision
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What a run made: the `texts` to write, by their path from the repository root, and sentences
+    about what a person should know."""
+
+    specification: Specification
+    fixtures: int
+    texts: Mapping[str, str]
+    notices: tuple[str, ...] = ()
+
+
+def plan_generation(revision: Revision, policy: Policy, reference: str) -> GenerationPlan:
+    """Read the prompt and what is there for it. Calls no model.
+
+    Raises ContractError for a file that cannot be used, and UsageError for a prompt without a
+    variable.
+    """
+    prompt = number_prompt(revision, reference)
+    places = find_places(revision, policy, prompt.reference)
+    present = read_present(revision, places, prompt.reference)
+    return GenerationPlan(prompt, places, present, revision, policy)
+
+
+async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions) -> Generated:
+    """Ask all stages, and return what to write. Raises MeasurementError and UsageError."""
+    prompt, before = plan.prompt, plan.present.specification
+    intent, constraints = await specify_input(asker, prompt, before)
+    rules = await find_rules(asker, prompt, before)
+    if not rules.items and not before.rules:
+        raise UsageError(
+            f"{prompt.reference}: {asker.model} found no rule for the output"
+            + (f" ({_dropped(rules.dropped)})" if rules.dropped else "")
+            + "; write into the prompt what a good answer has to be, or use a stronger --model"
+        )
+    questions = await find_questions(asker, prompt, before)
+    made = before.made
+    input_ = merge_items(_part(made, INPUT), before.input, constraints.items)
+    asked = merge_items(_part(made, QUESTION), before.questions, questions.items)
+    rule_made = {name: made[name] for name in rule_ids(before) if name in made}
+    new = _to_make(rules.items, before, rule_made)
+    rest = tuple(rule for rule in rules.items if rule not in new)
+    inverted = await invert_rules(asker, new)
+    proposals = await propose_checks(asker, prompt, new)
+    in_force = merge_items(rule_made, before.rules, (*inverted, *rest)).items
+    tests, unfit = await _tests(asker, plan, input_.items, in_force, options)
+    samples = await _samples(asker, prompt, tests, options.prove_with)
+    ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
+    proven = merge_items(rule_made, before.rules, (*prove_checks(tuple(ready), samples), *rest))
+    rows = merge_items(
+        {name: known for name, known in made.items() if "." in name},
+        plan.present.fixtures,
+        tuple(map(fixture_row, tests)),
+        lambda row: row.digest,
+    )
+    text, intent_made = merge_text(made.get(INTENT), before.intent, intent)
+    specification = Specification(
+        before.prompt,
+        text,
+        input_.items,
+        proven.items,
+        asked.items,
+        {INTENT: intent_made, **input_.made, **proven.made, **asked.made, **rows.made},
+    )
+    notices = [
+        *_said("not made again, because you removed it", (*proven.removed, *rows.removed)),
+        *_said("kept, because you changed or added it", (*proven.kept, *rows.kept)),
+        *_said("retired, because it was not generated any more", (*proven.retired, *rows.retired)),
+    ]
+    lost = constraints.dropped + rules.dropped + questions.dropped
+    notices += [_dropped(lost)] if lost else []
+    notices += (
+        [
+            f"{count(unfit, 'test')} left out: nearly the same as another, or the prompt "
+            "cannot be rendered with it"
+        ]
+        if unfit
+        else []
+    )
+    return _files(plan, specification, rows.items, options, notices)
+
+
+async def _tests(
+    asker: Asker,
+    plan: GenerationPlan,
+    constraints: Sequence[Any],
+    rules: Sequence[Rule],
+    options: GenerateOptions,
+) -> tuple[tuple[GeneratedTest, ...], int]:
+    """Return the tests of all rules that can be sent and differ, and how many were left out."""
+    prompt = plan.prompt
+    written = await ask_together(
+        *(write_tests(asker, prompt, constraints, r, options.tests_per_rule) for r in rules)
+    )
+    every = [test for tests in written for test in tests]
+    rendered = render_all(prompt.prompt, [test.vars for test in every], Budget())
+    sound = [
+        test
+        for test, messages in zip(every, rendered, strict=True)
+        if not isinstance(messages, ContractError)
+    ]
+    distinct, _ = without_near_duplicates(sound)
+    return distinct, len(every) - len(distinct)
+
+
+async def _samples(
+    asker: Asker, prompt: NumberedPrompt, tests: Sequence[GeneratedTest], model: str | None
+) -> tuple[str, ...]:
+    """Return outputs of the prompt's own model: of one test of each rule first."""
+    if model is None:
+        return ()
+    first = {test.rule: test for test in reversed(tests)}
+    chosen = list(dict.fromkeys([*(t.id for t in first.values()), *(t.id for t in tests)]))
+    by_id = {test.id: test for test in tests}
+    requests = [
+        Request(
+            model, render_messages(prompt.prompt, by_id[name].vars), prompt.prompt.params, SEED, 0
+        )
+        for name in chosen[:MOST_SAMPLES]
+    ]
+    answers = await ask_together(*(asker.complete(request, "samples") for request in requests))
+    return tuple(answer.text for answer in answers)
+
+
+def _files(
+    plan: GenerationPlan,
+    specification: Specification,
+    rows: Sequence[FixtureRow],
+    options: GenerateOptions,
+    notices: list[str],
+) -> Generated:
+    """Return the texts of the files. The contract was loaded and planned first, so that it runs."""
+    places, present = plan.places, plan.present
+    judge = options.judge or options.model
+    own_model = options.prove_with or options.model
+    contract = write_contract(places, plan.prompt, specification.rules, own_model, judge)
+    made = present.specification.made.get(CONTRACT)
+    is_own = present.contract is not None and made != content_digest(present.contract)
+    is_removed = present.contract is None and made is not None
+    texts = {places.fixtures: write_fixture_rows(rows)}
+    if is_own:
+        notices.append(
+            f"{places.contract} is kept as it is, because you wrote or changed it. Take the checks "
+            f"from {places.specification}, and the fixtures from {places.fixtures}."
+        )
+    elif is_removed:
+        notices.append(f"{places.contract} is not made again, because you removed it.")
+    else:
+        texts[places.contract] = contract
+        made = content_digest(contract)
+    if made is not None:
+        specification = replace(specification, made={**specification.made, CONTRACT: made})
+    texts[places.specification] = write_specification(specification)
+    if places.contract in texts:
+        prepare_contract(Overlay(plan.revision, texts), places.contract, plan.policy)
+    return Generated(specification, len(rows), texts, tuple(notices))
+
+
+async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asyncio.Event) -> T:
+    """Return the result of the work. Raises MeasurementError if the time limit is reached or
+    `stop` is set before it ends."""
+    task = asyncio.ensure_future(work)
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait(
+            [task, stopped],
+            timeout=asker.seconds_left(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if not task.done():
+            why = "interrupted" if stop.is_set() else "the time limit of the policy is reached"
+            raise MeasurementError(f"{why}; no file was changed")
+        return task.result()
+    finally:
+        pending = [one for one in (task, stopped) if not one.done()]
+        for one in pending:
+            one.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+def _part(made: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {name: known for name, known in made.items() if name.startswith(prefix)}
+
+
+def _to_make(
+    rules: Sequence[Rule], before: Specification, made: Mapping[str, str]
+) -> tuple[Rule, ...]:
+    """Return the rules without those that a person edited or removed."""
+    own = {rule.id for rule in before.rules if made.get(rule.id) != content_digest(rule)}
+    gone = removed_rules(before)
+    return tuple(rule for rule in rules if rule.id not in own and rule.id not in gone)
+
+
+def _dropped(number: int) -> str:
+    return f"{count(number, 'item')} left out: the lines that the model named do not exist"
+
+
+def _said(what: str, ids: Sequence[str]) -> list[str]:
+    return [f"{', '.join(ids)}: {what}"] if ids else []

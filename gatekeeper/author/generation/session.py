@@ -1,0 +1,106 @@
+"""Runs a generation in this process and writes its files: all of them or none."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.files import differing
+from gatekeeper.author.generation.run import (
+    Generated,
+    GenerateOptions,
+    GenerationPlan,
+    generate,
+    within_limits,
+)
+from gatekeeper.contract.definition import Position
+from gatekeeper.errors import ContractError, WriteError
+from gatekeeper.numbers import count, dollars
+from gatekeeper.reports.write import require_writable, write_files
+from gatekeeper.runs.models import free_price, open_models, require_recording
+from gatekeeper.runs.signals import with_signals
+
+if TYPE_CHECKING:
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+
+ANSWERS = "generate.answers.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a run did: the paths that changed, and its calls in words."""
+
+    generated: Generated
+    written: tuple[str, ...]
+    calls: str
+
+
+def generate_files(
+    plan: GenerationPlan,
+    options: GenerateOptions,
+    root: Path,
+    out: Path,
+    replay: Path | None = None,
+) -> Session:
+    """Ask the model and write the files below `root`. SIGINT and SIGTERM end it.
+
+    The answers go to `out`, also if the run fails: they were paid for. Raises UsageError,
+    ContractError, MeasurementError and WriteError; then no other file is changed.
+    """
+    from gatekeeper.providers.cost_estimate import worst_cost
+
+    require_recording(replay)
+    if replay is None:
+        _require_sound_models(plan, options)
+        require_writable(out)
+    client = open_models((plan.revision,), plan.policy.through_litellm, replay)
+    price = free_price if replay else worst_cost
+
+    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[Generated, Asker]:
+        await client.require_keys(options.models)
+        asker = Asker(options.model, client, plan.policy.limits, price=price)
+        try:
+            made = await within_limits(generate(plan, asker, options), asker, stop)
+        finally:
+            if replay is None and asker.recording:
+                write_files({ANSWERS: lambda: asker.recording}, out)
+        return made, asker
+
+    made, asker = asyncio.run(with_signals(client, within))
+    changed = dict(differing(made.texts, plan.revision))
+    write_generated(changed, root)
+    spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
+    return Session(made, tuple(changed), f"{count(asker.sent, 'call')}{spent}")
+
+
+def write_generated(texts: dict[str, str], root: Path) -> None:
+    """Write the files, or none. Raises WriteError."""
+    if not texts:
+        return
+    for path in texts:
+        folder = (root / path).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(folder, error) from error
+    write_files({path: lambda text=text: text for path, text in texts.items()}, root)  # type: ignore[misc]
+
+
+def _require_sound_models(plan: GenerationPlan, options: GenerateOptions) -> None:
+    """Refuse models that cannot be called, before any call. Raises ContractError."""
+    from gatekeeper.contract.models.faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    named = [(Position(name), model) for name, model in _named(options)]
+    faults = find_faults(named, with_recordings(find_model_fault, [plan.revision]))
+    if faults.refused:
+        raise ContractError(faults.refused)
+
+
+def _named(options: GenerateOptions) -> list[tuple[str, str]]:
+    named = [("--model", options.model)]
+    named += [("--prove-with", options.prove_with)] if options.prove_with else []
+    return [*named, *([("--judge", options.judge)] if options.judge else [])]

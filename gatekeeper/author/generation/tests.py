@@ -1,0 +1,104 @@
+"""Asks for test inputs of a rule and of its inverse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from gatekeeper.author.generation.ask import TEXT, Asker, array_schema, object_schema
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.specification.records import (
+    GeneratedTest,
+    InputConstraint,
+    Rule,
+    TestCategory,
+    TestKind,
+)
+from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.near_duplicates import near_duplicates
+
+STAGE = "tests"
+_KIND = {"type": "string", "enum": list(get_args(TestKind))}
+
+
+async def write_tests(
+    asker: Asker,
+    prompt: NumberedPrompt,
+    constraints: Sequence[InputConstraint],
+    rule: Rule,
+    count: int,
+) -> tuple[GeneratedTest, ...]:
+    """Return up to `count` tests of the rule and as many of its inverse. Raises as `Asker.ask`
+    does."""
+    data = {
+        **prompt.data,
+        "input": "\n".join(f"- {constraint.text}" for constraint in constraints),
+        "rule": rule.text,
+        "inverse": rule.inverse,
+    }
+    answer = await asker.ask(STAGE, data, answer_schema(prompt), {"count": str(count)})
+    made = [
+        *_numbered(rule, "rule", answer["rule_tests"][:count]),
+        *_numbered(rule, "inverse_rule", answer["inverse_tests"][:count] if rule.inverse else ()),
+    ]
+    return tuple(test for test in made if any(map(_says_something, test.vars.values())))
+
+
+def answer_schema(prompt: NumberedPrompt) -> dict[str, Any]:
+    """Return the schema of an answer: each variable has the shape in which the template reads
+    it."""
+    values = {name: _shape(prompt.example(name)) for name in prompt.variables}
+    test = object_schema(kind=_KIND, scenario=TEXT, reason=TEXT, vars=object_schema(**values))
+    return object_schema(rule_tests=array_schema(test), inverse_tests=array_schema(test))
+
+
+def without_near_duplicates(
+    tests: Sequence[GeneratedTest], kept: Sequence[GeneratedTest] = ()
+) -> tuple[tuple[GeneratedTest, ...], int]:
+    """Return the tests whose inputs differ, and how many were left out. Of several that are nearly
+    the same, the first stays, or one of `kept`."""
+    fixtures = [Fixture(f"kept {test.id}", test.vars) for test in kept]
+    fixtures += [Fixture(test.id, test.vars) for test in tests]
+    groups = near_duplicates(fixtures, {})
+    same: set[str] = {name for group in groups for name in group[1:]}
+    seen = {_text(test.vars) for test in kept}
+    found = []
+    for test in tests:
+        text = _text(test.vars)
+        if test.id not in same and text not in seen:
+            found.append(test)
+        seen.add(text)
+    return tuple(found), len(tests) - len(found)
+
+
+def _numbered(
+    rule: Rule, category: TestCategory, rows: Sequence[Mapping[str, Any]]
+) -> Iterator[GeneratedTest]:
+    stem = rule.id if category == "rule" else f"{rule.id}.inverse"
+    for number, row in enumerate(rows, start=1):
+        yield GeneratedTest(
+            f"{stem}.{number}",
+            rule.id,
+            category,
+            row["kind"],
+            row["scenario"],
+            row["reason"],
+            dict(row["vars"]),
+        )
+
+
+def _shape(example: Any) -> dict[str, Any]:
+    if isinstance(example, dict):
+        return object_schema(**{str(name): _shape(value) for name, value in example.items()})
+    if isinstance(example, list):
+        return array_schema(_shape(example[0]) if example else TEXT)
+    return dict(TEXT)
+
+
+def _says_something(value: Any) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else bool(value)
+
+
+def _text(variables: Mapping[str, Any]) -> str:
+    return json.dumps(variables, sort_keys=True)

@@ -1,0 +1,85 @@
+"""Gives the items of a specification short, readable ids that stay the same over runs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+_MOST_WORDS = 6
+_MOST_CHARACTERS = 48
+_ALIKE = 85.0
+"""The percentage of characters from which two texts, or two ids, are the same item in other words.
+"""
+_WORD = re.compile(r"[a-z0-9]+")
+# fmt: off
+_COMMON = frozenset({
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "for", "from", "in", "input", "into",
+    "is", "it", "its", "of", "on", "or", "output", "outputs", "response", "answer", "shall",
+    "should", "must", "that", "the", "their", "them", "this", "to", "was", "which", "will",
+    "with",
+})
+# fmt: on
+RESERVED = frozenset({"baseline", "contract", "intent"})
+"""Ids that mean something else in `made` and in fixture ids."""
+
+
+def slug(text: str) -> str:
+    """Return the words of a text that say what it is about, with hyphens between them."""
+    plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    words = _WORD.findall(plain)
+    telling = [word for word in words if word not in _COMMON] or words
+    found = "-".join(telling[:_MOST_WORDS])[:_MOST_CHARACTERS].strip("-")
+    return found or "item"
+
+
+def assign_ids(
+    texts: Sequence[str],
+    prefix: str = "",
+    known: Iterable[tuple[str, str]] = (),
+    removed: Iterable[str] = (),
+) -> list[str]:
+    """Return an id for each text: unique, and the one that an equal or similar text had before.
+
+    Args:
+        texts: What is new.
+        prefix: What every id begins with.
+        known: The items that are there, each with its id and its text.
+        removed: The ids of items that a person removed. A similar text gets that id again.
+    """
+    from rapidfuzz.fuzz import ratio
+
+    free = dict(known)
+    gone = set(removed)
+    taken = {*free, *gone, *RESERVED}
+    wanted = [prefix + slug(text) for text in texts]
+    ids: list[str | None] = []
+    # Those with the very same id first, so that a similar text does not take it.
+    for name in wanted:
+        same = name in free or name in gone
+        ids.append(name if same else None)
+        free.pop(name, None)
+        gone.discard(name)
+    for number, (name, text) in enumerate(zip(wanted, texts, strict=True)):
+        found = ids[number]
+        if found is None:
+            by_text = {old: ratio(text.casefold(), free[old].casefold()) for old in free}
+            by_name = {old: ratio(name, old) for old in (*free, *sorted(gone))}
+            found = _best(by_text) or _best(by_name) or _unused(name, taken)
+            free.pop(found, None)
+            gone.discard(found)
+            taken.add(found)
+            ids[number] = found
+    return [name for name in ids if name is not None]
+
+
+def _unused(wanted: str, taken: set[str]) -> str:
+    found, number = wanted, 2
+    while found in taken:
+        found, number = f"{wanted}-{number}", number + 1
+    return found
+
+
+def _best(scores: dict[str, float]) -> str | None:
+    best = max(scores, key=lambda name: scores[name], default=None)
+    return best if best is not None and scores[best] >= _ALIKE else None

@@ -1,0 +1,149 @@
+"""Reads and writes `NAME.spec.yaml`, the specification of a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gatekeeper.author.specification.records import (
+    InputConstraint,
+    Item,
+    OpenQuestion,
+    Rule,
+    Specification,
+)
+from gatekeeper.contract.specification_path import SUFFIX
+from gatekeeper.contract.syntax.schema_errors import schema_problems
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_yaml
+from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.errors import ContractError, Problem
+
+__all__ = ["SUFFIX", "read_specification", "write_specification"]
+
+VERSION = 1
+_TEXT = {"type": "string", "minLength": 1}
+_ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
+_LINES = {"type": "array", "items": {"type": "integer", "minimum": 1}}
+
+
+def _items(required: Sequence[str], **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["id", "text", *required],
+            "properties": {"id": _ID, "text": _TEXT, "lines": _LINES, **properties},
+        },
+    }
+
+
+_KIND = {"enum": ["ambiguity", "contradiction", "under-specified"]}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["version", "prompt"],
+    "properties": {
+        "version": {"enum": [VERSION]},
+        "prompt": _TEXT,
+        "intent": {"type": "string"},
+        "input": _items(()),
+        "rules": _items(
+            (),
+            inverse={"type": "string"},
+            check={"type": "object", "minProperties": 1},
+            judge={"enum": ["complies"]},
+        ),
+        "questions": _items(("kind",), kind=_KIND),
+        "made": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+_HEAD = """\
+# What {prompt} promises, written by `gatekeeper generate`. Edit it as you like: the next run keeps
+# what you changed or added, and does not make again what you removed. Leave `made` as it is.
+"""
+
+
+def read_specification(text: str, path: str) -> Specification:
+    """Read a specification. Raises ContractError with every problem, each with its line."""
+    document = parse_yaml(text, path)
+    data = document.data
+    problems = schema_problems(document, SCHEMA, data)
+    if not problems:
+        problems = [*_twice(document, data), *_both(document, data)]
+    if problems:
+        raise ContractError(problems)
+    return Specification(
+        prompt=data["prompt"],
+        intent=data.get("intent", ""),
+        input=tuple(
+            InputConstraint(row["id"], row["text"], _lines(row)) for row in data.get("input", ())
+        ),
+        rules=tuple(map(_rule, data.get("rules", ()))),
+        questions=tuple(
+            OpenQuestion(row["id"], row["kind"], row["text"], _lines(row))
+            for row in data.get("questions", ())
+        ),
+        made=dict(data.get("made", {})),
+    )
+
+
+def write_specification(specification: Specification) -> str:
+    """Return the text of the file."""
+    data: dict[str, Any] = {
+        "version": VERSION,
+        "prompt": specification.prompt,
+        "intent": specification.intent,
+        "input": list(map(_row, specification.input)),
+        "rules": list(map(_row, specification.rules)),
+        "questions": list(map(_row, specification.questions)),
+        "made": dict(specification.made),
+    }
+    name = " ".join(specification.prompt.split())
+    return f"{_HEAD.format(prompt=name)}{write_yaml(data)}"
+
+
+def _row(item: Item) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": item.id}
+    if isinstance(item, OpenQuestion):
+        row["kind"] = item.kind
+    row["text"] = item.text
+    if isinstance(item, Rule):
+        row["inverse"] = item.inverse
+    row["lines"] = list(item.lines)
+    if isinstance(item, Rule):
+        row |= {"judge": "complies"} if item.check is None else {"check": dict(item.check)}
+    return row
+
+
+def _rule(row: Mapping[str, Any]) -> Rule:
+    return Rule(row["id"], row["text"], row.get("inverse", ""), _lines(row), row.get("check"))
+
+
+def _lines(row: Mapping[str, Any]) -> tuple[int, ...]:
+    return tuple(row.get("lines", ()))
+
+
+def _twice(document: Document, data: Mapping[str, Any]) -> list[Problem]:
+    """Return a problem for each id that is there twice."""
+    first: dict[str, KeyPath] = {}
+    problems = []
+    for section in ("input", "rules", "questions"):
+        for number, row in enumerate(data.get(section, ())):
+            key = (section, number, "id")
+            other = first.setdefault(row["id"], key)
+            if other != key:
+                line = document.position(other).line
+                what = f"the id `{row['id']}` is already used on line {line}"
+                problems.append(document.problem(key, what, "choose another id"))
+    return problems
+
+
+def _both(document: Document, data: Mapping[str, Any]) -> list[Problem]:
+    return [
+        document.problem(
+            ("rules", number), "a rule has both `check` and `judge`", "remove one of them"
+        )
+        for number, row in enumerate(data.get("rules", ()))
+        if "check" in row and "judge" in row
+    ]

@@ -1,0 +1,240 @@
+"""`gatekeeper generate` as its user runs it, with a scripted model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from support.openai_server import OpenAIServer, Reply, bad_request, model_not_found
+from support.scripted_author import MODEL, PROMPT, author, stage_of
+
+from gatekeeper.cli.main import main
+
+SPEC = "prompts/review.spec.yaml"
+FIXTURES = "contracts/review.fixtures.jsonl"
+CONTRACT = "contracts/review.yaml"
+FILES = (SPEC, FIXTURES, CONTRACT)
+ANSWERS = ".gatekeeper/generate/generate.answers.jsonl"
+
+
+@pytest.fixture
+def repository(git_repository, monkeypatch):
+    made = git_repository("generate")
+    made.write("prompts/review.txt", PROMPT)
+    made.commit("a prompt without a contract")
+    monkeypatch.chdir(made.path)
+    return made
+
+
+@pytest.fixture
+def generate(repository, monkeypatch):
+    def run(*flags: str, answer=None, prompt="prompts/review.txt") -> tuple[int, OpenAIServer]:
+        with OpenAIServer(answer or author()) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
+            return main(["generate", prompt, "--model", MODEL, *flags]), server
+
+    return run
+
+
+def files(repository) -> dict[str, str]:
+    paths = (repository.path / path for path in FILES)
+    return {path.name: path.read_text("utf-8") for path in paths if path.exists()}
+
+
+def test_a_prompt_gets_a_contract_that_runs_and_a_recording_that_repeats_it(
+    repository, generate, capsys
+):
+    code, server = generate("--tests-per-rule", "2")
+    assert code == 0
+    assert len(server.requests) == 7
+    said = capsys.readouterr()
+    assert "2 rules, 1 with a check and 1 for a judge; 6 fixtures; 1 open question" in said.out
+    assert "do not exist" in said.err
+    assert "2 tests left out" in said.err
+    written = files(repository)
+    spec = yaml.safe_load(written["review.spec.yaml"])
+    first, second = spec["rules"]
+    assert first["check"] == {"type": "enum", "values": ["positive", "negative"]}
+    assert (second["judge"], second["lines"]) == ("complies", [3])
+    rows = [json.loads(line) for line in written["review.fixtures.jsonl"].splitlines()]
+    assert {row["category"] for row in rows} == {"rule", "inverse_rule"}
+    assert {row["cluster"] for row in rows} == {first["id"], second["id"]}
+    assert not any("expected" in row for row in rows)
+    assert main(["validate"]) == 0
+    assert "review.spec.yaml" not in capsys.readouterr().out
+
+    # Without a model, the recording gives the same bytes.
+    for path in FILES:
+        (repository.path / path).unlink()
+    recording = repository.path / ANSWERS
+    before = recording.read_bytes()
+    replayed = ("generate", "prompts/review.txt", "--model", MODEL, "--tests-per-rule", "2")
+    assert main([*replayed, "--replay", ANSWERS]) == 0
+    assert files(repository) == written
+    assert recording.read_bytes() == before
+    assert "0 calls" in capsys.readouterr().out
+
+    # The contract runs, and its own recording can be replayed.
+    repository.commit("a contract")
+    with OpenAIServer(_compliant) as model, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("OPENAI_BASE_URL", model.url)
+        assert main(["run"]) == 0
+        shown = [str(body["messages"]) for body in model.requests if stage_of(body)]
+        assert shown
+        assert all("The output is polite." in text for text in shown)
+        assert not any("Review:" in text for text in shown)
+    samples = Path(".gatekeeper/out/samples.jsonl").rename("samples.jsonl")
+    assert main(["run", "--replay", str(samples)]) == 0
+
+
+def _compliant(body) -> str:
+    verdict = json.dumps({"reason": "It is polite.", "verdict": "yes"})
+    return verdict if stage_of(body) else "positive"
+
+
+def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, generate, capsys):
+    assert generate()[0] == 0
+    spec = yaml.safe_load((repository.path / SPEC).read_text("utf-8"))
+    first, second = spec["rules"]
+    first["text"] = "The output is positive, negative or mixed."
+    first["check"]["values"].append("mixed")
+    own = {"id": "mine", "text": "The output has no emoji.", "lines": [2], "judge": "complies"}
+    spec["rules"] = [first, own]
+    (repository.path / SPEC).write_text(yaml.safe_dump(spec, sort_keys=False), "utf-8")
+    rows = (repository.path / FIXTURES).read_text("utf-8").splitlines()
+    changed = json.loads(rows[0])
+    changed["expected"] = "positive"
+    kept = [json.dumps(changed), *rows[2:], '{"vars": {"review": "by hand"}}']
+    (repository.path / FIXTURES).write_text("\n".join(kept), "utf-8")
+    capsys.readouterr()
+
+    assert generate()[0] == 0
+    after = yaml.safe_load((repository.path / SPEC).read_text("utf-8"))
+    assert [rule["id"] for rule in after["rules"]] == [first["id"], "mine"]
+    assert after["rules"][0] == first
+    said = capsys.readouterr().err
+    assert "not made again" in said
+    now = [json.loads(line) for line in (repository.path / FIXTURES).read_text().splitlines()]
+    ids = [row.get("id") for row in now]
+    assert changed in now
+    assert {"vars": {"review": "by hand"}} in now
+    assert json.loads(rows[1])["id"] not in ids
+    assert not any(str(name).startswith(second["id"]) for name in ids)
+    contract = yaml.safe_load((repository.path / CONTRACT).read_text("utf-8"))
+    assert [check["name"] for check in contract["checks"]] == [first["id"], "mine"]
+
+    # A third run changes nothing, and a contract that a person wrote stays.
+    files_before = files(repository)
+    assert generate()[0] == 0
+    assert files(repository) == files_before
+    (repository.path / CONTRACT).write_text(f"{files_before['review.yaml']}# mine\n", "utf-8")
+    assert generate("--tests-per-rule", "1")[0] == 0
+    assert files(repository)["review.yaml"].endswith("# mine\n")
+    assert "is kept as it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "flags", "code", "named"),
+    [
+        ("prompts/none.txt", None, (), 2, "there is no file `prompts/none.txt`"),
+        ("prompts/p.txt", " \n", (), 2, "message is empty"),
+        ("prompts/p.txt", "Say yes.\n", (), 2, "has no variable"),
+        ("prompts/p.py:1", None, (), 2, "prompts/p.py:1"),
+        ("prompts/review.txt", None, ("--tests-per-rule", "0"), 2, "--tests-per-rule 0"),
+        ("prompts/review.txt", None, ("--judge", "nobody/x"), 2, "--judge"),
+        ("prompts/review.txt", None, ("--replay", "none.jsonl"), 2, "--replay none.jsonl"),
+        ("prompts/review.txt", None, ("--out", "prompts/review.txt/x"), 3, "review.txt"),
+    ],
+)
+def test_bad_input_is_refused_before_any_call(
+    repository, generate, capsys, prompt, text, flags, code, named
+):
+    if text is not None:
+        repository.write(prompt, text)
+    found, server = generate(*flags, prompt=prompt)
+    assert (found, server.requests) == (code, [])
+    assert named in capsys.readouterr().err
+    assert files(repository) == {}
+
+
+def refused(body):
+    return Reply(None, refusal="I cannot help with that.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "named"),
+    [
+        (author({"rules": "I would rather talk about the weather."}), 3, "stage rules"),
+        (author({"rules": '{"rules": [{"text": 1, "lines": []}]}'}), 3, "twice"),
+        (author({"tests": '{"rule_tests": []}'}), 3, "stage tests"),
+        (author({"rules": {"rules": []}}), 2, "found no rule for the output"),
+        (lambda _: bad_request("no such thing"), 3, "no such thing"),
+        (lambda _: model_not_found(), 2, MODEL),
+        (refused, 3, "no usable answer"),
+    ],
+)
+def test_a_model_that_gives_no_usable_answer_changes_no_file(
+    repository, generate, capsys, answer, code, named
+):
+    before = {SPEC: "version: 1\nprompt: review.txt\n", CONTRACT: "# mine\n"}
+    repository.write_all(before)
+    found, _ = generate(answer=answer)
+    assert found == code
+    said = capsys.readouterr().err
+    assert named in said
+    assert "Traceback" not in said
+    assert {path: (repository.path / path).read_text() for path in before} == before
+    assert not (repository.path / FIXTURES).exists()
+
+
+def test_an_answer_that_contradicts_its_schema_is_asked_for_once_more(repository, generate):
+    seen = []
+
+    def answer(body):
+        seen.append(stage_of(body))
+        first = stage_of(body) == "rules" and seen.count("rules") == 1
+        return "no JSON" if first else author()(body)
+
+    assert generate(answer=answer)[0] == 0
+    assert seen.count("rules") == 2
+    # What was paid for is in the recording, without the key.
+    lines = (repository.path / ANSWERS).read_text("utf-8").splitlines()
+    assert len(lines) == len(seen)
+    assert not any("sk-not-a-real" in line for line in lines)
+
+
+def test_a_file_that_cannot_be_written_leaves_all_as_it_is(repository, generate, capsys):
+    (repository.path / FIXTURES).mkdir(parents=True)
+    assert generate()[0] == 3
+    assert "review.fixtures.jsonl" in capsys.readouterr().err
+    assert not (repository.path / SPEC).exists()
+    assert not (repository.path / CONTRACT).exists()
+
+
+def test_checks_are_proved_on_outputs_of_the_prompts_own_model(repository, generate):
+    found = author()
+    chatty = lambda body: found(body) if stage_of(body) else "It is positive."  # noqa: E731
+    assert generate("--prove-with", "openai/gpt-4o", answer=chatty)[0] == 0
+    spec = yaml.safe_load((repository.path / SPEC).read_text("utf-8"))
+    assert not any("check" in rule for rule in spec["rules"])
+
+
+def test_an_estimate_calls_no_model(repository, generate, capsys):
+    code, server = generate("--estimate", "--prove-with", MODEL)
+    assert (code, server.requests, files(repository)) == (0, [], {})
+    assert "10 rules (assumed): 25 calls" in capsys.readouterr().out
+
+
+def test_a_persons_mistake_in_the_specification_is_named_with_its_line(
+    repository, generate, capsys
+):
+    rule = "  - id: a\n    text: t\n    check: {type: regex, pattern: '('}\n"
+    repository.write(SPEC, f"version: 1\nprompt: review.txt\nrules:\n{rule}")
+    assert generate()[0] == 2
+    assert f"{SPEC}:4: rule a" in capsys.readouterr().err
+    repository.write(SPEC, "version: 1\nprompt: other.txt\n")
+    assert generate()[0] == 2
+    assert "other.txt" in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""Where the files of a prompt are, and what is read of those that are there."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.author.generation.files import find_places, read_fixture_rows
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.policy import Policy
+from gatekeeper.errors import ContractError
+
+CONTRACT = b"contract: 1\nname: a\nprompt: ../%s\nmodel: local/x\nfixtures: []\nchecks: []\n"
+
+
+def places(reference: str, **files: bytes):
+    revision = MemoryRevision({f"contracts/{name}.yaml": text for name, text in files.items()})
+    return find_places(revision, Policy(), reference)
+
+
+def test_a_prompt_has_its_specification_beside_it_and_its_contract_with_the_others():
+    found = places("prompts/tone/Reply.md")
+    assert found.name == "reply"
+    assert found.specification == "prompts/tone/reply.spec.yaml"
+    assert found.fixtures == "contracts/reply.fixtures.jsonl"
+    assert found.contract == "contracts/reply.yaml"
+
+
+def test_a_part_of_a_file_has_files_of_its_own():
+    assert places("app.py:ASK").specification == "app-ask.spec.yaml"
+    assert places("prompts/all.yaml#b.ask").specification == "prompts/all-b-ask.spec.yaml"
+
+
+def test_the_contract_that_a_prompt_has_is_its_own():
+    own = places("prompts/a.md", other=CONTRACT % b"prompts/a.md")
+    assert (own.contract, own.fixtures) == (
+        "contracts/other.yaml",
+        "contracts/other.fixtures.jsonl",
+    )
+    taken = places("prompts/a.md", other=CONTRACT % b"prompts/b.md")
+    assert taken.contract == "contracts/prompts-a.yaml"
+    assert taken.specification == "prompts/a.spec.yaml"
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", "[" * 100_000])
+def test_a_line_that_is_no_fixture_is_named(line):
+    with pytest.raises(ContractError) as raised:
+        read_fixture_rows(f'{{"id": "a"}}\n\n{line}\n', "f.jsonl")
+    assert raised.value.problems[0].line == 3
