@@ -22,9 +22,10 @@ from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Sample, Trial
+from gatekeeper.gate.families import levels
 from gatekeeper.gate.objectives import slo_results
 from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.plan import Job, levels
+from gatekeeper.gate.plan import Job
 from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.intervals import wilson
 

@@ -60,11 +60,10 @@ def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) 
     among = [path for path in among if path.lower().endswith(_SUFFIXES)]
     candidates = sorted(set(among) - set(matching_contracts(among, policy)))[:_MOST_LOOKED_AT]
     prefetch(revision, candidates)
-    written = ", ".join(policy.contracts)
     return tuple(
         (
-            f"`{path}` looks like a contract but is not used, because no pattern of "
-            f"`contracts` in {POLICY_PATH} matches it ({written})."
+            f"`{path}` looks like a contract but is not used, because no pattern of `contracts` "
+            f"in {policy.path_for(path)} matches it ({', '.join(policy.patterns_for(path))})."
         )
         for path in candidates
         if _looks_like_one(revision, path)

@@ -310,6 +310,11 @@ class Contract:
     checks_of_mode: tuple[CheckSpec, ...] | None = field(default=None, repr=False)
     not_run: tuple[NotRun, ...] = field(default=(), compare=False)
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Return the paths whose policies apply to the contract: its file, and its prompts."""
+        return (self.path, *(prompt.path for prompt in self.target.prompts))
+
     def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:
         """Return the checks that apply to a fixture: the contract's and its own, without those that
         their `when` leaves out."""

@@ -23,8 +23,9 @@ from gatekeeper.contract.discovery.prompt_files import (
     prompts_in,
 )
 from gatekeeper.contract.discovery.suites import SUITE_SUFFIXES, SuiteKind, suite_kind
+from gatekeeper.contract.folder_policies import policy_paths
 from gatekeeper.contract.globs import matching
-from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.specification_path import is_specification
@@ -131,7 +132,8 @@ class _Inventory:
         sketches = find_contracts(References(self.revision, self.shapes), self.policy)
         closures = {path for sketch in sketches for path in sketch.closure}
         suites = [*self._contracts(sketches), *self._other_suites(closures)]
-        taken = {suite.path.partition("#")[0] for suite in suites} | {POLICY_PATH}
+        taken = {suite.path.partition("#")[0] for suite in suites}
+        taken.update(policy_paths(self.files))
         covering = _covering(sketches)
         prompts = {prompt.reference: prompt for prompt in self._prompts(sketches, taken, covering)}
         return Inventory(

@@ -36,9 +36,10 @@ def hold_new_contracts(affected: Affected, change: Change, policy: Policy) -> Af
             every = (*successors, *more) if gone else ()
             found.append(replace(contract, successors=every))
         elif contract.base is None:
-            head = held_to(policy.new_contracts, contract.head)
+            required = policy.at(*contract.head.places).new_contracts
+            head = held_to(required, contract.head)
             found.append(replace(contract, head=head, is_new=True))
-            notices += _low_promise(policy.new_contracts, contract.head)
+            notices += _low_promise(required, contract.head)
         else:
             found.append(contract)
     return replace(affected, contracts=tuple(found), notices=tuple(notices))
@@ -64,17 +65,14 @@ def hold_every_contract(suite: Affected, policy: Policy) -> Affected:
     """Apply the default objective to each contract of a full suite that has no objective on what
     passes, because the suite is compared with nothing. The policy's requirements for new contracts
     do not apply: these contracts are merged."""
-    rate = policy.new_contracts.success_rate
-    if rate is None:
-        return suite
-    least = min(rate, DEFAULT_SUCCESS_RATE)
-    held = tuple(
-        replace(contract, head=_with_default(contract.head, least))
-        if contract.head and not _promises(contract.head)
-        else contract
-        for contract in suite.contracts
-    )
-    return replace(suite, contracts=held)
+    held = []
+    for contract in suite.contracts:
+        head = contract.head
+        rate = policy.at(*head.places).new_contracts.success_rate if head else None
+        if head is not None and rate is not None and not _promises(head):
+            head = _with_default(head, min(rate, DEFAULT_SUCCESS_RATE))
+        held.append(replace(contract, head=head))
+    return replace(suite, contracts=tuple(held))
 
 
 def _with_default(contract: Contract, rate: float) -> Contract:

@@ -1,25 +1,33 @@
-"""The repository's policy, `.github/gatekeeper.yml`: always read at the base revision."""
+"""The repository's policy, `.github/gatekeeper.yml`: always read at the base revision. Folders may
+have stricter ones: see folder_policies.py."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
 from gatekeeper.contract.change import Change, Revision
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.folder_policies import (
+    POLICY_PATH as POLICY_PATH,  # the path of the policy, for every room
+)
+from gatekeeper.contract.folder_policies import (
+    FolderPolicy,
+    load_folder_policies,
+    patterns,
+    policy_paths,
+    read_policy,
+)
 from gatekeeper.contract.schemas import policy_schema
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import schema_problems
-from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 DEFAULT_SUCCESS_RATE = 0.5
 """The success rate that a contract without a `success_rate` must reach if nothing else can evaluate
 it. A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
 
-POLICY_PATH = ".github/gatekeeper.yml"
 NO_HISTORY = "off"
 
 
@@ -86,7 +94,11 @@ rate the budget ends with its window."""
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The policy. The defaults apply to a repository without a policy file."""
+    """The policy. The defaults apply to a repository without a policy file.
+
+    `contracts` and `prompts` include the patterns of `folders`. All other values are those of the
+    repository; `at` gives those that apply in a place.
+    """
 
     contracts: tuple[str, ...] = ("contracts/**/*.yaml", "contracts/**/*.yml")
     prompts: tuple[str, ...] = ("prompts/**",)
@@ -109,6 +121,40 @@ class Policy:
     judge: JudgePolicy = JudgePolicy()
     blame_usd: float = 0.0
     """What the action may spend to find the harmful edits of a failing change; 0: no search."""
+    folders: tuple[FolderPolicy, ...] = ()
+    """The policies of folders, the outer folders first."""
+
+    def at(self, *paths: str) -> Policy:
+        """Return the policy that applies to something at these paths: of the repository's and of
+        every folder above one of the paths, the strictest."""
+        policy = self
+        for folder in self.folders:
+            if any(map(folder.holds, paths)):
+                policy = _stricter(policy, folder)
+        return policy
+
+    def nearest(self, path: str) -> FolderPolicy | None:
+        """Return the policy of the innermost folder above a path; None if only the repository's
+        applies."""
+        return next((folder for folder in reversed(self.folders) if folder.holds(path)), None)
+
+    def path_for(self, path: str) -> str:
+        """Return the path of the policy that is nearest to a path."""
+        nearest = self.nearest(path)
+        return nearest.path if nearest else POLICY_PATH
+
+    def patterns_for(self, path: str) -> tuple[str, ...]:
+        """Return the patterns of contracts of the policy that is nearest to a path."""
+        nearest = self.nearest(path)
+        if nearest:
+            return nearest.contracts
+        others = {pattern for folder in self.folders for pattern in folder.contracts}
+        return tuple(pattern for pattern in self.contracts if pattern not in others)
+
+    def folder_of(self, path: str) -> str:
+        """Return the folder of the nearest policy; the empty text for the repository's."""
+        nearest = self.nearest(path)
+        return nearest.folder if nearest else ""
 
 
 def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
@@ -123,10 +169,12 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     try:
         return load_policy(change.policy_revision), ()
     except ContractError as error:
-        if _changed_paths(change) != {POLICY_PATH}:
+        changed = _changed_paths(change)
+        if not changed or changed != {*policy_paths(changed)}:
             raise ContractError([*map(_on_base, error.problems)]) from None
         mistakes = "; ".join(str(error).splitlines())  # a notice is one line
-        return Policy(), (f"This change repairs the base policy: {mistakes}",)
+        policy = readable_policy(change.policy_revision)
+        return policy, (f"This change repairs the base policy: {mistakes}",)
 
 
 def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
@@ -161,18 +209,55 @@ def _on_base(problem: Problem) -> Problem:
 
 
 def load_policy(revision: Revision) -> Policy:
-    """Load the revision's policy, or the defaults if it has none. Raises ContractError."""
+    """Load the revision's policy, or the defaults if it has none, with those of its folders.
+    Raises ContractError."""
+    policy = Policy()
+    folders: tuple[FolderPolicy, ...] = ()
+    problems: list[Problem] = []
+    try:
+        policy = _load_root(revision)
+    except ContractError as error:
+        problems += error.problems
+    try:
+        folders = load_folder_policies(revision, Policy().contracts, Policy().prompts)
+    except ContractError as error:
+        problems += error.problems
+    if problems:
+        raise ContractError(problems)
+    if not folders:
+        return policy
+    return replace(
+        policy,
+        contracts=_joined(policy.contracts, (folder.contracts for folder in folders)),
+        prompts=_joined(policy.prompts, (folder.prompts for folder in folders)),
+        folders=folders,
+    )
+
+
+def readable_policy(revision: Revision) -> Policy:
+    """Load the revision's policy as far as it can be read: without its folders if one of theirs is
+    wrong, and the defaults if the repository's is."""
+    for load in (load_policy, _load_root):
+        try:
+            return load(revision)
+        except ContractError:
+            continue
+    return Policy()
+
+
+def _load_root(revision: Revision) -> Policy:
     if POLICY_PATH not in revision.entries:
         return Policy()
-    try:
-        document = parse_yaml(read_text(revision, POLICY_PATH), POLICY_PATH)
-    except UnreadableError as error:
-        raise ContractError([Problem(POLICY_PATH, error.what, error.fix, error.line)]) from None
+    document = read_policy(revision, POLICY_PATH)
     data = {} if document.data is None else document.data
     problems = schema_problems(document, policy_schema(), data)
     if problems:
         raise ContractError(problems)
     return _policy(data)
+
+
+def _joined(own: Sequence[str], more: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*own, *(pattern for group in more for pattern in group)]))
 
 
 def _policy(data: Mapping[str, Any]) -> Policy:
@@ -185,7 +270,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     budget = data.get("error_budget", {})
     return Policy(
         **plain,
-        contracts=_patterns(data.get("contracts", defaults.contracts)),
+        contracts=patterns(data.get("contracts", defaults.contracts)),
         prompts=tuple(data.get("prompts", defaults.prompts)),
         allow=Allow(**data.get("allow", {})),
         new_contracts=NewContracts(
@@ -208,5 +293,24 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     )
 
 
-def _patterns(written: str | Sequence[str]) -> tuple[str, ...]:
-    return (written,) if isinstance(written, str) else tuple(written)
+def _stricter(policy: Policy, folder: FolderPolicy) -> Policy:
+    """Return the policy with each rule of the folder that is stricter."""
+    new, judge = policy.new_contracts, policy.judge
+    if folder.success_rate is not None and folder.success_rate > (new.success_rate or 0):
+        new = replace(new, success_rate=folder.success_rate, floor=True)
+    new = replace(new, fixtures=max(new.fixtures, folder.fixtures or 0))
+    kappas = [kappa for kappa in (judge.min_kappa, folder.min_kappa) if kappa is not None]
+    waiver = "require_waiver" in (policy.on_weakening, folder.on_weakening)
+    return replace(
+        policy,
+        require_contract=policy.require_contract or bool(folder.require_contract),
+        on_inconclusive="fail"
+        if "fail" in (policy.on_inconclusive, folder.on_inconclusive)
+        else "pass",
+        on_weakening="require_waiver" if waiver else "note",
+        new_contracts=new,
+        judge=JudgePolicy(
+            judge.require_calibration or bool(folder.require_calibration),
+            max(kappas, default=None),
+        ),
+    )

@@ -3,17 +3,17 @@ request itself, but the weaker one would apply to everything after the merge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.folder_policies import policy_paths
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.models.allowed import allowed_models
-from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy, load_policy
-from gatekeeper.errors import ContractError
+from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy, readable_policy
 
 PERMISSIONS = ("read", "triage", "write", "maintain", "admin")
 _MOST_PATHS = 3
@@ -21,10 +21,22 @@ _MOST_PATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class Weakening:
-    """One key of the policy, such as `limits.calls`, and in words how it became weaker."""
+    """One key of the policy, such as `limits.calls`, or the path of a calibration, and in words how
+    it became weaker. `folder` is the folder whose policy it is; empty for the repository's."""
 
     key: str
     text: str
+    folder: str = ""
+
+    @property
+    def place(self) -> str:
+        """Return the key, with its folder."""
+        return f"{self.folder}: {self.key}" if self.folder else self.key
+
+    @property
+    def policy_path(self) -> str:
+        """Return the path of the policy that becomes weaker."""
+        return f"{self.folder}/{POLICY_PATH}" if self.folder else POLICY_PATH
 
 
 def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
@@ -34,11 +46,27 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
     branch are not part of the change. A policy at base that cannot be read counts as the defaults,
     which applied instead.
     """
-    if change.base.entries.get(POLICY_PATH) == change.head.entries.get(POLICY_PATH):
+    changed = {
+        path
+        for path in policy_paths({*change.base.entries, *change.head.entries})
+        if change.base.entries.get(path) != change.head.entries.get(path)
+    }
+    if not changed:
         return ()
-    before, now = _policy_at(change.base), _policy_at(change.head)
+    before, now = readable_policy(change.base), readable_policy(change.head)
+    found = _of_repository(change, before, now) if POLICY_PATH in changed else ()
+    return (*found, *_of_folders(change, before, now, changed, {(w.key, w.text) for w in found}))
+
+
+def _of_repository(change: Change, before: Policy, now: Policy) -> tuple[Weakening, ...]:
+    elsewhere = {p for f in before.folders for p in (*f.contracts, *f.prompts)}
+    own = replace(
+        before,
+        contracts=tuple(p for p in before.contracts if p not in elsewhere),
+        prompts=tuple(p for p in before.prompts if p not in elsewhere),
+    )
     return (
-        *_files(change, before, now),
+        *_files(change, own, now),
         *_switches(before, now),
         *_new_contracts(before, now),
         *_models(change, before, now),
@@ -50,11 +78,27 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
     )
 
 
-def _policy_at(revision: Revision) -> Policy:
-    try:
-        return load_policy(revision)
-    except ContractError:
-        return Policy()
+def _of_folders(
+    change: Change,
+    before: Policy,
+    now: Policy,
+    changed: Set[str],
+    known: Set[tuple[str, str]],
+) -> Iterator[Weakening]:
+    """Compare what applied below each folder whose policy changes with what applies there then.
+    Nothing is weaker for a new one. `known` are changes of the repository's policy, which apply
+    below the folders too."""
+    for folder in before.folders:
+        if folder.path not in changed:
+            continue
+        own = replace(before, contracts=folder.contracts, prompts=folder.prompts)
+        was, is_now = before.at(folder.path), now.at(folder.path)
+        found = (*_files(change, own, now), *_switches(was, is_now), *_new_contracts(was, is_now))
+        yield from (
+            replace(weakening, folder=folder.folder)
+            for weakening in found
+            if (weakening.key, weakening.text) not in known
+        )
 
 
 def _files(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:

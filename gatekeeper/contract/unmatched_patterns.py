@@ -1,4 +1,4 @@
-"""Patterns of the policy file that match no file, which are likely misspelt."""
+"""Patterns of the policy files that match no file, which are likely misspelt."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from gatekeeper.contract.change import Revision
+from gatekeeper.contract.folder_policies import POLICY_PATH, policy_paths, read_policy
 from gatekeeper.contract.globs import matching
-from gatekeeper.contract.policy import POLICY_PATH, Policy
-from gatekeeper.contract.read import UnreadableError, read_text
-from gatekeeper.contract.syntax.yaml_positions import parse_yaml
-from gatekeeper.errors import Problem
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.errors import ContractError, Problem
 
 _WILDCARD = re.compile(r"[*?\[]")
 _MOST_PATHS = 5_000
@@ -21,27 +21,33 @@ _MOST_WARNINGS = 20
 
 
 def unmatched_patterns(revision: Revision) -> Iterator[Problem]:
-    """Yield each pattern of `contracts` and `prompts` in the policy file that matches no file. The
+    """Yield each pattern of `contracts` and `prompts` in a policy file that matches no file. The
     default patterns may wait for their first file."""
     yield from islice(_unmatched(revision), _MOST_WARNINGS)
 
 
 def _unmatched(revision: Revision) -> Iterator[Problem]:
-    if POLICY_PATH not in revision.entries:
-        return
-    try:
-        document = parse_yaml(read_text(revision, POLICY_PATH), POLICY_PATH)
-    except UnreadableError:
-        return  # loading the policy says so
+    for path in policy_paths(revision.entries):
+        try:
+            document = read_policy(revision, path)
+        except ContractError:
+            continue  # loading the policy says so
+        yield from _unmatched_in(document, path.removesuffix(POLICY_PATH), revision.entries)
+
+
+def _unmatched_in(document: Document, start: str, paths: Iterable[str]) -> Iterator[Problem]:
+    """Yield the patterns of one policy that match none of the paths. `start` is its folder with a
+    slash; empty for the repository's."""
+    inside = [path.removeprefix(start) for path in paths if path.startswith(start)]
     data = document.data if isinstance(document.data, dict) else {}
     for name, usual in (("contracts", Policy().contracts), ("prompts", Policy().prompts)):
         written = data.get(name)
         for number, pattern in enumerate(written if isinstance(written, list) else [written]):
             if not isinstance(pattern, str) or pattern in usual:
                 continue
-            if next(matching(revision.entries, pattern), None) is None:
+            if next(matching(inside, pattern), None) is None:
                 key = (name, number) if isinstance(written, list) else (name,)
-                meant = _meant(pattern, revision.entries)
+                meant = _meant(pattern, inside)
                 fix = f"did you mean `{meant}`?" if meant else "correct it, or remove it"
                 yield document.problem(key, f"`{pattern}` matches no file", fix)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gatekeeper.contract.calibration_record import Calibrations
-from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policy import POLICY_PATH, JudgePolicy, Policy
 from gatekeeper.errors import Problem
 from gatekeeper.gate.judge_identities import judge_identities, matching_calibrations
 from gatekeeper.gate.plan import Evaluation, Job
@@ -59,9 +59,12 @@ def uncalibrated_reasons(job: Job) -> list[Reason]:
 
 def calibration_problems(jobs: Iterable[Job], policy: Policy) -> tuple[Problem, ...]:
     """Return a problem for each judge that the policy refuses."""
-    if not policy.judge.require_calibration and policy.judge.min_kappa is None:
-        return ()
-    found = (problem for job in jobs for e in job.evaluations for problem in _refused(e, policy))
+    found = (
+        problem
+        for job in jobs
+        for e in job.evaluations
+        for problem in _refused(e, policy.at(*job.places))
+    )
     return tuple(dict.fromkeys(found))
 
 
@@ -73,6 +76,8 @@ def _uncalibrated(evaluation: Evaluation) -> Iterator[str]:
 
 def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
     contract = evaluation.contract
+    if policy.judge == JudgePolicy():
+        return
     for name, judge in judge_identities(contract, evaluation.evaluator).items():
         at = judge.check.position
         path, line, column = (at.path, at.line, at.column) if at else (contract.path, None, None)

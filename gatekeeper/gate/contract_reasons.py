@@ -105,9 +105,10 @@ def untested_reasons(job: Job) -> list[Reason]:
 def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason]:
     """Return the reason for a weakened policy or a changed calibration, if the base policy requires
     a waiver for this."""
-    if not weakened or policy.on_weakening != "require_waiver":
+    weakened = [found for found in weakened if _needs_waiver(found, policy)]
+    if not weakened:
         return []
-    keys = ", ".join(f"`{found.key}`" for found in weakened)
+    keys = ", ".join(f"`{found.place}`" for found in weakened)
     calibrations = all(found.key.endswith(SUFFIX) for found in weakened)
     what = "The calibration of judges changes" if calibrations else "The policy is weakened"
     text = (
@@ -115,6 +116,10 @@ def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason
         f"(`on_weakening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
     )
     return [Reason("policy_weakened", text, "fail")]
+
+
+def _needs_waiver(found: Weakening, policy: Policy) -> bool:
+    return policy.at(found.policy_path, found.key).on_weakening == "require_waiver"
 
 
 def not_held_up(reason: Reason) -> Reason:

@@ -198,7 +198,7 @@ def _result(
     return GateResult(
         kind="diff",
         verdict=verdict,
-        exit_code=exit_code(verdict, Policy()),
+        exit_code=exit_code(verdict, "pass"),
         base_sha=earlier.sha,
         head_sha=later.sha or later.name,
         started=started,

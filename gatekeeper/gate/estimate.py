@@ -17,8 +17,9 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.expected_calls import estimate_calls
+from gatekeeper.gate.families import family_of, levels
 from gatekeeper.gate.judge_calls import JudgeForecast
-from gatekeeper.gate.plan import Evaluation, Job, levels
+from gatekeeper.gate.plan import Job
 from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work, plan_check
@@ -253,19 +254,20 @@ class _Shared:
         self.concurrency = concurrency
         self.levels = levels(jobs)
         self._contracts = Counter(
-            trusted
+            family
             for job in jobs
-            for trusted in {e.trusted for e in job.evaluations if e.base is not None}
+            for family in {family_of(job, e) for e in job.evaluations if e.base is not None}
         )
 
-    def compute_power(self, evaluation: Evaluation) -> ComparisonPower | None:
-        """Return what the evaluation could detect; None if it compares nothing."""
+    def compute_power(self, job: Job) -> ComparisonPower | None:
+        """Return what head's evaluation could detect; None if it compares nothing."""
+        evaluation = job.evaluations[0]
         contract = evaluation.contract
         level = self.levels.get((contract.name, evaluation.contract_from))
         if level is None:
             return None
         together = round(comparison_alpha(contract) / level)
-        return compute_power(evaluation, together, self._contracts[evaluation.trusted])
+        return compute_power(evaluation, together, self._contracts[family_of(job, evaluation)])
 
 
 def _estimate_job(
@@ -273,7 +275,7 @@ def _estimate_job(
 ) -> ContractEstimate:
     requests = distinct_requests(job.trials)
     contract = job.contract
-    power = shared.compute_power(job.evaluations[0])
+    power = shared.compute_power(job)
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     made = calls.expected / calls.most if calls.most else 1.0
     judged, played = len(judging.most), len(users.most)

@@ -28,10 +28,11 @@ from gatekeeper.contract.trial import (
     Trial,
 )
 from gatekeeper.gate.alpha import alpha_shares
+from gatekeeper.gate.families import levels
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.plan import Evaluation, Job, levels
+from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.progress import ContractProgress, contract_progress
 from gatekeeper.gate.result import SloResult, Stopped

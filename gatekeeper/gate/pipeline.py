@@ -18,7 +18,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.error_budgets import most_pressing
-from gatekeeper.gate.exit_code import exit_code
+from gatekeeper.gate.exit_code import exit_code, strictest
 from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
@@ -305,7 +305,7 @@ def _without_samples(work: Work, waivers: Sequence[Waiver]) -> tuple[ContractRes
     and a weakened policy."""
     found = [
         *(removed(contract, work.policy) for contract in work.removed),
-        *(untested(job) for job in work.untested),
+        *(untested(job, work.policy) for job in work.untested),
         *weakened_policy(work.policy_weakened, work.policy),
     ]
     return tuple(waived(contract, waivers) for contract in found)
@@ -321,7 +321,7 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
     return GateResult(
         kind=found.kind,
         verdict=verdict,
-        exit_code=exit_code(verdict, work.policy),
+        exit_code=exit_code(verdict, strictest(found.contracts)),
         base_sha=work.base_sha,
         head_sha=found.head_sha,
         started=found.started,

@@ -37,7 +37,6 @@ from gatekeeper.contract.renaming import find_renaming
 from gatekeeper.contract.trial import ContractFrom, Trial
 from gatekeeper.contract.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.as_sent import as_evaluated, as_sent, mode_notices
 from gatekeeper.gate.outcomes import duplicates, messages_by_arm
 from gatekeeper.sampling.trial_order import in_order
@@ -135,7 +134,8 @@ class Job:
     """A contract that runs. `base` is the contract at the base revision, None if it is new.
 
     `order_seed` gives the order of the trials. `base_problem` says why the base contract, which
-    should also apply, cannot be applied.
+    should also apply, cannot be applied. `folder` is that of the policy nearest to the contract at
+    base, or at head if it is new; it is empty for the repository's policy.
     """
 
     contract: Contract
@@ -151,6 +151,12 @@ class Job:
     lost_prompt: str | None = None
     successors: tuple[str, ...] = ()
     order_seed: str = ""
+    folder: str = ""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Return the paths whose policies apply to it."""
+        return (*self.contract.places, *(self.base.places if self.base else ()))
 
     @property
     def paired(self) -> bool:
@@ -262,6 +268,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         lost_prompt=affected.lost_prompt,
         successors=affected.successors,
         order_seed=order_seed,
+        folder=policy.folder_of((base or head).path),
     )
 
 
@@ -346,28 +353,6 @@ def _base_target(
 def evaluates_differently(base: Contract, head: Contract) -> bool:
     """Return whether the contracts differ in more than what is sent."""
     return contract_digest(replace(base, target=head.target)) != contract_digest(head)
-
-
-def levels(jobs: Sequence[Job]) -> dict[tuple[str, ContractFrom], float]:
-    """Return the strictest level of each comparison of a run, the first of Holm's procedure, by
-    contract and by evaluation.
-
-    There are two families, so that nothing a pull request writes can make the base's contracts
-    less certain of what they find: those contracts share alpha among themselves, and what head
-    changed or added shares it apart.
-    """
-    compared = [
-        (job.contract.name, evaluation)
-        for job in jobs
-        for evaluation in job.evaluations
-        if evaluation.base
-    ]
-    family = Counter(evaluation.trusted for _, evaluation in compared)
-    return {
-        (name, evaluation.contract_from): comparison_alpha(evaluation.contract)
-        / family[evaluation.trusted]
-        for name, evaluation in compared
-    }
 
 
 def _evaluation(

@@ -27,7 +27,6 @@ from gatekeeper.gate.result import (
     PairedResult,
     Reason,
     ReasonCode,
-    Verdict,
 )
 from gatekeeper.gate.summarise import Evidence
 from gatekeeper.gate.unit_words import (
@@ -73,8 +72,11 @@ def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[
 
 def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
     """Return the reasons of changed prompts without a contract."""
-    verdict: Verdict = "fail" if policy.require_contract else "pass"
-    return [Reason("uncovered", f"{path} has no contract.", verdict) for path in paths]
+    found = ((path, policy.at(path).require_contract) for path in paths)
+    return [
+        Reason("uncovered", f"{path} has no contract.", "fail" if required else "pass")
+        for path, required in found
+    ]
 
 
 def paired_reasons(

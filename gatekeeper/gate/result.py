@@ -359,6 +359,10 @@ class ContractResult:
     """The names of the checks that gate; None for a contract that did not run."""
     not_run: tuple[NotRun, ...] = ()
     """What a foreign file asks for and nothing here does."""
+    folder: str = ""
+    """The folder whose policy is nearest to the contract; empty for the repository's policy."""
+    on_inconclusive: Literal["pass", "fail"] = "pass"
+    """What its policies say about an inconclusive result."""
 
 
 @dataclass(frozen=True, slots=True)

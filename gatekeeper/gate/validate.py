@@ -27,6 +27,7 @@ from gatekeeper.contract.models.faults import (
 )
 from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.near_duplicates import near_duplicate_warning
+from gatekeeper.contract.overruled_keys import overruled_keys
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
@@ -169,16 +170,18 @@ class _Validating:
 
     def note_unused(self, inventory: Inventory) -> None:
         """Warn of contracts that no pattern of the policy matches."""
-        written = ", ".join(self.policy.contracts)
         for suite in inventory.unused:
             if suite.kind == "contract":
+                written = ", ".join(self.policy.patterns_for(suite.path))
                 what = f"looks like a contract but is not used, because it does not match {written}"
-                fix = f"add its path to `contracts` in {POLICY_PATH}"
+                fix = f"add its path to `contracts` in {self.policy.path_for(suite.path)}"
                 self._add("warning", [Problem(suite.path, what, fix)], None)
 
     def note_unmatched(self) -> None:
-        """Warn of patterns of the policy that match no file."""
+        """Warn of patterns of the policies that match no file, and of rules of folders that a
+        stricter policy above makes useless."""
         self._add("warning", unmatched_patterns(self.revision), None)
+        self._add("warning", overruled_keys(self.revision, self.policy), None)
 
     def _read_in(self, file: str) -> frozenset[str] | None:
         """Return the variables that any contract of the file reads; None if that cannot be said.

@@ -13,7 +13,7 @@ from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import comparison_alpha
@@ -29,6 +29,7 @@ from gatekeeper.gate.contract_reasons import (
     untested_reasons,
 )
 from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
+from gatekeeper.gate.families import Family, family_of
 from gatekeeper.gate.judge_correction import correct_difference, sole_judge
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
@@ -79,14 +80,17 @@ def conclude(
     unread: bool = False,
     gated: GatingHistory = MappingProxyType({}),
 ) -> list[ContractResult]:
-    """Return each job's result. All comparisons of the run share the level by Holm's procedure.
+    """Return each job's result. All comparisons of a family (gate/families.py) share the level by
+    Holm's procedure.
 
     `history` is None if there is none, or if it could not be read (`unread`): then it is not known
     what is frozen. `gated` says which checks gated in earlier runs.
     """
     summaries = _summarise_all(jobs, watches)
     found = []
+    repository = policy
     for job in jobs:
+        policy = repository.at(*job.places)
         result = _contract_result(job, summaries[job.contract.name], sampled, history, policy, now)
         blind = blind_fixtures(job, watches.of(job)[0].outcomes)
         if blind:
@@ -131,15 +135,15 @@ def _covers(waiver: Waiver, reason: Reason) -> bool:
 def _summarise_all(
     jobs: Sequence[Job], watches: Watches
 ) -> dict[str, tuple[EvaluationSummary, ...]]:
-    every = {
-        (job.contract.name, w.evaluation.contract_from): w for job in jobs for w in watches.of(job)
-    }
+    every = {}
+    families: dict[Family, dict[Key, EvaluationMonitor]] = defaultdict(dict)
+    for job in jobs:
+        for watch in watches.of(job):
+            key = job.contract.name, watch.evaluation.contract_from
+            every[key] = families[family_of(job, watch.evaluation)][key] = watch
     worse = {job.contract.name: any(w.regressed for w in watches.of(job)) for job in jobs}
-    # The family is fixed before sampling: an outage must not make another contract's test easier.
-    levels = {
-        **_levels({key: watch for key, watch in every.items() if watch.evaluation.trusted}),
-        **_levels({key: watch for key, watch in every.items() if not watch.evaluation.trusted}),
-    }
+    # A family is fixed before sampling: an outage must not make another contract's test easier.
+    levels = {key: level for family in families.values() for key, level in _levels(family).items()}
     found = {
         key: _summarise(watch, levels.get(key), cut=worse[key[0]]) for key, watch in every.items()
     }
@@ -211,14 +215,15 @@ def weakened_policy(weakened: Sequence[Weakening], policy: Policy) -> list[Contr
     """Return the policy as if it were a contract, so that a person can waive its weakening; nothing
     if it is not weakened."""
     reasons = policy_reasons(weakened, policy)
-    texts = tuple(f"`{found.key}` {found.text}" for found in weakened)
+    texts = tuple(f"`{found.place}` {found.text}" for found in weakened)
+    paths = list(dict.fromkeys(found.policy_path for found in weakened))
     return [
         ContractResult(
             POLICY_NAME,
-            POLICY_PATH,
+            paths[0],
             reason.verdict,
             (reason,),
-            (AffectedBy(POLICY_PATH, "modified"),),
+            tuple(AffectedBy(path, "modified") for path in paths),
             weakened=texts,
         )
         for reason in reasons
@@ -228,17 +233,32 @@ def weakened_policy(weakened: Sequence[Weakening], policy: Policy) -> list[Contr
 def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
     """Return the result of a contract that head no longer has."""
     reason = removed_reason(contract, policy)
+    places = (contract.path, *(contract.base.places if contract.base else ()))
     return ContractResult(
-        contract.name, contract.path, reason.verdict, (reason,), contract.affected_by
+        contract.name,
+        contract.path,
+        reason.verdict,
+        (reason,),
+        contract.affected_by,
+        folder=policy.folder_of(contract.path),
+        on_inconclusive=policy.at(*places).on_inconclusive,
     )
 
 
-def untested(job: Job) -> ContractResult:
+def untested(job: Job, policy: Policy) -> ContractResult:
     """Return the result of a contract none of whose fixtures shows the effect of the template's
     change."""
     contract, reasons = job.contract, untested_reasons(job)
     verdict = worst(reason.verdict for reason in reasons)
-    return ContractResult(contract.name, contract.path, verdict, tuple(reasons), job.affected_by)
+    return ContractResult(
+        contract.name,
+        contract.path,
+        verdict,
+        tuple(reasons),
+        job.affected_by,
+        folder=job.folder,
+        on_inconclusive=policy.at(*job.places).on_inconclusive,
+    )
 
 
 def _contract_result(
@@ -295,6 +315,8 @@ def _contract_result(
         mode=negotiated(job.contract),
         error_checks=error_checks(job.contract),
         not_run=job.contract.not_run,
+        folder=job.folder,
+        on_inconclusive=policy.on_inconclusive,
     )
 
 

@@ -24,6 +24,7 @@ from gatekeeper.contract.calibration_weakening import (
 )
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.definition import POLICY_NAME, Contract
+from gatekeeper.contract.folder_policies import new_policy_notices
 from gatekeeper.contract.groups import narrowed, with_groups
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
@@ -144,13 +145,14 @@ def plan_check(
     weakened = (*of_policy, *of_judges)
     notices = (
         *notices,
-        *(f"The policy is weakened: `{found.key}` {found.text}." for found in of_policy),
+        *(f"The policy is weakened: `{found.place}` {found.text}." for found in of_policy),
         *(
             f"The calibration {found.key} {found.text}. It corrects objectives once it is merged: "
             "check that its labels are those of people."
             for found in of_judges
         ),
         *brought_calibrations(change),
+        *new_policy_notices(change),
     )
     affected = replace(affected, notices=(*affected.notices, *notices))
     if weakened:

@@ -204,3 +204,16 @@ def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> Non
         assert "OPENAI_API_KEY" not in text
         yaml.safe_load(text)
     assert yaml.safe_load((made.path / POLICY).read_text("utf-8"))["models"] == ["anthropic/*"]
+
+
+def test_a_prompt_of_a_project_gets_its_contract_there(git_repository) -> None:
+    repository = git_repository("projects")
+    project = f"services/mail/{POLICY}"
+    repository.write_all(
+        {project: "prompts: [templates/**]\n", "services/mail/prompts/tag.md": "Tag {{ mail }}."}
+    )
+    repository.commit("start")
+    assert main(["init", "--repo", str(repository.path)]) == 0
+    assert (repository.path / "services/mail/contracts/tag.yaml").exists()
+    policy = yaml.safe_load((repository.path / POLICY).read_text("utf-8"))
+    assert not any(pattern.startswith("services/") for pattern in policy["contracts"])

@@ -10,7 +10,7 @@ from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.plan import levels
+from gatekeeper.gate.families import levels
 from gatekeeper.gate.variants import plan_variants
 from gatekeeper.numbers import count
 

@@ -109,7 +109,8 @@ class _Proposing:
         skeletons = self._skeletons(second)
         native = bool(skeletons) or any(path.startswith("contracts/") for path in suites)
         chosen = contract_patterns(suites, native=native or not suites)
-        kept = [p for p in self.policy.contracts if has_policy or (used and p not in chosen)]
+        own = self.policy.patterns_for("")  # without those of folders that have policies
+        kept = [p for p in own if has_policy or (used and p not in chosen)]
         self._require_found()
         return Proposal(
             tuple(self.rows),
@@ -186,7 +187,7 @@ class _Proposing:
     def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:
         prompt = load_prompt(self.revision, found.reference)
         name = propose_name(found.reference, self.names)
-        folder = contract_folder(self.policy.contracts)
+        folder = contract_folder(self.policy.patterns_for(found.path))
         made = write_skeleton(found, prompt, name, folder, usual)
         if made.path in self.revision.entries:
             what = f"{made.path} exists already, and is not a contract for it"

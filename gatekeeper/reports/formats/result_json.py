@@ -83,7 +83,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "most_cost_usd": result.most_cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],
         "uncovered": list(result.uncovered),
-        "policy_weakened": [asdict(found) for found in result.policy_weakened],
+        "policy_weakened": [{"key": w.place, "text": w.text} for w in result.policy_weakened],
         "unaffected": result.unaffected,
         "judge_agreement": [judge_agreement_document(found) for found in result.judge_agreement],
         "blame": [asdict(found) for found in result.blame],
@@ -121,6 +121,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
     return {
         "name": contract.name,
         "path": contract.path,
+        **({"folder": contract.folder} if contract.folder else {}),
         "verdict": contract.verdict,
         "reasons": [
             {

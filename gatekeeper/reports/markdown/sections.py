@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
@@ -20,8 +21,20 @@ _LIST_LIMIT = 20
 
 
 def add_table(page: Page, result: GateResult) -> None:
-    """Add one row per contract, the worst first, and one for the result under its base contract."""
-    contracts = rows_of(by_severity(result.contracts))
+    """Add one row per contract, the worst first, and one for the result under its base contract. If
+    policies of several folders apply, each has a table, also the worst first."""
+    by_folder: dict[str, list[ContractResult]] = defaultdict(list)
+    for contract in by_severity(result.contracts):
+        by_folder[contract.folder].append(contract)
+    for folder, contracts in by_folder.items():
+        heading = f"#### {code(folder, 200) if folder else 'Other contracts'}\n\n"
+        _add_table_of(page, result, contracts, heading if len(by_folder) > 1 else "")
+
+
+def _add_table_of(
+    page: Page, result: GateResult, ranked: Sequence[ContractResult], heading: str
+) -> None:
+    contracts = rows_of(ranked)
     shown = columns(result, contracts)
     titles = ["Contract", *(column.title for column in shown), "Verdict"]
     rules = ["---", *("---" if c.justify == "left" else "---:" for c in shown), "---"]
@@ -34,7 +47,7 @@ def add_table(page: Page, result: GateResult) -> None:
         for row, contract in enumerate(contracts)
     ]
     page.add_rows(
-        f"{_line(titles)}\n{_line(rules)}\n",
+        f"{heading}{_line(titles)}\n{_line(rules)}\n",
         [_line(row) for row in rows],
         more=lambda left: f"| …and {left:,} more |{' |' * (len(titles) - 1)}",
         share=0.4,

@@ -47,7 +47,8 @@ class ContractHistory:
     """One contract with its records, oldest first.
 
     `contract` is the contract as it is now; None if it was `removed`, or if nobody knows. Without a
-    record, `drift` is None; without objectives, `budgets` is.
+    record, `drift` is None; without objectives, `budgets` is. `folder` is that of its policy; empty
+    for the repository's.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ContractHistory:
     drift: ContractDrift | None
     flickering: tuple[FlickeringFixture, ...]
     findings: tuple[Finding, ...]
+    folder: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -142,7 +144,15 @@ def _contract_history(
             findings.append(Finding("flickering", "info", text, f"{len(flickering):,} flickering"))
     ordered = sorted(findings, key=lambda finding: RANKS[finding.severity])
     return ContractHistory(
-        name, tuple(records), contract, removed, budgets, drift, flickering, tuple(ordered)
+        name,
+        tuple(records),
+        contract,
+        removed,
+        budgets,
+        drift,
+        flickering,
+        tuple(ordered),
+        policy.folder_of(contract.path) if contract else "",
     )
 
 

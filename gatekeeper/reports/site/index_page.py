@@ -95,7 +95,7 @@ def _row(history: ContractHistory) -> dict[str, Any]:
     budget = by_pressing_budget(history)
     price = price_of(last) if last else None
     severity = history.severity
-    name = shown_name(history.name)
+    name, folder = shown_name(history.name), plain(history.folder)
     model = shown_name(last.model) if last else ""
     verdict = last.verdict if last else None
     share = None
@@ -103,12 +103,14 @@ def _row(history: ContractHistory) -> dict[str, Any]:
         share = budget.left / budget.budget
     return {
         "name": name,
-        "search": f"{name} {model}",
+        "search": " ".join(filter(None, (folder, name, model))),
         "path": page_path(history.name),
         "severity": severity,
         "status": "removed" if history.removed else STATUS[severity],
         "rank": RANKS[severity] + (0.5 if history.removed else 0),
-        "short": " · ".join(dict.fromkeys(finding.short for finding in history.findings)),
+        "short": " · ".join(
+            dict.fromkeys(filter(None, (folder, *(finding.short for finding in history.findings))))
+        ),
         "rate": numbers.percent(last.success_rate if last else None),
         "rate_key": "" if last is None or last.success_rate is None else last.success_rate,
         "interval": numbers.percent_interval(last.interval if last else None),

@@ -150,24 +150,26 @@ def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
 
 def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) -> Findings:
     """Return what was found of each contract; what belongs to none of them is of the change."""
-    from gatekeeper.gate.exit_code import exit_code
+    from gatekeeper.gate.exit_code import exit_code, strictest
     from gatekeeper.gate.reasons import uncovered_reasons
     from gatekeeper.gate.verdict import worst
     from gatekeeper.reports.escape import plain
 
     found: dict[str, Finding] = {}
     rest = [*uncovered_reasons(result.uncovered, policy)]
+    others = []
     for contract in result.contracts:
         if contract.name not in contracts:
             rest += contract.reasons
+            others.append(contract)
             continue
         told = [reason for reason in contract.reasons if reason.verdict == contract.verdict]
         text = "\n".join(plain(reason.text) for reason in told or contract.reasons)
-        code = exit_code(contract.verdict, policy)
+        code = exit_code(contract.verdict, contract.on_inconclusive)
         found[contract.name] = Finding(contract.verdict, code, text)
     verdict = worst([reason.verdict for reason in rest])
     text = "\n".join(plain(reason.text) for reason in rest if reason.verdict == verdict)
-    found[CHANGE] = Finding(verdict, exit_code(verdict, policy), text)
+    found[CHANGE] = Finding(verdict, exit_code(verdict, strictest(others)), text)
     return Findings(found)
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from support.random_comparisons import evaluation
 
 from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
-from gatekeeper.gate.plan import Job, levels
+from gatekeeper.gate.families import levels
+from gatekeeper.gate.plan import Job
 
 
 def job(name: str, *trusted: bool, alpha: float = 0.05, compared: bool = True) -> Job:

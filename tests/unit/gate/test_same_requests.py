@@ -13,8 +13,9 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Allow, Policy
+from gatekeeper.gate.families import levels
 from gatekeeper.gate.pipeline import answer_without_calls
-from gatekeeper.gate.plan import Job, levels, plan_job
+from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import Waiver
 from gatekeeper.gate.work import Work, plan_check
 

@@ -41,7 +41,7 @@ def test_the_worst_verdict_wins_whatever_the_order(verdicts):
     ],
 )
 def test_exit_codes(verdict, on_inconclusive, code):
-    assert exit_code(verdict, Policy(on_inconclusive=on_inconclusive)) == code
+    assert exit_code(verdict, on_inconclusive) == code
 
 
 @pytest.mark.parametrize(

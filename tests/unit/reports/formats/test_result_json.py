@@ -178,7 +178,12 @@ def test_every_key_is_required_and_described() -> None:
         assert _problems({k: v for k, v in document.items() if k != key}), key
     schema = result_schema()
     assert set(document) == set(schema["properties"])
-    assert set(document["contracts"][0]) == set(schema["$defs"]["contract"]["properties"])
+    properties = set(schema["$defs"]["contract"]["properties"])
+    assert set(document["contracts"][0]) == properties - {"folder"}
+    project = replace(examples.FAIL.contracts[0], folder="services/mail")
+    own = result_document(replace(examples.FAIL, contracts=(project,)))
+    assert set(own["contracts"][0]) == properties
+    assert not _problems(own)
     for part in ("paired", "head"):
         shown = document["contracts"][0][part]
         definition = schema["$defs"]["arm" if part == "head" else part]

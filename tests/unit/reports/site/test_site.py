@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,8 +14,9 @@ from support.nightly_records import night, nights
 from support.outcomes import contract
 from support.past_runs import STARTED, record
 
+from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy import Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.history.record import Count, events_of, objective_counts
 from gatekeeper.reports.site.contract_history import contract_histories
@@ -201,3 +203,13 @@ def test_the_interval_is_drawn_only_where_there_is_one(tmp_path):
     ]
     page = written(site(past), tmp_path)[page_path("tag")]
     assert page.count('class="band"') == 1
+
+
+def test_contracts_of_a_project_show_its_folder(tmp_path):
+    found = contract("a", name="tag", slo=SLO)
+    policy = load_policy(MemoryRevision({"services/mail/.github/gatekeeper.yml": b""}))
+    named = {"tag": replace(found, path="services/mail/contracts/tag.yaml")}
+    histories = contract_histories([record()], named, policy, NOW)
+    page = written(Site("t", "runs.jsonl", NOW, [record()], histories), tmp_path)["index.html"]
+    assert 'data-text="services/mail tag' in page
+    assert "<small>services/mail" in page

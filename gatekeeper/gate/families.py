@@ -1,0 +1,37 @@
+"""Which comparisons of a run share alpha, and the strictest level of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gatekeeper.contract.trial import ContractFrom
+from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.plan import Evaluation, Job
+
+Family = tuple[bool, str]
+
+
+def family_of(job: Job, evaluation: Evaluation) -> Family:
+    """Return the family of a comparison: its comparisons share alpha by Holm's procedure.
+
+    The contracts of each policy share alpha among themselves, so that the projects of a repository
+    do not make each other's tests less certain. In each, the base's contracts are one family, and
+    what head changed or added is another: nothing a pull request writes can make the base's
+    contracts less certain of what they find.
+    """
+    return evaluation.trusted, job.folder
+
+
+def levels(jobs: Sequence[Job]) -> dict[tuple[str, ContractFrom], float]:
+    """Return the strictest level of each comparison of a run, the first of Holm's procedure, by
+    contract and by evaluation."""
+    compared = [
+        (job, evaluation) for job in jobs for evaluation in job.evaluations if evaluation.base
+    ]
+    sizes = Counter(family_of(job, evaluation) for job, evaluation in compared)
+    return {
+        (job.contract.name, evaluation.contract_from): comparison_alpha(evaluation.contract)
+        / sizes[family_of(job, evaluation)]
+        for job, evaluation in compared
+    }
