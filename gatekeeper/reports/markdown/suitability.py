@@ -67,11 +67,12 @@ def fewest_broken_rules(
         f"Fewest: {names[best]}, {numbers.percent(rate.share)} of its outputs do not "
         f"comply{unknown}."
     )
-    if found.pairs and found.units < found.units_needed:
-        return f"{lead} {_too_few(result, found)}"
     lost = [n for n in others if not found.rates[n]["both"].measured]
     worse = [n for n in others if _is_worse(found, best, n, result.alpha)]
     rest = [n for n in others if n not in worse and n not in lost]
+    if rest and found.units < found.units_needed:
+        lead += f" {_too_few(result, found)}"
+        rest = []
     for what, numbered in (
         ("Significantly worse", worse),
         ("Not significantly worse", rest),
