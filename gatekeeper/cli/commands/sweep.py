@@ -73,7 +73,7 @@ def sweep(arguments: argparse.Namespace) -> int:
         models = {setting.target.model for setting in settings}
         require_writable(arguments.out, models, arguments.replay)
         result = measure(contract, settings, policy, revision, replay=arguments.replay)
-    return _report(result, arguments.out)
+    return report_sweep(result, arguments.out)
 
 
 def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
@@ -124,7 +124,8 @@ def _require_sound_models(
         print_error(notice)
 
 
-def _report(result: SweepResult, out: Path) -> int:
+def report_sweep(result: SweepResult, out: Path) -> int:
+    """Write and print the reports of a sweep; return the exit code."""
     from gatekeeper.reports.html.sweep import render_sweep_page
     from gatekeeper.reports.markdown.sweep import render_sweep, sweep_document
     from gatekeeper.reports.terminal.sweep import show_sweep

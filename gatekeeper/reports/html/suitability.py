@@ -61,5 +61,8 @@ def _map(result: SweepResult, found: Suitability) -> str:
 def _cell(rate: NonCompliance) -> Cell:
     if rate.share is None:
         return Cell(share_text(rate))
-    note = f"{share_text(rate)}, {numbers.percent_interval(rate.interval)}"
+    unknown = f", {rate.unknown:,} unknown" if rate.unknown else ""
+    note = (
+        f"{rate.failed:,} of {rate.measured:,}{unknown}; {numbers.percent_interval(rate.interval)}"
+    )
     return Cell(numbers.percent(rate.share), _DARKEST * rate.share, note)

@@ -64,8 +64,8 @@ def fewest_broken_rules(
     names = [quoted(cell.setting.name, 120) for cell in result.cells]
     unknown = f" ({rate.unknown:,} unknown)" if rate.unknown else ""
     lead = (
-        f"Fewest: {names[best]}, {numbers.percent(rate.share)} of its outputs do not "
-        f"comply{unknown}."
+        f"Breaks the fewest rules: {names[best]}. {numbers.percent(rate.share)} of its outputs on "
+        f"tests of both kinds do not comply{unknown}."
     )
     lost = [n for n in others if not found.rates[n]["both"].measured]
     worse = [n for n in others if _is_worse(found, best, n, result.alpha)]
@@ -74,8 +74,8 @@ def fewest_broken_rules(
         lead += f" {_too_few(result, found)}"
         rest = []
     for what, numbered in (
-        ("Significantly worse", worse),
-        ("Not significantly worse", rest),
+        ("Significantly worse on these", worse),
+        ("Not significantly worse on these", rest),
         ("Not measured", lost),
     ):
         if numbered:
@@ -87,7 +87,7 @@ def suitability_notes(found: Suitability) -> list[str]:
     """Return what a reader has to know of the table, a sentence or two each."""
     kind = _kind(found)
     notes = [
-        f"Both have {numbers.count(found.tests['both'], 'test')} in "
+        f"Both kinds together are {numbers.count(found.tests['both'], 'test')} in "
         f"{numbers.count(found.units, kind)}. Intervals (95 %) and p-values are over {kind}s; "
         "p-values by the exact sign-flip test, two-sided, Holm over all pairs."
     ]

@@ -54,11 +54,12 @@ def test_the_table_has_a_row_for_each_setting_the_best_first():
 
 def test_the_first_sentence_names_the_best_and_those_that_are_worse():
     shown = spaced(render_suitability(found(bad=False, good=True, fine=True, lost=None)))
-    assert "Fewest: `good`, 0 % of its outputs do not comply." in shown
     assert (
-        "Significantly worse: `bad`. Not significantly worse: `fine`. Not measured: `lost`."
+        "Breaks the fewest rules: `good`. 0 % of its outputs on tests of both kinds do not comply."
         in shown
     )
+    assert "Significantly worse on these: `bad`. Not significantly worse" in shown
+    assert "Not significantly worse on these: `fine`. Not measured: `lost`." in shown
 
 
 @pytest.mark.parametrize("rules", [5, 6])
@@ -67,7 +68,7 @@ def test_too_few_clusters_are_named_with_the_number_that_is_needed(rules):
     needed = result.suitability.units_needed
     shown = spaced(render_suitability(result))
     assert (f"need at least {needed}" in shown) == (rules < needed)
-    assert ("Significantly worse: `bad`." in shown) == (rules >= needed)
+    assert ("Significantly worse on these: `bad`." in shown) == (rules >= needed)
 
 
 def test_unknown_outputs_are_named_in_every_report():
@@ -92,7 +93,7 @@ def test_unknown_outputs_are_named_in_every_report():
 def test_nothing_measured_recommends_nobody():
     result = found(one=None, two=None)
     assert "No output of a test could be measured." in render_suitability(result)
-    assert "Fewest" not in on_screen(result)
+    assert "fewest" not in on_screen(result)
 
 
 def test_hostile_names_of_models_stay_text():
