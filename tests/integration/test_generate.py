@@ -238,3 +238,34 @@ def test_a_persons_mistake_in_the_specification_is_named_with_its_line(
     repository.write(SPEC, "version: 1\nprompt: other.txt\n")
     assert generate()[0] == 2
     assert "other.txt" in capsys.readouterr().err
+
+
+def test_a_file_that_is_edited_meanwhile_is_not_overwritten(repository, generate, capsys):
+    def answer(body):
+        repository.write(SPEC, "version: 1\nprompt: review.txt\nintent: mine\n")
+        return author()(body)
+
+    assert generate(answer=answer)[0] == 3
+    assert f"{SPEC} was changed" in capsys.readouterr().err
+    assert list(files(repository)) == ["review.spec.yaml"]
+    assert "intent: mine" in files(repository)["review.spec.yaml"]
+
+
+def test_a_replay_of_another_prompt_says_so(repository, generate, capsys):
+    assert generate()[0] == 0
+    repository.write("prompts/review.txt", "Other words: {{ review }}\n")
+    assert generate("--replay", ANSWERS)[0] == 3
+    assert "same prompt" in capsys.readouterr().err
+
+
+def test_a_specification_is_neither_a_prompt_nor_a_contract(repository, generate, capsys):
+    repository.write("contracts/prompts/review.txt", PROMPT)
+    assert generate(prompt="contracts/prompts/review.txt")[0] == 0
+    assert (repository.path / "contracts/prompts/review.spec.yaml").exists()
+    assert generate()[0] == 0
+    repository.branch("pr")
+    repository.commit("specifications")
+    capsys.readouterr()
+    assert main(["validate"]) == 0
+    assert main(["affected", "--base", "main"]) == 0
+    assert ".spec.yaml" not in capsys.readouterr().out

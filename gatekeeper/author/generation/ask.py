@@ -29,7 +29,7 @@ from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.errors import CallFailed, MeasurementError, UsageError
+from gatekeeper.errors import CallFailed, MeasurementError, NotRecorded, UsageError
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.completion_record import completion_record
@@ -141,6 +141,11 @@ class Asker:
         order = Order(request, lambda: True)
         try:
             completion = await self._calls.make(order)
+        except NotRecorded as missing:
+            raise MeasurementError(
+                f"stage {stage}: {missing}; a replay needs the same prompt, specification and "
+                "options as its recording"
+            ) from missing
         except CallFailed as failure:
             kind = UsageError if failure.author else MeasurementError
             raise kind(f"stage {stage}: {request.model}: {failure}") from failure

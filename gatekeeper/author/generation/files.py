@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from posixpath import relpath
 from typing import Any
 
@@ -23,7 +24,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References
 from gatekeeper.contract.syntax.yaml_text import write_yaml
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError, MeasurementError, Problem
 
 SUCCESS_RATE = 0.9
 
@@ -53,11 +54,13 @@ class FixtureRow:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What is there before a run. `contract` is None if there is no contract."""
+    """What is there before a run. `contract` is None if there is no contract. `contents` are the
+    files as they were read, None for one that is not there."""
 
     specification: Specification
     fixtures: tuple[FixtureRow, ...] = ()
     contract: str | None = None
+    contents: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
 def find_places(revision: Revision, policy: Policy, reference: str) -> Places:
@@ -100,7 +103,11 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
     if places.fixtures in revision.entries:
         rows = read_fixture_rows(load_text(revision, places.fixtures), places.fixtures)
     known = places.contract in revision.entries
-    return Present(specification, rows, load_text(revision, places.contract) if known else None)
+    paths = (places.specification, places.fixtures, places.contract)
+    contents = {p: revision.read(p) if p in revision.entries else None for p in paths}
+    return Present(
+        specification, rows, load_text(revision, places.contract) if known else None, contents
+    )
 
 
 def specification_prompt(places: Places, reference: str) -> str:
@@ -195,12 +202,25 @@ def _line_of(text: str, name: str) -> int | None:
     return next((n for n, line in lines if line.strip(" -\"'").endswith(f"id: {name}")), None)
 
 
-def differing(texts: Mapping[str, str], revision: Revision) -> Iterator[tuple[str, str]]:
+def differing(texts: Mapping[str, str], present: Present) -> Iterator[tuple[str, str]]:
     """Yield the files whose text is not there yet."""
     for path, text in texts.items():
+        if present.contents.get(path) != text.encode("utf-8", "replace"):
+            yield path, text
+
+
+def require_unchanged(present: Present, root: Path) -> None:
+    """Raise MeasurementError if a file was changed after it was read: a person's edit would be
+    lost."""
+    for path, content in present.contents.items():
         try:
-            if path in revision.entries and revision.read(path).decode("utf-8") == text:
-                continue
-        except (OSError, UnicodeDecodeError):
-            pass
-        yield path, text
+            now: bytes | None = (root / path).read_bytes()
+        except FileNotFoundError:
+            now = None
+        except OSError:
+            continue  # writing it says why
+        if now != content:
+            raise MeasurementError(
+                f"{path} was changed while the model was asked, so no file was written; run the "
+                "command again"
+            )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.ask import Asker
-from gatekeeper.author.generation.files import differing
+from gatekeeper.author.generation.files import differing, require_unchanged
 from gatekeeper.author.generation.run import (
     Generated,
     GenerateOptions,
@@ -70,7 +70,8 @@ def generate_files(
         return made, asker
 
     made, asker = asyncio.run(with_signals(client, within))
-    changed = dict(differing(made.texts, plan.revision))
+    changed = dict(differing(made.texts, plan.present))
+    require_unchanged(plan.present, root)
     write_generated(changed, root)
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
     return Session(made, tuple(changed), f"{count(asker.sent, 'call')}{spent}")

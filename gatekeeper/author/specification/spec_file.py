@@ -15,7 +15,7 @@ from gatekeeper.author.specification.records import (
 from gatekeeper.contract.specification_path import SUFFIX
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_yaml
-from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.syntax.yaml_text import OneLine, write_yaml
 from gatekeeper.errors import ContractError, Problem
 
 __all__ = ["SUFFIX", "read_specification", "write_specification"]
@@ -110,7 +110,7 @@ def _row(item: Item) -> dict[str, Any]:
     row["text"] = item.text
     if isinstance(item, Rule):
         row["inverse"] = item.inverse
-    row["lines"] = list(item.lines)
+    row["lines"] = OneLine(item.lines)
     if isinstance(item, Rule):
         row |= {"judge": "complies"} if item.check is None else {"check": dict(item.check)}
     return row

@@ -30,6 +30,14 @@ for _first, _resolvers in core_schema_resolvers().items():
     _Dumper.yaml_implicit_resolvers.setdefault(_first, []).extend(_resolvers)
 
 
+class OneLine(list[Any]):
+    """A list that is written on one line: `[1, 2]`."""
+
+
+def _one_line(dumper: yaml.SafeDumper, items: OneLine) -> yaml.SequenceNode:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
+
+
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text.rstrip("\n") else None
     if _OTHER_LINE_ENDS.search(text):
@@ -38,6 +46,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(OneLine, _one_line)
 
 
 def write_yaml(data: Mapping[str, Any]) -> str:

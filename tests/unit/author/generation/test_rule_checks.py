@@ -51,10 +51,6 @@ def proposed(kind: str, *values: str, obeys: str, breaks: str, **more) -> Propos
             proposed("json_schema", '{"type": "array"}', obeys="[]", breaks="{}"),
             {"type": "json_schema", "schema": {"type": "array"}},
         ),
-        (
-            proposed("language", "de", obeys="Das ist ein guter Tag.", breaks="It is a good day."),
-            {"type": "language", "value": ["de"]},
-        ),
         # What cannot be prepared, or does not agree, is left to a judge.
         (proposed("regex", "(", obeys="a", breaks="b"), None),
         (proposed("json_schema", "no JSON", obeys="a", breaks="b"), None),
@@ -71,6 +67,13 @@ def proposed(kind: str, *values: str, obeys: str, breaks: str, **more) -> Propos
 def test_a_proven_check_is_taken_and_no_other(proposal, check):
     (rule,) = prove_checks([proposal])
     assert rule.check == check
+
+
+def test_languages_are_named_by_their_codes():
+    assert proposed("language", "de", obeys="", breaks="").check == {
+        "type": "language",
+        "value": ["de"],
+    }
 
 
 def test_a_check_that_fails_on_a_sample_is_not_taken():
