@@ -113,6 +113,28 @@ def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, monkeypatch,
         assert "1 unknown" in report
 
 
+def test_a_judge_of_compliance_sees_the_prompt_of_the_setting(repository, tmp_path, monkeypatch):
+    contract = GOOD.replace("recorded/contracts/words.samples.jsonl", "openai/gpt-4o-mini")
+    check = "  - {judge: complies, model: openai/gpt-4o}"
+    repository.write(
+        "contracts/words.yaml", contract.replace("  - {type: regex, pattern: ok}", check)
+    )
+    repository.write("contracts/words.csv", csv(MANY[:2]))
+    shown: list[bool] = []
+
+    def answer(body: dict[str, Any]) -> str:
+        if body["model"] != "gpt-4o":
+            return "polite" if body["messages"][0]["content"].startswith("Please") else "short"
+        question = body["messages"][-1]["content"]
+        shown.append(("polite" in question) == ("Please say" in question))
+        return '{"reason": "none", "verdict": "yes"}'
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        sweep(repository, tmp_path, "--prompt=prompts/words.txt,prompts/polite.txt")
+    assert shown == [True, True]
+
+
 def test_the_work_tree_is_tried_unless_a_revision_is_named(repository, tmp_path, monkeypatch):
     repository.write("prompts/words.txt", "Tell {{ word }}")
     asked: list[str] = []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper import numbers
-from gatekeeper.checks.evaluate import prepare
+from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.size_limits import require_few_trials
@@ -108,7 +108,7 @@ async def measure_sweep(
     """Take and evaluate every sample. `price` gives the most that a request can cost. Raises
     UsageError for an unusable model."""
     trials = plan_sweep(contract, settings)
-    watch = _Everything(contract, progress)
+    watch = _Everything(contract, settings, progress)
     require_within(trials, limits, price, watch.forecast(trials))
     if progress:
         progress.started(len(distinct_requests(trials)))
@@ -132,24 +132,35 @@ class _Everything:
     """Wants every sample: a setting is chosen by all of them, not by the first that look good."""
 
     contract: Contract
+    settings: Sequence[Setting]
     progress: Progress | None
     outcomes: list[Outcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._evaluator = prepare(self.contract)
+        # A judge may be shown the prompt: of each setting its own.
+        by_prompt: dict[str, Evaluator] = {}
+        for setting in self.settings:
+            reference = setting.target.prompt.reference
+            if reference not in by_prompt:
+                by_prompt[reference] = prepare(self.contract, targets={"head": setting.target})
+        self._evaluators = [by_prompt[s.target.prompt.reference] for s in self.settings]
 
     def forecast(self, trials: Sequence[Trial]) -> list[Request]:
         """Return what judges would be asked about answers of a usual length."""
-        return [q for trial in trials for q in self._evaluator.forecast(trial, USUAL_CHARACTERS)]
+        return [q for trial in trials for q in self._of(trial).forecast(trial, USUAL_CHARACTERS)]
 
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return True
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
-        return judge_questions(sample, self.contract, self._evaluator)
+        return judge_questions(sample, self.contract, self._of(sample.trial))
 
     def evaluate(self, sample: Sample) -> Outcome:
-        return evaluate_sample(sample, self.contract, self._evaluator)
+        return evaluate_sample(sample, self.contract, self._of(sample.trial))
+
+    def _of(self, trial: Trial) -> Evaluator:
+        """Return the evaluator of the trial's setting, whose number is its contract."""
+        return self._evaluators[int(trial.contract)]
 
     def add(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
