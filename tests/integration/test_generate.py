@@ -126,6 +126,9 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
     contract = yaml.safe_load((repository.path / CONTRACT).read_text("utf-8"))
     assert [check["name"] for check in contract["checks"]] == [first["id"], "mine"]
 
+    # Comments stay as long as the specification says the same.
+    with (repository.path / SPEC).open("a", encoding="utf-8") as file:
+        file.write("# why\n")
     # A third run changes nothing, and a contract that a person wrote stays.
     files_before = files(repository)
     assert generate()[0] == 0
@@ -133,7 +136,9 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
     (repository.path / CONTRACT).write_text(f"{files_before['review.yaml']}# mine\n", "utf-8")
     assert generate("--tests-per-rule", "1")[0] == 0
     assert files(repository)["review.yaml"].endswith("# mine\n")
-    assert "is kept as it is" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "is kept as it is" in said
+    assert "comments in" in said
 
 
 @pytest.mark.parametrize(
@@ -170,6 +175,7 @@ def refused(body):
         (author({"rules": "I would rather talk about the weather."}), 3, "stage rules"),
         (author({"rules": '{"rules": [{"text": 1, "lines": []}]}'}), 3, "twice"),
         (author({"tests": '{"rule_tests": []}'}), 3, "stage tests"),
+        (author({"tests": {"rule_tests": [], "inverse_tests": []}}), 3, "no test"),
         (author({"rules": {"rules": []}}), 2, "found no rule for the output"),
         (lambda _: bad_request("no such thing"), 3, "no such thing"),
         (lambda _: model_not_found(), 2, MODEL),
@@ -269,3 +275,26 @@ def test_a_specification_is_neither_a_prompt_nor_a_contract(repository, generate
     assert main(["validate"]) == 0
     assert main(["affected", "--base", "main"]) == 0
     assert ".spec.yaml" not in capsys.readouterr().out
+
+
+def test_whatever_a_model_writes_can_be_read_again(repository, generate):
+    odd = "The output is \\ud800 \\u0000 {{ word }} {% if %} '\\u2028': #x"
+    rules = f'{{"rules": [{{"text": "{odd}", "lines": [2]}}]}}'
+    made = '"kind": "edge", "scenario": "\\ud800", "reason": "r"'
+    row = f'{{{made}, "vars": {{"review": "\\udfff\\u0000{{{{"}}}}'
+    written = f'{{"rule_tests": [{row}], "inverse_tests": []}}'
+    answer = author({"rules": rules, "tests": written, "inverse_rules": {"inverses": []}})
+    assert generate(answer=answer)[0] == 0
+    before = files(repository)
+    assert generate(answer=answer)[0] == 0
+    assert files(repository) == before
+    assert main(["validate"]) == 0
+
+
+def test_a_key_that_a_model_repeats_is_in_no_file(repository, generate):
+    rules = {"rules": [{"text": "The output is sk-not-a-real-key-0123456789.", "lines": [2]}]}
+    assert generate(answer=author({"rules": rules}))[0] == 0
+    written = files(repository)
+    assert not any("sk-not-a-real" in text for text in written.values())
+    assert generate("--replay", ANSWERS)[0] == 0
+    assert files(repository) == written

@@ -16,6 +16,7 @@ import json
 import re
 import time
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, NotRecorded, UsageError
+from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.completion_record import completion_record
@@ -47,6 +49,7 @@ RETRY = RetryPolicy(timeout_seconds=180)
 _MOST_SHOWN = 200
 _MOST_PROBLEMS = 5
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _DATA_RULES = """\
 # Data
 The user message holds data between lines that begin with `<data` and `</data` and carry one mark,
@@ -137,7 +140,8 @@ class Asker:
         )
 
     async def complete(self, request: Request, stage: str) -> Completion:
-        """Return the answer to any request, and keep it in the recording. Raises as `ask` does."""
+        """Return the answer to any request without secrets, and keep it in the recording. Raises as
+        `ask` does."""
         order = Order(request, lambda: True)
         try:
             completion = await self._calls.make(order)
@@ -156,6 +160,9 @@ class Asker:
             ) from reached
         finally:
             self.sent += order.sent
+        # What is parsed is what a replay will find.
+        text = _SURROGATES.sub("\ufffd", environment_redactor().text(completion.text))
+        completion = replace(completion, text=text)
         self._keep(request, completion, stage)
         return completion
 
@@ -230,6 +237,15 @@ TEXT: Mapping[str, Any] = {"type": "string"}
 LINES: Mapping[str, Any] = array_schema({"type": "integer"})
 
 
+def _without_surrogates(value: Any) -> Any:
+    """Return a JSON value that can be written as UTF-8: JSON can escape halves of a character."""
+    if isinstance(value, str):
+        return _SURROGATES.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
+    return list(map(_without_surrogates, value)) if isinstance(value, list) else value
+
+
 def _asked_again(request: Request, answer: str, faults: str) -> Request:
     more = (
         Message("assistant", answer or "(no text)"),
@@ -244,7 +260,7 @@ def _read(
     completion: Completion, schema: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], str | None]:
     """Return the answer's object, and what is wrong with it; None if it fits the schema."""
-    found = read_object(completion.text)
+    found = _without_surrogates(read_object(completion.text))
     if found is None:
         if completion.finish_reason == "length":
             return {}, "the answer was cut off at the limit of tokens"

@@ -15,7 +15,7 @@ from gatekeeper.author.onboarding.patterns import contract_folder
 from gatekeeper.author.onboarding.skeleton import propose_name
 from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
-from gatekeeper.author.specification.spec_file import SUFFIX, read_specification
+from gatekeeper.author.specification.spec_file import HEAD_LINES, SUFFIX, read_specification
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_files import find_contracts
@@ -119,6 +119,7 @@ def specification_prompt(places: Places, reference: str) -> str:
 def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
     """Return the lines that are not blank. Raises ContractError for one that is no JSON object."""
     rows = []
+    first: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -130,7 +131,14 @@ def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
             what, fix = "this line is not a JSON object", "correct it, or remove the line"
             raise ContractError([Problem(path, what, fix, number)])
         name = found.get("id")
-        rows.append(FixtureRow(name if isinstance(name, str) else f"line {number}", line.strip()))
+        name = name if isinstance(name, str) else f"line {number}"
+        if name in first:
+            what = f"the id `{name}` is already used on line {first[name]}"
+            raise ContractError(
+                [Problem(path, what, "give this fixture another id", number, field="id")]
+            )
+        first[name] = number
+        rows.append(FixtureRow(name, line.strip()))
     return tuple(rows)
 
 
@@ -195,6 +203,12 @@ def _require_sound_checks(
             )
     if problems:
         raise ContractError(problems)
+
+
+def has_comments(present: Present, path: str) -> bool:
+    """Return whether a person wrote comments into a specification: those of its head are not."""
+    lines = (present.contents.get(path) or b"").decode("utf-8", "replace").split("\n")
+    return any(line.lstrip().startswith("#") for line in lines[HEAD_LINES:])
 
 
 def _line_of(text: str, name: str) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.contract.data_blocks import clean
 
 T = TypeVar("T")
 
@@ -34,9 +35,14 @@ def grounded_drafts(rows: Sequence[Mapping[str, Any]], prompt: NumberedPrompt) -
     drafts: dict[str, Draft] = {}
     dropped = 0
     for row in rows:
-        text, lines = " ".join(row["text"].split()), prompt.grounded(row["lines"])
+        text, lines = one_line(row["text"]), prompt.grounded(row["lines"])
         if text and lines:
             drafts.setdefault(text.casefold(), Draft(text, lines, row))
         else:
             dropped += 1
     return Found(tuple(drafts.values()), dropped)
+
+
+def one_line(text: str) -> str:
+    """Return the text on one line, without characters that nobody sees."""
+    return " ".join(clean(text).split())

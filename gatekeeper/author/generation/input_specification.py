@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper.author.generation.ask import LINES, TEXT, Asker, array_schema, object_schema
-from gatekeeper.author.generation.grounded_items import Found, grounded_drafts
+from gatekeeper.author.generation.grounded_items import Found, grounded_drafts, one_line
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.specification.ids import assign_ids
 from gatekeeper.author.specification.records import InputConstraint, Specification
@@ -29,4 +29,4 @@ async def specify_input(
     ids = assign_ids([draft.text for draft in found.items], PREFIX, known, gone)
     made = zip(ids, found.items, strict=True)
     constraints = tuple(InputConstraint(name, draft.text, draft.lines) for name, draft in made)
-    return " ".join(answer["intent"].split()), Found(constraints, found.dropped)
+    return one_line(answer["intent"]), Found(constraints, found.dropped)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gatekeeper.author.generation import input_specification, open_questions
 from gatekeeper.author.generation.ask import LINES, TEXT, Asker, array_schema, object_schema
-from gatekeeper.author.generation.grounded_items import Found, grounded_drafts
+from gatekeeper.author.generation.grounded_items import Found, grounded_drafts, one_line
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.specification.ids import RESERVED, assign_ids
 from gatekeeper.author.specification.records import Rule, Specification
@@ -53,7 +53,7 @@ async def invert_rules(asker: Asker, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     if not rules:
         return ()
     answer = await asker.ask(INVERSE_STAGE, {"rules": numbered_rules(rules)}, INVERSE_SCHEMA)
-    inverses = {row["number"]: " ".join(row["inverse"].split()) for row in answer["inverses"]}
+    inverses = {row["number"]: one_line(row["inverse"]) for row in answer["inverses"]}
     numbered = enumerate(rules, start=1)
     return tuple(replace(rule, inverse=inverses.get(number, "")) for number, rule in numbered)
 

@@ -14,6 +14,7 @@ from gatekeeper.author.generation.files import (
     Present,
     find_places,
     fixture_row,
+    has_comments,
     read_present,
     write_contract,
     write_fixture_rows,
@@ -131,6 +132,11 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         tuple(map(fixture_row, tests)),
         lambda row: row.digest,
     )
+    if not rows.items:
+        raise MeasurementError(
+            f"stage tests: {asker.model} wrote no test that can be used; use a stronger model with "
+            "--model, or run it again"
+        )
     text, intent_made = merge_text(made.get(INTENT), before.intent, intent)
     specification = Specification(
         before.prompt,
@@ -228,7 +234,10 @@ def _files(
         made = content_digest(contract)
     if made is not None:
         specification = replace(specification, made={**specification.made, CONTRACT: made})
-    texts[places.specification] = write_specification(specification)
+    if specification != present.specification:
+        texts[places.specification] = write_specification(specification)
+        if has_comments(present, places.specification):
+            notices.append(f"The comments in {places.specification} are not kept.")
     if places.contract in texts:
         prepare_contract(Overlay(plan.revision, texts), places.contract, plan.policy)
     return Generated(specification, len(rows), texts, tuple(notices))

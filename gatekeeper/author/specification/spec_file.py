@@ -18,7 +18,7 @@ from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_y
 from gatekeeper.contract.syntax.yaml_text import OneLine, write_yaml
 from gatekeeper.errors import ContractError, Problem
 
-__all__ = ["SUFFIX", "read_specification", "write_specification"]
+__all__ = ["HEAD_LINES", "SUFFIX", "read_specification", "write_specification"]
 
 VERSION = 1
 _TEXT = {"type": "string", "minLength": 1}
@@ -62,6 +62,7 @@ _HEAD = """\
 # What {prompt} promises, written by `gatekeeper generate`. Edit it as you like: the next run keeps
 # what you changed or added, and does not make again what you removed. Leave `made` as it is.
 """
+HEAD_LINES = _HEAD.count("\n")
 
 
 def read_specification(text: str, path: str) -> Specification:

@@ -41,7 +41,7 @@ def test_the_contract_that_a_prompt_has_is_its_own():
     assert taken.specification == "prompts/a.spec.yaml"
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", "[" * 100_000])
+@pytest.mark.parametrize("line", ["{", "[1]", "[" * 100_000, '{"id": "a"}'])
 def test_a_line_that_is_no_fixture_is_named(line):
     with pytest.raises(ContractError) as raised:
         read_fixture_rows(f'{{"id": "a"}}\n\n{line}\n', "f.jsonl")
