@@ -70,8 +70,7 @@ def compare_two(first: Passes, second: Passes, counts_with: Mapping[str, str]) -
     if not units:
         return 0, None, 1.0
     difference = sum(more / sampled for more, sampled in units) / len(units)
-    p_value = two_sided(*one_sided_p_values(first, second, counts_with))
-    return len(units), difference, p_value
+    return len(units), difference, two_sided(*_one_sided(units))
 
 
 def one_sided_p_values(
@@ -79,13 +78,17 @@ def one_sided_p_values(
 ) -> tuple[float, float]:
     """Return the p-value that the second is worse, and the one that it is better, on the samples
     that both have."""
-    more = [more for more, _ in _units(first, second, counts_with)]
-    return sign_flip_test([-d for d in more]), sign_flip_test(more)
+    return _one_sided(_units(first, second, counts_with))
 
 
 def two_sided(worse: float, better: float) -> float:
     """Return the two-sided p-value of two one-sided ones."""
     return min(1.0, 2 * min(worse, better))
+
+
+def _one_sided(units: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    more = [more for more, _ in units]
+    return sign_flip_test([-d for d in more]), sign_flip_test(more)
 
 
 def _units(
