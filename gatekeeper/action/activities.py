@@ -20,6 +20,7 @@ from gatekeeper.action.events import (
     RunFull,
     RunPush,
 )
+from gatekeeper.action.explanation import explain_check
 from gatekeeper.action.requirements import install_requirements
 from gatekeeper.action.workspace import cache_file, give_to_owner
 from gatekeeper.contract.policy import NO_HISTORY, load_policy, policy_in_force
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.runs.keep_in_history import MergedWaivers
-    from gatekeeper.runs.session import Explain
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -89,22 +89,12 @@ def check(
             waivers=waivers,
             notices=notices,
             trusted=trusted,
-            # A fork's pull request spends nothing beyond its check.
-            explain=_explanation(work.policy, revisions) if trusted else None,
+            explain=explain_check(change, work.policy, trusted=trusted),
         ),
     )
     if cache is not None:
         give_to_owner(settings.workspace, cache)
     return result
-
-
-def _explanation(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | None:
-    """Return what names the harmful edits of a failing check, if the policy pays for it."""
-    if not policy.blame_usd:
-        return None
-    from gatekeeper.author.blame.explain import blame_within
-
-    return blame_within(policy, revisions)
 
 
 def suite_of_head(

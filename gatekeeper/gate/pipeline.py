@@ -24,6 +24,7 @@ from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference import has_preferences
+from gatekeeper.gate.promises import PromptPromises
 from gatekeeper.gate.reasons import uncovered_reasons
 from gatekeeper.gate.result import (
     ContractResult,
@@ -109,6 +110,7 @@ class Measurement:
     most_cost_usd: float | None = None
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
+    promises: tuple[PromptPromises, ...] = ()
 
 
 async def measure(work: Work, around: RunContext) -> GateResult:
@@ -339,4 +341,5 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         past=past,
         judge_agreement=found.judge_agreement,
         blame=found.blame,
+        promises=found.promises,
     )

@@ -22,6 +22,7 @@ from gatekeeper.gate.call_result import Calls
 from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference_result import PreferenceResult
+from gatekeeper.gate.promises import PromptPromises
 from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.resource_result import LimitResult, ResourceChange
 from gatekeeper.gate.step_result import StepResult
@@ -395,3 +396,5 @@ class GateResult:
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
     """Which edits made contracts worse, if the policy pays for the search."""
+    promises: tuple[PromptPromises, ...] = ()
+    """What the change does to the promises of prompts, by their specifications."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from gatekeeper.contract.trial import Outcome
     from gatekeeper.gate.blame_result import ContractBlame
+    from gatekeeper.gate.promises import PromptPromises
     from gatekeeper.history.store import HistoryStore, Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
@@ -55,13 +56,14 @@ _FORKS = (
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What more is known of a failed run: notices, the harmful edits, and the calls and US dollars
-    that this took; a cost of None is not known."""
+    """What more is known of a run: notices, the harmful edits of a failed one, the promises of its
+    prompts, and the calls and US dollars that this took; a cost of None is not known."""
 
     notices: tuple[str, ...] = ()
     calls: int = 0
     cost_usd: float | None = 0.0
     blame: tuple[ContractBlame, ...] = ()
+    promises: tuple[PromptPromises, ...] = ()
 
 
 Explain = Callable[[Work, Measurement], Explanation]
@@ -157,6 +159,7 @@ def _explained(found: Measurement, more: Explanation) -> Measurement:
         found,
         notices=(*found.notices, *more.notices),
         blame=more.blame,
+        promises=more.promises,
         calls=replace(found.calls, made=found.calls.made + more.calls),
         cost_usd=None if None in costs else math.fsum(cost for cost in costs if cost is not None),
     )

@@ -87,6 +87,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "unaffected": result.unaffected,
         "judge_agreement": [judge_agreement_document(found) for found in result.judge_agreement],
         "blame": [asdict(found) for found in result.blame],
+        "promises": [asdict(found) for found in result.promises],
         "notices": [*result.notices, *notices],
     }
     finite: dict[str, Any] = _finite(document)

@@ -10,6 +10,7 @@ from gatekeeper.reports.headline import headline, lead
 from gatekeeper.reports.markdown.details import Depth, add_details
 from gatekeeper.reports.markdown.glance import add_glance
 from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.markdown.promises import add_promises
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
 from gatekeeper.reports.markers import DEFAULT_ID, comment_marker
 
@@ -66,4 +67,5 @@ def compose(
         add_reasons(page, result)
     add_notes(page, result, notices)
     add_details(page, result, depth)
+    add_promises(page, result)
     return page.text(f"{_CUT}\n\n{ending}" if page.cut else ending) + "\n"

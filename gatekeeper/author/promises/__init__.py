@@ -1,0 +1,1 @@
+"""What a prompt promises by its specification, and how a change alters it."""

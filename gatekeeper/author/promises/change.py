@@ -1,0 +1,98 @@
+"""Finds what a change does to the promises of prompts. Reads both revisions, and calls no model."""
+
+from __future__ import annotations
+
+from posixpath import dirname, join
+
+from gatekeeper.author.promises.compare import (
+    changed_lines,
+    compare_input,
+    compare_rules,
+    rules_on,
+)
+from gatekeeper.author.specification.records import Specification
+from gatekeeper.author.specification.spec_file import read_specification
+from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.load import load_text
+from gatekeeper.contract.prompts.reference import prompt_file
+from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.specification_path import is_specification
+from gatekeeper.errors import ContractError
+from gatekeeper.gate.promises import PromptPromises
+
+_MOST_SPECIFICATIONS = 50
+"""Of one change. A pull request can add any number of them."""
+
+
+def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tuple[str, ...]]:
+    """Return what changed of each specification whose prompt or file the change touches, and a
+    notice for each that cannot be read."""
+    found, notices = [], []
+    touched = _touched(change)
+    for path in touched[:_MOST_SPECIFICATIONS]:
+        try:
+            promises = _promises(change, path)
+        except ContractError as error:
+            problem = error.problems[0]
+            notices.append(f"{problem.path}: the promises cannot be compared: {problem.what}")
+            continue
+        if promises is not None:
+            found.append(promises)
+    if len(touched) > _MOST_SPECIFICATIONS:
+        left = len(touched) - _MOST_SPECIFICATIONS
+        notices.append(f"{left:,} more changed specifications were not compared.")
+    return tuple(found), tuple(notices)
+
+
+def _touched(change: Change) -> list[str]:
+    """Return the specifications that the change touches, or in whose folder it touches a file: a
+    prompt is beside its specification."""
+    before, after = change.base.entries, change.head.entries
+    paths = {*before, *after}
+    specifications = sorted(filter(is_specification, paths))
+    if not specifications:
+        return []
+    changed = {path for path in paths if before.get(path) != after.get(path)}
+    folders = set(map(dirname, changed))
+    return [path for path in specifications if dirname(path) in folders]
+
+
+def _promises(change: Change, path: str) -> PromptPromises | None:
+    before, after = _read(change.base, path), _read(change.head, path)
+    known = after or before
+    if known is None:
+        return None
+    reference = join(dirname(path), known.prompt)
+    if before is None:
+        rules = compare_rules(Specification(known.prompt), known)
+        return PromptPromises(reference, path, "added", rules)
+    if after is None:
+        if prompt_file(reference) not in change.head.entries:
+            return None  # the prompt is gone, too
+        rules = compare_rules(before, Specification(known.prompt))
+        return PromptPromises(reference, path, "removed", rules)
+    if change.base.entries[path] != change.head.entries[path]:
+        rules, inputs = compare_rules(before, after), compare_input(before, after)
+        if not rules.changed and not inputs.changed:
+            return None
+        return PromptPromises(reference, path, "changed", rules, inputs)
+    lines = changed_lines(*(_lines(side, reference) for side in (change.base, change.head)))
+    unsettled = rules_on(after.rules, lines)
+    if not unsettled:
+        return None
+    texts = tuple(" ".join(rule.text.split()) for rule in unsettled)
+    return PromptPromises(reference, path, "outdated", unsettled=texts)
+
+
+def _read(revision: Revision, path: str) -> Specification | None:
+    if path not in revision.entries:
+        return None
+    return read_specification(load_text(revision, path), path)
+
+
+def _lines(revision: Revision, reference: str) -> list[str]:
+    """Return the lines of the prompt's file; none if it cannot be read, which the check reports."""
+    try:
+        return read_text(revision, prompt_file(reference)).split("\n")
+    except UnreadableError:
+        return []
