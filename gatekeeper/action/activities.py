@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
     from gatekeeper.action.inputs import ActionInputs
     from gatekeeper.action.waivers import Place
-    from gatekeeper.contract.change import Change, Revision
+    from gatekeeper.contract.change import Change
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.result import GateResult, Waiver
     from gatekeeper.gate.work import Work

@@ -62,3 +62,19 @@ def test_the_comment_names_the_harmful_edit(
     assert ("accounts for" in annotation) == (budget == "0.30")
     lines = [e["line"] for one in result["blame"] for c in one["causes"] for e in c["edits"]]
     assert lines == [4] * (budget == "0.30")
+
+
+def test_the_comment_says_what_the_prompt_promises_now(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = "version: 1\nprompt: {name}\nrules:\n- {{id: a, text: Kind words., lines: [1]}}\n"
+    folder, _, name = PROMPT.rpartition("/")
+    path = f"{folder}/{name.split('.')[0]}.spec.yaml"
+    change = PullRequest.make(
+        tmp_path, {PROMPT: CHANGED}, fixtures=FEW, more={path: text.format(name=name)}
+    )
+    _, result, comment = run(change, github, model, monkeypatch, tmp_path)
+    (promises,) = result["promises"]  # type: ignore[misc]
+    assert (promises["prompt"], promises["state"]) == (PROMPT, "outdated")
+    assert promises["unsettled"] == ["Kind words."]
+    assert "- Kind words." in comment
