@@ -72,7 +72,8 @@ def test_other_changes_say_nothing():
 
 
 def test_a_broken_specification_is_a_notice():
-    change = Change(MemoryRevision(files(KNOWN)), MemoryRevision(files(KNOWN) | {SPEC: b"rules: ["}))
+    broken = files(KNOWN) | {SPEC: b"rules: ["}
+    change = Change(MemoryRevision(files(KNOWN)), MemoryRevision(broken))
     promises, (notice,) = promises_of_change(change)
     assert promises == ()
     assert notice.startswith(SPEC)
