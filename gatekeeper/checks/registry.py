@@ -76,9 +76,14 @@ class _ByName(Mapping[str, T]):
 
     def __init__(self, read: Callable[[Check], T]) -> None:
         self._read = read
+        self._known: dict[str, tuple[Check, T]] = {}
 
     def __getitem__(self, name: str) -> T:
-        return self._read(ADDED[name] if name in ADDED else _check(name))
+        check = ADDED[name] if name in ADDED else _check(name)
+        known = self._known.get(name)
+        if known is None or known[0] is not check:
+            known = self._known[name] = (check, self._read(check))
+        return known[1]
 
     def __contains__(self, name: object) -> bool:
         return name in MODULES or name in ADDED

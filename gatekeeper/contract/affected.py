@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.contract_difference import differs
@@ -130,7 +131,9 @@ class _Comparison:
         }
 
     def affected(self) -> Affected:
-        at_head = References(self.change.head, self.shapes)
+        at_head = References(
+            self.change.head, self.shapes, partial(self._check_ahead, self.change.head)
+        )
         sketches = find_contracts(at_head, self.policy)
         suspects = self._suspects(sketches)
         loaded, problems = load_contracts(
@@ -158,6 +161,11 @@ class _Comparison:
             others=tuple(sorted(others)),
         )
 
+    def _check_ahead(self, revision: Revision, sketch: Sketch) -> None:
+        """Begin to check the prompts of a contract that may be affected."""
+        if sketch.depends_on(self.changed):
+            sketch.check_ahead(revision)
+
     def _suspects(self, sketches: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts that a changed file may affect. Those of one foreign file are
         suspect together: another of its files may have added or removed one."""
@@ -176,7 +184,8 @@ class _Comparison:
     def _base_sketches(self, at_head: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts at base that may differ: their own file changed, or a path of their
         closure. An unchanged file has the same closure on both sides."""
-        references = References(self.change.base, self.shapes)
+        ahead = partial(self._check_ahead, self.change.base)
+        references = References(self.change.base, self.shapes, ahead)
         written = matching_contracts(self.changed & self.before.keys(), self.policy)
         touched = {s.file for s in self._suspects(at_head) if s.file in self.before}
         require_few_contracts([*written | touched], self.policy.contracts, POLICY_PATH)

@@ -89,7 +89,9 @@ class CheckReader:
             return None
         problems.extend(key_problems(document, key, item, part=level > 0))
         params = {name: value for name, value in item.items() if name not in COMMON_KEYS}
-        schema = {"additionalProperties": False, **shape.schema}
+        schema = shape.schema
+        if "additionalProperties" not in schema:
+            schema = {"additionalProperties": False, **schema}
         problems.extend(schema_problems(document, schema, params, key, COMMON_KEYS))
         if problems:
             return None
@@ -269,7 +271,7 @@ def _distinct(specs: Sequence[CheckSpec], given: Sequence[bool]) -> tuple[CheckS
             made[spec.name] += 1
             name = f"{spec.name} ({made[spec.name] + 1})"
         taken.add(name)
-        distinct.append(replace(spec, name=name))
+        distinct.append(spec if name == spec.name else replace(spec, name=name))
     return tuple(distinct)
 
 

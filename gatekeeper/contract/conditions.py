@@ -35,6 +35,9 @@ def apply_conditions(
     unused = dict(applied)
     found = []
     for fixture in fixtures:
+        if not conditional and not fixture.checks:
+            found.append(fixture)
+            continue
         own = [spec for spec in fixture.checks if spec.when is not None]
         applied |= {id(spec): spec for spec in own}
         unused |= {id(spec): spec for spec in own}

@@ -18,6 +18,7 @@ from gatekeeper.contract.definition import (
     GatePolicy,
     Message,
     Prompt,
+    SamplingPolicy,
     Target,
 )
 from gatekeeper.contract.kept_results import kept_by_identity
@@ -183,7 +184,7 @@ def evaluation_meaning(contract: Contract) -> Any:
         "checks": [check_meaning(spec) for spec in contract.checks],
         "mode": contract.mode,
         "repair": repair_meaning(contract.repair),
-        "sampling": asdict(contract.sampling),
+        "sampling": _settings(contract.sampling),
         "slo": [
             {"name": o.name, "target": o.target, "window": o.window} | _named_checks(contract, o)
             for o in contract.slo
@@ -223,10 +224,15 @@ def _named_checks(contract: Contract, objective: Objective) -> dict[str, Any]:
 def _gate_meaning(gate: GatePolicy) -> Any:
     """Return the gate's settings, without those of later versions that are not set, so that digests
     stay the same as before."""
-    meaning = asdict(gate)
+    meaning = _settings(gate)
     limits, repairs = meaning.pop("limits"), meaning.pop("repairs")
-    later = {"limits": limits} if limits else {}
+    later = {"limits": list(map(asdict, limits))} if limits else {}
     return meaning | later | ({} if repairs == "warn" else {"repairs": repairs})
+
+
+def _settings(record: SamplingPolicy | GatePolicy) -> dict[str, Any]:
+    """Return the fields by name, as `asdict` does in five times as long."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def is_schema_for_all(spec: CheckSpec) -> bool:

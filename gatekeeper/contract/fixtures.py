@@ -286,12 +286,7 @@ def _line_document(line: str, path: str, number: int) -> Document:
     parser if the standard one fails or is not strict enough."""
     try:
         if "\\ud" not in line.lower():
-            data = json.loads(
-                line,
-                object_pairs_hook=_object,
-                parse_float=_finite,
-                parse_constant=_finite,
-            )
+            data = _STANDARD.decode(line)
             return Document(path, data, {(): (number, 1)})
     except (ValueError, RecursionError):
         pass
@@ -310,6 +305,10 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+# Made once: json.loads makes a decoder at each call, which takes as long as reading a short line.
+_STANDARD = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
 
 
 def csv_lines(text: str, path: str) -> Iterator[tuple[int, list[str]]]:

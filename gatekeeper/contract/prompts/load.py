@@ -4,8 +4,9 @@ includes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from gatekeeper.contract.change import Revision
@@ -21,7 +22,7 @@ from gatekeeper.contract.prompts.value_at_key import prompt_at_key
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.role_lines import BY_ROLE_LINES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
-from gatekeeper.contract.templates.client import find_included, find_role_lines
+from gatekeeper.contract.templates.client import check_syntax_ahead, find_included, find_role_lines
 from gatekeeper.errors import ContractError, Problem
 
 
@@ -32,13 +33,33 @@ def load_prompt(revision: Revision, reference: str, style: TemplateStyle | None 
     UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if it is
     not a prompt.
     """
-    text = read_text(revision, prompt_file(reference))
-    prompt = _split_when_rendered(parse_prompt(text, reference, style))
-    prompt = replace(prompt, includes=_includes(revision, prompt))
+    prompt = _read_prompt(revision, reference, style)
     problems = template_problems(prompt)
     if problems:
         raise ContractError(_across_roles(prompt, problems[0].line) or problems)
     return replace(prompt, in_style=cache(partial(_in_style, revision, reference, prompt)))
+
+
+def check_prompt_ahead(
+    revision: Revision, reference: str, style: TemplateStyle | None = None
+) -> None:
+    """Begin to check the templates of the prompt, so that `load_prompt` waits less. Does nothing if
+    the prompt cannot be read: loading it says why."""
+    with suppress(UnreadableError, ContractError):
+        check_syntax_ahead(_read_prompt(revision, reference, style))
+
+
+def _read_prompt(revision: Revision, reference: str, style: TemplateStyle | None) -> Prompt:
+    """Read the prompt and what it includes. Its templates may have mistakes."""
+    text = read_text(revision, prompt_file(reference))
+    prompt = _split_when_rendered(_parse_once(text, reference, style))
+    return replace(prompt, includes=_includes(revision, prompt))
+
+
+@lru_cache(maxsize=1024)
+def _parse_once(text: str, reference: str, style: TemplateStyle | None) -> Prompt:
+    """Parse the prompt and keep it: base's is often the same as head's."""
+    return parse_prompt(text, reference, style)
 
 
 def _in_style(revision: Revision, reference: str, prompt: Prompt, style: TemplateStyle) -> Prompt:

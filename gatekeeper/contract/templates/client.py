@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.role_lines import BY_ROLE_LINES
+from gatekeeper.contract.templates.ahead import ChecksAhead
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.plain import is_plain
 from gatekeeper.errors import ContractError, Problem
@@ -94,26 +95,59 @@ def _ask_parts(
 
 def check_syntax(prompt: Prompt) -> list[Problem]:
     """Return what is wrong with the syntax of each message and include, without rendering."""
-    sources = [(message.content, prompt.path) for message in prompt.messages]
-    sources += [(text, path) for path, text in prompt.includes.items()]
+    sources = _sources(prompt)
     if all(is_plain(text) for text, _ in sources):
         from gatekeeper.contract.templates.rendering import check_templates
 
         return check_templates(prompt)
+    if not _sound.issuperset(sources):
+        _AHEAD.wait_for(sources)
     if _sound.issuperset(sources):
         return []
     try:
-        answers = _CHILD.ask({"kind": "check", "prompt": _as_json(prompt)})
+        answers = _CHILD.ask({"kind": "check", "prompts": [_as_json(prompt)]})
     except FrameError as error:
         return [_unplaced(prompt, f"the prompt cannot be read: {error}", "use smaller includes")]
     if answers.overrun is not None:
         return [_unplaced(prompt, f"the template cannot be read: {answers.overrun}", _SIMPLER)]
     problems = [Problem(**problem) for problem in answers.responses[0]]
     if not problems:
-        if len(_sound) > _MOST_SOUND:
-            _sound.clear()
-        _sound.update(sources)
+        _keep_sound([sources])
     return problems
+
+
+def check_syntax_ahead(prompt: Prompt) -> None:
+    """Let the child check the syntax while this process works on: `check_syntax` is then answered
+    sooner."""
+    sources = _sources(prompt)
+    if not _sound.issuperset(sources) and not all(is_plain(text) for text, _ in sources):
+        _AHEAD.add(sources, _as_json(prompt))
+
+
+def _check_many(prompts: Mapping[Hashable, Any]) -> None:
+    """Remember which of the prompts are sound, as far as the child answers."""
+    try:
+        answers = _CHILD.ask({"kind": "check", "prompts": list(prompts.values())})
+    except FrameError:
+        return
+    found = zip(prompts, answers.responses, strict=False)
+    _keep_sound([sources for sources, problems in found if not problems])
+
+
+def _keep_sound(checked: Sequence[Any]) -> None:
+    if len(_sound) > _MOST_SOUND:
+        _sound.clear()
+    for sources in checked:
+        _sound.update(sources)
+
+
+_AHEAD = ChecksAhead(_check_many)
+
+
+def _sources(prompt: Prompt) -> tuple[tuple[str, str], ...]:
+    """Return each text of the prompt that is a template, with its path."""
+    own = ((message.content, prompt.path) for message in prompt.messages)
+    return (*own, *((text, path) for path, text in prompt.includes.items()))
 
 
 def evaluate_text(text: str, variables: Mapping[str, Any], budget: Budget) -> Any:

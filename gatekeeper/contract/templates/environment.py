@@ -118,6 +118,14 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
             raise SecurityError("a repetition too long")
         return _bounded(super().call_binop(context, operator, left, right))
 
+    def parse_unguarded(self, source: str) -> nodes.Template:
+        """Parse a template that is only looked at, and never rendered.
+
+        Raises:
+            jinja2.TemplateSyntaxError: The source is no template.
+        """
+        return super()._parse(source, None, None)
+
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree = super()._parse(source, name, filename)
         for loop in list(tree.find_all(nodes.For)):
@@ -254,7 +262,7 @@ def included_names(
     """
     if "{%" not in source:
         return ()
-    tree = environment.parse(source)
+    tree = environment.parse_unguarded(source)
     kinds: tuple[Any, ...] = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
     return tuple(
         (name, node.lineno)

@@ -23,16 +23,16 @@ from gatekeeper.sandbox.child import cpu_limit
 
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the responses to one request: one for each set of values if it is to render."""
+    """Yield the responses to one request: one for each set of values if it is to render, and
+    one for each prompt if it is to check."""
     kind = request["kind"]
     if kind == "render":
         prompt, budget = _prompt(request["prompt"]), Budget(*request["budget"])
         for values in request["values"]:
             yield {**_rendered(prompt, values, budget), "budget": astuple(budget)}
     elif kind == "check":
-        yield [
-            asdict(problem) for problem in check_templates(_prompt(request["prompt"]), cpu_limit)
-        ]
+        for given in request["prompts"]:
+            yield [asdict(problem) for problem in check_templates(_prompt(given), cpu_limit)]
     elif kind == "role_lines":
         with cpu_limit(MAX_SECONDS):
             yield [asdict(line) for line in role_lines_of(request["source"])]

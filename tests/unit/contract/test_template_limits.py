@@ -306,7 +306,7 @@ def test_the_service_in_this_process() -> None:
     assert [text for _, text in rendered["messages"]] == ["x"]
     (failed,) = worker.answer({"kind": "render", "prompt": made, "values": [{}], "budget": budget})
     assert failed["problems"][0]["line"] == 10
-    assert list(worker.answer({"kind": "check", "prompt": made})) == [[]]
+    assert list(worker.answer({"kind": "check", "prompts": [made]})) == [[]]
     (lines,) = worker.answer({"kind": "role_lines", "source": "a\nuser:\n{{ role }}:"})
     assert [line["line"] for line in lines] == [2, 3]
     assert list(worker.answer({"kind": "includes", "source": "{% include 'b' %}"})) == [(("b", 1),)]
