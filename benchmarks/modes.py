@@ -1,6 +1,6 @@
 """PCSL's table of modes, measured with the embedded model on the paper's own tasks.
 
-    python -m benchmarks.modes [--data ../shared/data/pcsl] [--inputs 12] [--check]
+    python -m benchmarks.modes [--data ../shared/data/pcsl] [--inputs 12] [--task NAME] [--check]
 
 Each task's distinct inputs are answered three times: with the prompt as it is (`observe` and
 `repair` evaluate the same answers), with the constraints as text (`assist`), and with a JSON Schema
@@ -15,7 +15,7 @@ import asyncio
 import json
 import statistics
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,27 +48,47 @@ INTENT = (
     "Classify the intent of the customer's message. Reply only with JSON with the fields intent "
     "and confidence."
 )
+ENTITIES = (
+    "Extract the named entities of the text. Reply only with JSON with the field entities: a list "
+    "of objects with the fields type ({types}) and value (as it stands in the text)."
+)
+EXTRACTION = "extraction_finance.jsonl"
+QUESTION = (
+    "Answer the question from the context alone. Reply only with JSON with the fields answer and "
+    "confidence (from 0 to 1)."
+)
 
 
 @dataclass(frozen=True)
 class Task:
-    """One of the paper's tasks: the prompt, its inputs, the checks of the form, and the field whose
-    value can be compared with the expected one. `examples` are inputs with answers, as turns before
-    the input."""
+    """One of the paper's tasks: the prompt, its inputs with the expected output, and the checks of
+    the form. `is_right` compares an output with the expected one; None if none is known. `examples`
+    are inputs with answers, as turns before the input."""
 
     name: str
     prompt: str
     inputs: Mapping[str, Mapping[str, Any] | None]
     checks: Sequence[Mapping[str, Any]]
     lowercase: tuple[str, ...]
-    answer: str | None = None
+    is_right: Callable[[Any, Any], bool] | None = None
     examples: tuple[tuple[str, str], ...] = ()
 
 
 def tasks(data: Path, most: int) -> Iterator[Task]:
     """Yield the tasks with at most so many distinct inputs each."""
-    lines = (data / "classification_en.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    yield from _classification(data, most)
+    yield _extraction(data, most)
+    yield _questions(data, most)
+    for folder in ("email_classification", "support_ticket", "extraction"):
+        yield _artefact(data / "artefacts" / folder, most)
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def _classification(data: Path, most: int) -> Iterator[Task]:
+    rows = _rows(data / "classification_en.jsonl")
     known: dict[str, Any] = {}
     for row in rows:
         known.setdefault(row["input_text"], row["expected_output"])
@@ -79,11 +99,51 @@ def tasks(data: Path, most: int) -> Iterator[Task]:
     )
     examples = tuple((text, json.dumps(known.pop(text))) for text in list(known)[:2])
     inputs = dict(list(known.items())[:most])
-    plain = Task("classification_en", INTENT, inputs, checks, ("intent",), "intent")
+    plain = Task("classification_en", INTENT, inputs, checks, ("intent",), _same_intent)
     yield plain
     yield replace(plain, name="classification_en, two examples", examples=examples)
-    for folder in ("email_classification", "support_ticket", "extraction"):
-        yield _artefact(data / "artefacts" / folder, most)
+
+
+def _extraction(data: Path, most: int) -> Task:
+    known = {row["input_text"]: row["expected_output"] for row in _rows(data / EXTRACTION)}
+    types = sorted({e["type"] for expected in known.values() for e in expected["entities"]})
+    text = {"type": "string"}
+    entity = {"type": {"enum": types}, "value": text}
+    items = {"type": "object", "properties": entity, "required": ["type", "value"]}
+    listed = {"type": "array", "items": items}
+    schema = {"type": "object", "properties": {"entities": listed}, "required": ["entities"]}
+    prompt = ENTITIES.format(types=", ".join(types))
+    checks = ({"type": "json_schema", "schema": schema},)
+    inputs = dict(list(known.items())[:most])
+    return Task("extraction_finance", prompt, inputs, checks, (), _same_entities)
+
+
+def _questions(data: Path, most: int) -> Task:
+    inputs = {
+        f"Context: {row['input_context']}\n\nQuestion: {row['input_question']}": row[
+            "expected_output"
+        ]
+        for row in _rows(data / "rag_qa_wiki.jsonl")
+    }
+    checks = ({"type": "json_required", "fields": ["answer", "confidence"]},)
+    first = dict(list(inputs.items())[:most])
+    return Task("rag_qa_wiki", QUESTION, first, checks, (), _has_answer)
+
+
+def _same_intent(output: Any, expected: Any) -> bool:
+    return bool(output["intent"] == expected["intent"])
+
+
+def _same_entities(output: Any, expected: Any) -> bool:
+    found, wanted = (
+        {(e["type"], e["value"].strip()) for e in value["entities"]} for value in (output, expected)
+    )
+    return found == wanted
+
+
+def _has_answer(output: Any, expected: Any) -> bool:
+    """Return whether the expected answer stands in the answer, whatever its case."""
+    return expected["answer"].strip().lower() in str(output["answer"]).lower()
 
 
 def _artefact(folder: Path, most: int) -> Task:
@@ -186,26 +246,29 @@ def rows(task: Task, found: Mapping[RepairMode, Sequence[Outcome]]) -> Iterator[
 
 def _right(task: Task, outcomes: Sequence[Outcome]) -> str:
     """Return how many outputs have the expected answer; a dash if none is known."""
-    if task.answer is None:
+    if task.is_right is None:
         return "–"
-    wanted = [(e or {}).get(task.answer) for e in task.inputs.values()]
     by_fixture = {o.sample.trial.fixture: o.sample.output for o in outcomes}
     right = sum(
-        _answer(by_fixture[f"input-{n}"], task.answer) == value for n, value in enumerate(wanted)
+        _is_right(task.is_right, by_fixture[f"input-{n}"], expected)
+        for n, expected in enumerate(task.inputs.values())
     )
-    return f"{right} of {len(wanted)}"
+    return f"{right} of {len(task.inputs)}"
 
 
-def _answer(output: str, field: str) -> Any:
+def _is_right(same: Callable[[Any, Any], bool], output: str, expected: Any) -> bool:
     try:
-        return json.loads(output)[field]
-    except (ValueError, KeyError, TypeError):
-        return None
+        return same(json.loads(output), expected)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def broken_form(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the failures of checks that a schema can express."""
+    """Yield the failures of checks that a schema can express, of answers that came to an end."""
     for outcome in outcomes:
+        completion = outcome.sample.completion
+        if completion is None or completion.finish_reason == "length":
+            continue
         for found in outcome.check_results:
             if found.passed is False and found.check.startswith(("json_", "enum")):
                 yield f"{outcome.sample.trial.fixture}: {found.check}: {found.message}"
@@ -218,6 +281,7 @@ async def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--inputs", type=int, default=12)
+    parser.add_argument("--task", action="append", help="only this task; may be repeated")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     client = LocalClient()
@@ -226,6 +290,8 @@ async def main() -> int:
     print(f"| {' | '.join(['---'] * len(TITLES))} |")
     try:
         for task in tasks(arguments.data, arguments.inputs):
+            if arguments.task and task.name not in arguments.task:
+                continue
             found = await measure(task, client)
             for row in rows(task, found):
                 print(f"| {' | '.join(row)} |", flush=True)
