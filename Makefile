@@ -101,6 +101,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.mutation --runs 1 --limit 1
 	$(BIN)/python -m benchmarks.blame --runs 100
 	$(BIN)/python -m benchmarks.judge_correction --runs 5
+	$(BIN)/python -m benchmarks.anchors --runs 5
 	$(BIN)/python benchmarks/report.py --fixtures 30 --samples 1 --repeat 1 --smoke
 	$(BIN)/python benchmarks/site.py --contracts 3 --nights 20 --fixtures 3 --repeat 1 --smoke
 	$(BIN)/python benchmarks/ray_nodes.py --calls 6 --repeat 1 --ratio 0

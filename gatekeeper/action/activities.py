@@ -235,7 +235,7 @@ def _full(
     # A commit that somebody names may be a stranger's: its code does not run.
     trusted = (checkout.revision(activity.sha), revision)
     install_requirements(settings.requirements, trusted[0])
-    work = plan_run(revision, policy, names, activity.samples, trusted=trusted)
+    work = plan_run(revision, policy, names, activity.samples, trusted=trusted, anchors=True)
     history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
     result = measure(work, (revision,), RunOptions(history=history, keep=keep, full_suite=True))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.gate.result import GateResult
     from gatekeeper.history.drift import ContractDrift
+    from gatekeeper.history.judge_drift import JudgeDrift
     from gatekeeper.history.record import Record
 
 
@@ -34,6 +35,7 @@ class Aftermath:
     news: tuple[News, ...] = ()
     known: tuple[News, ...] = ()
     drifts: tuple[ContractDrift, ...] | None = None
+    judges: tuple[JudgeDrift, ...] = ()
 
 
 def look_back(
@@ -70,13 +72,23 @@ def look_back(
     if kept == "push":
         return Aftermath(news)
     from gatekeeper.history.drift import drifts
+    from gatekeeper.history.judge_drift import judge_drifts
     from gatekeeper.reports.drift import drift_news
+    from gatekeeper.reports.judges.drift import judge_news
 
     # Of those that are still there: the past of a removed one stays as it ended.
     drifting = drifts(records, [contract.name for contract in contracts])
     new = [d for d in drifting if d.change and d.change.detected >= result.started]
     old = [d for d in drifting if d not in new]
-    return Aftermath((*news, *drift_news(new)), drift_news(old), drifting)
+    judges = judge_drifts(records, [contract.name for contract in contracts])
+    fresh = [j for j in judges if j.detected and j.detected >= result.started]
+    stale = [j for j in judges if j not in fresh]
+    return Aftermath(
+        (*news, *drift_news(new), *judge_news(fresh)),
+        (*drift_news(old), *judge_news(stale)),
+        drifting,
+        judges,
+    )
 
 
 def month_news(records: Sequence[Record], result: GateResult, policy: Policy) -> tuple[News, ...]:

@@ -96,7 +96,7 @@ def _publish(answer: Answer, settings: ActionInputs, activity: Activity, api: Re
     """Publish the result, drift and notifications. Returns the exit code."""
     exit_code = deliver(answer, settings, activity, api)
     if answer.drifts is not None:
-        tell_drift(answer.drifts, settings)
+        tell_drift(answer.drifts, answer.judges, settings)
     notify(answer, settings)
     if isinstance(activity, RunFull) and activity.pull_request is not None:
         _show_on(activity, activity.pull_request, answer, settings, api)
@@ -145,7 +145,9 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)
     answer = answer_to(result, out, settings, (*after.news, *after.known))
-    return replace(answer, news=(*answer.news, *after.news), drifts=after.drifts)
+    return replace(
+        answer, news=(*answer.news, *after.news), drifts=after.drifts, judges=after.judges
+    )
 
 
 if __name__ == "__main__":

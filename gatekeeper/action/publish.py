@@ -42,6 +42,7 @@ from gatekeeper.reports.write import write_files, write_reports
 
 if TYPE_CHECKING:
     from gatekeeper.history.drift import ContractDrift
+    from gatekeeper.history.judge_drift import JudgeDrift
 
 COULD_NOT_MEASURE = 3
 
@@ -66,6 +67,7 @@ class Answer:
     outputs: Mapping[str, str]
     news: tuple[News, ...] = ()
     drifts: tuple[ContractDrift, ...] | None = None
+    judges: tuple[JudgeDrift, ...] = ()
     commit: str | None = None
 
 
@@ -263,15 +265,18 @@ def _post_comment(
     return comment.url if comment else ""
 
 
-def tell_drift(drifts: Sequence[ContractDrift], settings: ActionInputs) -> None:
+def tell_drift(
+    drifts: Sequence[ContractDrift], judges: Sequence[JudgeDrift], settings: ActionInputs
+) -> None:
     """Open, update or close the issue about drift. A failure is a warning in the log."""
     from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
     from gatekeeper.reports.drift import issue_body, issue_title
 
     changes = [contract.change.id for contract in drifts if contract.change]
+    changes += [judge.id for judge in judges if judge.status == "drifted"]
     api = GithubIssueApi(settings.token, settings.repository, settings.api_url)
     own = drift_marker(settings.id)
-    title, body = issue_title(drifts), issue_body(drifts, settings.run_url)
+    title, body = issue_title(drifts, judges), issue_body(drifts, settings.run_url, judges)
     try:
         issue, said = publish_drift(
             api, own, changes, clean(title, settings), clean(body, settings)

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class GradedLabel:
     """The verdict of people and that of the judge on one output. `output` is its SHA-256 in
-    hexadecimal. `score` is the judge's, if it gives one."""
+    hexadecimal, `text` the output itself, which only anchors have. `score` is the judge's, if it
+    gives one."""
 
     fixture: str
     output: str
     human: bool
     judge: bool
     score: float | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class CheckCalibration:
 
     judge: str
     labels: tuple[GradedLabel, ...]
+
+    @property
+    def anchors(self) -> tuple[GradedLabel, ...]:
+        """Return the labels whose outputs nightly runs have graded again."""
+        return tuple(label for label in self.labels if label.text is not None)
 
     @property
     def confusion(self) -> Confusion:

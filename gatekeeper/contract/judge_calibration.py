@@ -6,6 +6,7 @@ judge: another model, prompt or parameter needs labels to be graded again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -105,7 +106,8 @@ def _label_document(label: GradedLabel) -> dict[str, Any]:
         "human": label.human,
         "judge": label.judge,
     }
-    return document if label.score is None else {**document, "score": label.score}
+    more = {"score": label.score, "text": label.text}
+    return document | {name: value for name, value in more.items() if value is not None}
 
 
 def _labels(rows: Any) -> tuple[GradedLabel, ...]:
@@ -116,9 +118,25 @@ def _labels(rows: Any) -> tuple[GradedLabel, ...]:
             _flag(row["human"]),
             _flag(row["judge"]),
             _share(row.get("score")),
+            _anchor_text(row),
         )
         for row in rows
     )
+
+
+def _anchor_text(row: Any) -> str | None:
+    """Return the output of an anchor. Raises ValueError if it is not the one that was labelled."""
+    if row.get("text") is None:
+        return None
+    text = _text(row["text"])
+    if output_digest(text) != row["output"]:
+        raise ValueError("text: is not the output that was labelled")
+    return text
+
+
+def output_digest(output: str) -> str:
+    """Return the SHA-256 of an output, which may hold a lone surrogate."""
+    return hashlib.sha256(output.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _text(value: Any) -> str:

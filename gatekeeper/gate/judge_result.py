@@ -1,4 +1,5 @@
-"""How far judges agree, as a part of the result of a run."""
+"""How far judges agree, with each other and with themselves at calibration, as a part of the result
+of a run."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gatekeeper.stats.estimate import Estimate
+
+LEVEL = 0.01
+"""Of the test whether a judge grades differently than at its calibration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +29,33 @@ class JudgeAgreement:
     agreed: float | None
     kappa: Estimate | None
     repeats: Mapping[str, Estimate | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorResult:
+    """What the judges of one check say of the anchors of their calibration now.
+
+    `calibration` identifies it. Of `anchors` outputs, `agreed_before` were graded as people do at
+    calibration, and `agrees_now` are. `lost` no longer are, `gained` are now and were not. The
+    `p_value` is two-sided, of McNemar's exact test: a judge that agrees more with people makes
+    other errors than the calibration says, too.
+    """
+
+    check: str
+    judges: tuple[str, ...]
+    calibration: str
+    anchors: int
+    agreed_before: int
+    agrees_now: int
+    lost: int
+    gained: int
+    p_value: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether chance does not explain how much the verdicts differ."""
+        return self.p_value <= LEVEL
+
+
+AnchorResults = Mapping[str, tuple[AnchorResult, ...]]
+"""By the name of the contract."""

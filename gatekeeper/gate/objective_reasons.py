@@ -28,6 +28,8 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
         elif result.objective in by_policy:
             found += ", which the policy requires of a new contract (`new_contracts.success_rate`)"
         match objective_status(result):
+            case _ if result.outdated:
+                continue  # the judge that drifted has a reason of its own
             case _ if result.unmeasured:
                 missing = "cannot be decided, because samples are missing"
                 text = f"The objective {name} ({found}) {missing}."

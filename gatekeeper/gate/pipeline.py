@@ -19,7 +19,7 @@ from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls, JudgeCalls
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code, strictest
-from gatekeeper.gate.judge_result import JudgeAgreement
+from gatekeeper.gate.judge_result import AnchorResults, JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.past_run import PastRun
@@ -50,6 +50,7 @@ from gatekeeper.stats.error_budget import Spending
 if TYPE_CHECKING:
     import asyncio
 
+    from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
     from gatekeeper.sampling.cache import Entry
     from gatekeeper.sampling.judging import JudgeTally, OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
@@ -119,8 +120,7 @@ async def measure(work: Work, around: RunContext) -> GateResult:
 
 
 async def measure_contracts(work: Work, around: RunContext) -> Measurement:
-    """Sample the models and conclude what they show of each contract. Raises UsageError for an
-    unusable model."""
+    """Sample the models and conclude what they show. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.sampling.cache import recall, recall_judge_answers
     from gatekeeper.sampling.calls import distinct_requests
@@ -150,6 +150,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
     sampled = await _compare_pairs(work, watches, sampled, around, started)
+    anchors, sampled = await _grade_anchors(work, sampled, around, started)
     contracts = conclude(
         work.jobs,
         watches,
@@ -160,6 +161,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         around.waivers,
         unread=around.unread,
         gated=around.gated,
+        anchors=anchors,
     )
     agreements = judge_agreements(work.jobs, watches.outcomes)
     if work.kind == "run":
@@ -208,11 +210,42 @@ async def _compare_pairs(
             on_judge_answer=around.on_judge_answer,
         )
 
+    return await compare_pairs(work.jobs, watches, sampled, _limits(work, around, started), ask)
+
+
+async def _grade_anchors(
+    work: Work, sampled: Run, around: RunContext, started: datetime
+) -> tuple[AnchorResults, Run]:
+    """Ask the judges about the anchors of their calibrations, within what is left of the limits, if
+    nothing else ended the run."""
+    if not work.anchors or sampled.ended != "done":
+        return {}, sampled
+    from gatekeeper.gate.calibration.anchors import grade_anchors
+    from gatekeeper.gate.calibration.measure import grade_labels
+    from gatekeeper.gate.run_parts import limits_left
+
+    def grade(plan: CalibrationPlan, so_far: Run) -> Awaitable[CalibrationRun]:
+        return grade_labels(
+            plan,
+            around.client,
+            limits_left(_limits(work, around, started), so_far),
+            retry=around.retry,
+            stop=around.stop,
+            price=around.price,
+            judged=around.judged,
+            on_judge_answer=around.on_judge_answer,
+        )
+
+    return await grade_anchors(work.anchors, sampled, grade)
+
+
+def _limits(work: Work, around: RunContext, started: datetime) -> Limits:
+    """Return the limits with the time that is left now."""
     limits = around.limits or work.policy.limits
-    if limits.minutes is not None:
-        passed = (datetime.now(UTC) - started).total_seconds() / 60
-        limits = replace(limits, minutes=max(0.0, limits.minutes - passed))
-    return await compare_pairs(work.jobs, watches, sampled, limits, ask)
+    if limits.minutes is None:
+        return limits
+    passed = (datetime.now(UTC) - started).total_seconds() / 60
+    return replace(limits, minutes=max(0.0, limits.minutes - passed))
 
 
 def _merged_already(found: ContractResult) -> ContractResult:

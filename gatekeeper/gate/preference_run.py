@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.contract.policy import Limits
@@ -12,7 +11,7 @@ from gatekeeper.gate.alpha import preference_level
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.preference import EvaluationPreferences, has_preferences
-from gatekeeper.sampling.judging import JudgeTally
+from gatekeeper.gate.run_parts import count_together, limits_left
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run, Watch
@@ -46,7 +45,7 @@ async def compare_pairs(
         asked = await ask(
             [outcome.sample.trial for _, outcome in heads],
             _PairWatch({id(o.sample.trial): mine for mine, o in heads}),
-            _left(limits, sampled),
+            limits_left(limits, sampled),
             {
                 number: outcome.sample.completion
                 for number, (_, outcome) in enumerate(heads)
@@ -55,7 +54,7 @@ async def compare_pairs(
         )
     for mine in found:
         mine.conclude()  # what was not asked about is not measured
-    return _together(sampled, asked) if asked else sampled
+    return count_together(sampled, asked) if asked else sampled
 
 
 class _Preferences:
@@ -90,37 +89,3 @@ class _PairWatch:
 
     def add(self, outcome: Outcome) -> None:
         self._by_trial[id(outcome.sample.trial)].pairs.take(outcome.sample)
-
-
-def _left(limits: Limits, sampled: Run) -> Limits:
-    """Return what the run may still spend; the caller knows how much time is left."""
-    calls = None if limits.calls is None else max(0, limits.calls - sampled.made)
-    cost = limits.cost_usd
-    if cost is not None and sampled.cost_usd is not None:
-        cost = max(0.0, cost - sampled.cost_usd)
-    return replace(limits, calls=calls, cost_usd=cost)
-
-
-def _together(first: Run, second: Run) -> Run:
-    """Return both runs as one."""
-    costs = [run.cost_usd for run in (first, second) if run.cost_usd is not None]
-    a, b = first.judged, second.judged
-    tally_costs = [t.cost_usd for t in (a, b) if t.cost_usd is not None]
-    judged = JudgeTally(
-        a.made + b.made,
-        a.answered + b.answered,
-        a.cached + b.cached,
-        a.failed + b.failed,
-        sum(tally_costs) if tally_costs else None,
-    )
-    return replace(
-        first,
-        made=first.made + second.made,
-        cost_usd=sum(costs) if costs else None,
-        throttled=first.throttled + second.throttled,
-        unrecorded={**first.unrecorded, **second.unrecorded},
-        ended=second.ended,
-        detail=second.detail,
-        author=second.author,
-        judged=judged,
-    )

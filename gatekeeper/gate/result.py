@@ -19,7 +19,7 @@ from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.trial import Arm, ContractFrom, Outcome
 from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls
-from gatekeeper.gate.judge_result import JudgeAgreement
+from gatekeeper.gate.judge_result import AnchorResult, JudgeAgreement
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.promises import PromptPromises
@@ -55,6 +55,7 @@ ReasonCode = Literal[
     "unseen",
     "not_worse",
     "no_regression",
+    "judge_drifted",
     "uncalibrated",
     "not_run",
     "waived",
@@ -200,7 +201,7 @@ class SloResult:
     how many distinct inputs were measured, or clusters of them if `clustered`; `inputs_needed` how
     many it takes to prove the objective met if all are good; None for a mean, which depends
     on the amounts. `default` says that the contract sets no `success_rate` and is held
-    to the default one.
+    to the default one, `outdated` that it rests on a judge that drifted.
     """
 
     objective: str
@@ -217,6 +218,7 @@ class SloResult:
     """The rate as the judge found it, if the others are corrected for its errors."""
     as_judged: bool = False
     """Whether it rests on what judges say, and is not corrected for their errors."""
+    outdated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +325,7 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class ContractResult:
-    """Everything known about one contract after the run."""
+    """Everything known about one contract after the run, and what its judges say of `anchors`."""
 
     name: str
     path: str
@@ -364,6 +366,7 @@ class ContractResult:
     """The folder whose policy is nearest to the contract; empty for the repository's policy."""
     on_inconclusive: Literal["pass", "fail"] = "pass"
     """What its policies say about an inconclusive result."""
+    anchors: tuple[AnchorResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

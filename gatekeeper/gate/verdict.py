@@ -15,7 +15,7 @@ from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
-from gatekeeper.contract.trial import ContractFrom
+from gatekeeper.contract.trial import ContractFrom, Outcome
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.as_sent import negotiated
 from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_text
@@ -28,9 +28,11 @@ from gatekeeper.gate.contract_reasons import (
     removed_reason,
     untested_reasons,
 )
+from gatekeeper.gate.drifted_judges import drifted_reasons, leave_open
 from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
 from gatekeeper.gate.families import Family, family_of
 from gatekeeper.gate.judge_correction import correct_difference, sole_judge
+from gatekeeper.gate.judge_result import AnchorResult, AnchorResults
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.not_run import not_run_reasons
@@ -79,19 +81,27 @@ def conclude(
     *,
     unread: bool = False,
     gated: GatingHistory = MappingProxyType({}),
+    anchors: AnchorResults = MappingProxyType({}),
 ) -> list[ContractResult]:
     """Return each job's result. All comparisons of a family (gate/families.py) share the level by
     Holm's procedure.
 
     `history` is None if there is none, or if it could not be read (`unread`): then it is not known
-    what is frozen. `gated` says which checks gated in earlier runs.
+    what is frozen. `gated` says which checks gated in earlier runs. `anchors` says which judges
+    drifted.
     """
     summaries = _summarise_all(jobs, watches)
     found = []
     repository = policy
     for job in jobs:
         policy = repository.at(*job.places)
-        result = _contract_result(job, summaries[job.contract.name], sampled, history, policy, now)
+        mine, asked = summaries[job.contract.name], anchors.get(job.contract.name, ())
+        if asked:
+            mine = (_with_open_objectives(mine[0], watches.of(job)[0].outcomes, asked), *mine[1:])
+        result = _contract_result(job, mine, sampled, history, policy, now)
+        if asked:
+            reasons = drifted_reasons(result.reasons, result.slo, job.contract, asked)
+            result = replace(_with_reasons(replace(result, reasons=()), reasons), anchors=asked)
         blind = blind_fixtures(job, watches.of(job)[0].outcomes)
         if blind:
             result = replace(result, weakened=(*result.weakened, blind_text(blind)))
@@ -102,6 +112,15 @@ def conclude(
         result = replace(result, warnings=(*result.warnings, *lowered))
         found.append(waived(result, waivers))
     return found
+
+
+def _with_open_objectives(
+    summary: EvaluationSummary, outcomes: Sequence[Outcome], anchors: Sequence[AnchorResult]
+) -> EvaluationSummary:
+    """Return the summary with the objectives open that rest on a judge that drifted."""
+    evidence = summary.evidence
+    slo = leave_open(evidence.contract, evidence.slo, outcomes, anchors)
+    return replace(summary, evidence=replace(evidence, slo=slo))
 
 
 def _with_reasons(result: ContractResult, more: Sequence[Reason]) -> ContractResult:

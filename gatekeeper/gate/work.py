@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
@@ -52,6 +52,9 @@ from gatekeeper.gate.streaming import stream_timed_answers
 from gatekeeper.gate.user_calls import forecast_users, user_models
 from gatekeeper.sampling.trial_order import new_order_seed
 
+if TYPE_CHECKING:
+    from gatekeeper.gate.calibration.anchors import AnchorPlan
+
 
 @dataclass(frozen=True)  # no slots: the trials are kept
 class Work:
@@ -78,6 +81,8 @@ class Work:
     policy_weakened: tuple[Weakening, ...] = ()
     """How the change weakens the policy, or changes the calibrations of judges."""
     models: tuple[NamedModel, ...] = ()
+    anchors: tuple[AnchorPlan, ...] = ()
+    """The labelled outputs that judges grade again, to see whether they drifted."""
 
     @property
     def waivable(self) -> tuple[str, ...]:
@@ -116,7 +121,8 @@ class Work:
     @property
     def questions(self) -> tuple[Request, ...]:
         """Return all questions to judges and simulated users, as long as they can be."""
-        return (*self.judging.most, *self.users.most)
+        anchors = (question for plan in self.anchors for question in plan.questions)
+        return (*self.judging.most, *self.users.most, *anchors)
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -170,11 +176,14 @@ def plan_run(
     samples: int | None = None,
     order_seed: str | None = None,
     trusted: Sequence[Revision] | None = None,
+    *,
+    anchors: bool = False,
 ) -> Work:
     """Plan the full suite on one revision: every contract against its own objectives.
 
     `samples` replaces the number of samples per fixture that each contract sets. `order_seed` is as
     in `plan_check`. `trusted` are the revisions whose models may be called; None: this one.
+    With `anchors`, judges are also asked about the anchors of their calibrations.
     """
     use_packages(policy)
     suite = with_groups(every_contract(revision, policy, SHAPES))
@@ -185,7 +194,12 @@ def plan_run(
         suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
     suite = hold_every_contract(suite, policy)
     trusted = trusted or (revision,)
-    return plan_contracts("run", None, revision.sha, policy, suite, names, trusted, order_seed)
+    work = plan_contracts("run", None, revision.sha, policy, suite, names, trusted, order_seed)
+    if not anchors:
+        return work
+    from gatekeeper.gate.calibration.anchors import plan_anchors
+
+    return replace(work, anchors=plan_anchors(work.jobs))
 
 
 def plan_push(change: Change, policy: Policy, names: Sequence[str] = ()) -> Work:

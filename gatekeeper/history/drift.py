@@ -75,9 +75,11 @@ class ContractDrift:
 
 
 def drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[ContractDrift, ...]:
-    """Return each contract of the records, by name; only those of `names` if any is given."""
+    """Return each contract of the records, by name; only those of `names` if any is given. Nights
+    on which a judge drifted are left out: they say nothing of the model."""
     by_contract: dict[str, list[Record]] = defaultdict(list)
-    for record in sorted(records, key=lambda record: record.time):
+    graded = (record for record in records if not record.judge_drifted)
+    for record in sorted(graded, key=lambda record: record.time):
         by_contract[record.contract].append(record)
     return tuple(
         _of_contract(stretch(mine))

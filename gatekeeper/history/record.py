@@ -22,10 +22,12 @@ from gatekeeper import __version__
 from gatekeeper.contract.events import is_good
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
 from gatekeeper.contract.trial import Completion, Outcome
+from gatekeeper.gate.judge_result import LEVEL, AnchorResult
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.result import ArmResult, ContractResult, Verdict, Waiver
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.mcnemar import mcnemar_exact
 
 Trigger = Literal["push", "schedule", "manual"]
 
@@ -38,6 +40,33 @@ _MOST_AMOUNT = 1e12
 Amount = Annotated[float, Interval(ge=0, lt=_MOST_AMOUNT)]
 Score = Annotated[float, Interval(ge=0, le=1)]
 Name = Annotated[str, MinLen(1)]
+
+
+class JudgeAnchors(NamedTuple):
+    """What the judges of a check said of the anchors of a calibration: how many outputs they are,
+    how many verdicts agreed with people at calibration, how many no longer do (`lost`), and how
+    many do since (`gained`). `calibration` and `judge` identify both."""
+
+    calibration: Name
+    judge: Name
+    anchors: Whole
+    agreed_before: Whole
+    lost: Whole
+    gained: Whole
+
+    @property
+    def agrees_now(self) -> int:
+        return self.agreed_before - self.lost + self.gained
+
+    @property
+    def p_value(self) -> float:
+        """Return the two-sided p-value of McNemar's exact test."""
+        return mcnemar_exact(self.lost, self.gained, "two-sided")
+
+    @property
+    def differs(self) -> bool:
+        """Whether chance does not explain how much the verdicts differ."""
+        return self.p_value <= LEVEL
 
 
 class Count(NamedTuple):
@@ -60,7 +89,8 @@ class Record:
     Latencies are in milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is
     the mean score of the samples to which checks gave one. `error_checks` are the names of the
     checks that gated, a long one as `#` and a digest. Records of older versions have neither
-    `error_checks` nor `verdict`, the contract's verdict in that run.
+    `error_checks` nor `verdict`, the contract's verdict in that run. `judges` says by check what
+    judges said of the anchors of their calibrations, if they were asked.
 
     Raises ValueError if the numbers contradict each other.
     """
@@ -93,6 +123,7 @@ class Record:
     waiver: Waiver | None = None
     error_checks: tuple[str, ...] | None = None
     verdict: Verdict | None = None
+    judges: Mapping[str, JudgeAnchors] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -106,6 +137,17 @@ class Record:
             for key, (events, failed) in counts.items():
                 if failed > events:
                     _require_part(f"{name}.{key}", events, failed)
+
+        for check, found in self.judges.items():
+            _require_part(f"judges.{check}", found.anchors, found.agreed_before)
+            _require_part(f"judges.{check}", found.agreed_before, found.lost)
+            _require_part(f"judges.{check}", found.anchors - found.agreed_before, found.gained)
+
+    @property
+    def judge_drifted(self) -> bool:
+        """Whether a judge graded differently than at its calibration, so that the run's figures say
+        nothing of the prompt or its model."""
+        return any(found.differs for found in self.judges.values())
 
     @property
     def success_rate(self) -> float | None:
@@ -238,6 +280,18 @@ def _record(
         waiver=contract.waiver,
         error_checks=contract.error_checks,
         verdict=contract.verdict,
+        judges={found.check: _anchors(found) for found in contract.anchors},
+    )
+
+
+def _anchors(found: AnchorResult) -> JudgeAnchors:
+    return JudgeAnchors(
+        found.calibration,
+        ", ".join(found.judges),
+        found.anchors,
+        found.agreed_before,
+        found.lost,
+        found.gained,
     )
 
 
@@ -264,6 +318,10 @@ def _objectives(
 
 
 def _spending(record: Record) -> dict[str, Event]:
+    """Return the events of the run's budgets; none if a judge drifted, because its verdicts are no
+    fault of the prompt."""
+    if record.judge_drifted:
+        return {}
     return {name: Event(record.time, *count) for name, count in objective_counts(record).items()}
 
 

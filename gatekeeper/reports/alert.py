@@ -1,8 +1,8 @@
 """News of a run for people who do not look at the pull request.
 
 There are four kinds: a prompt change made things worse, an error budget is overspent so that its
-prompt is frozen, a model drifted although the prompt did not change, the policy's limit of the
-month is nearly or wholly spent. News says only what happened.
+prompt is frozen, a model or judge drifted although the prompt did not change, the policy's limit
+of the month is nearly or wholly spent. News says only what happened.
 """
 
 from __future__ import annotations

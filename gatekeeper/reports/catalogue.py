@@ -246,6 +246,14 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         "Run the gate again.",
         "warning",
     ),
+    "judge_drifted": ReasonEntry(
+        "A judge drifted",
+        "A judge grades labelled outputs differently than when it was calibrated, so figures that "
+        "rest on it say nothing of the prompt.",
+        "Pin the judge's version, or run `gatekeeper judge calibrate` with the same labels.",
+        "warning",
+        noted=True,
+    ),
     "uncalibrated": ReasonEntry(
         "A judge is not calibrated",
         "A check uses a model as a judge, but nobody has measured how often this judge is wrong.",

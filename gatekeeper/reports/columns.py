@@ -103,6 +103,8 @@ def observed_value(slo: SloResult) -> str:
     """Write the observed amount of an objective, with the judge's own if it is corrected, and
     whether it rests on judges and is not."""
     text = objective_value(slo, slo.observed)
+    if slo.outdated:
+        return f"{text} (the judge drifted)"
     if slo.as_judged and slo.observed is not None:
         return f"{text} (as judged, not corrected)"
     return text if slo.judged is None else f"{text} (as judged {objective_value(slo, slo.judged)})"

@@ -14,8 +14,10 @@ from gatekeeper.history.drift import (
     ContractDrift,
     WatchReason,
 )
+from gatekeeper.history.judge_drift import JudgeDrift
 from gatekeeper.reports.alert import News
 from gatekeeper.reports.escape import code_cell, plain
+from gatekeeper.reports.judges.drift import judge_documents, judge_section, print_judges
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,19 +31,25 @@ _WATCHED: Mapping[WatchReason, str] = {
 _STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "learning": "dim"}
 
 
-def drift_document(found: Sequence[ContractDrift], notices: Sequence[str]) -> dict[str, Any]:
+def drift_document(
+    found: Sequence[ContractDrift], notices: Sequence[str], judges: Sequence[JudgeDrift] = ()
+) -> dict[str, Any]:
     """Return the drifts as JSON data; times in UTC, rates as shares."""
     return {
         "schema": SCHEMA,
         "contracts": [_document(contract) for contract in found],
+        "judges": judge_documents(judges),
         "notices": list(notices),
     }
 
 
 def print_drifts(
-    found: Sequence[ContractDrift], notices: Sequence[str] = (), console: Console | None = None
+    found: Sequence[ContractDrift],
+    notices: Sequence[str] = (),
+    console: Console | None = None,
+    judges: Sequence[JudgeDrift] = (),
 ) -> None:
-    """Print one line per contract, then the certain changes."""
+    """Print one line per contract, then the certain changes; then the same of judges."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -68,10 +76,11 @@ def print_drifts(
         )
     if found:
         console.print(table)
-    else:
+    elif not judges:
         console.print(Text("There is no run to check for drift."))
     for news in drift_news(found):
         console.print(Text(f"{plain(news.contract)}: {plain(news.text)}", "bold red"))
+    print_judges(judges, console)
     for notice in notices:
         console.print(Text(plain(notice), "dim"))
 
@@ -110,19 +119,28 @@ def drifted(contract: ContractDrift, change: CertainChange) -> str:
     return f"{text}, although the prompt did not change.{model}"
 
 
-def issue_title(found: Sequence[ContractDrift]) -> str:
+def issue_title(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift] = ()) -> str:
     """Return the issue's title: how many contracts drifted, and the first by name."""
     names = [contract.contract for contract in found if contract.change is not None]
+    graded = [judge.contract for judge in judges if judge.status == "drifted"]
+    if not names and graded:
+        others = f" and {len(graded) - 1} more" if len(graded) > 1 else ""
+        return f"Judge drift: {plain(graded[0])[:80]}{others}"
     if not names:
         return "Model drift: over"
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"Model drift: {plain(names[0])[:80]}{others}"
 
 
-def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
+def issue_body(
+    found: Sequence[ContractDrift], run_url: str | None, judges: Sequence[JudgeDrift] = ()
+) -> str:
     """Return the issue's text in Markdown: what drifted, the evidence, and what to do."""
     drifted = [contract for contract in found if contract.change is not None]
     link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
+    of_judges = judge_section(judges)
+    if not drifted and of_judges:
+        return "\n".join(of_judges).rstrip() + link + "\n"
     if not drifted:
         return f"No contract drifts now: the drifted contracts have changed since.{link}\n"
     lines = [
@@ -137,6 +155,7 @@ def issue_body(found: Sequence[ContractDrift], run_url: str | None) -> str:
         "model starts a new count and closes this issue. Close it yourself to get no more "
         "messages about these changes.",
         "",
+        *of_judges,
         f"<sub>{FALSE_ALARMS}</sub>",
     ]
     return "\n".join(lines) + link + "\n"

@@ -16,7 +16,7 @@ from gatekeeper.reports.escape import clip, visible
 TITLES = {
     "regression": "a prompt change made things worse",
     "freeze": "an error budget is spent",
-    "drift": "a model drifted",
+    "drift": "a model or judge drifted",
     "spending": "the limit of the month is near",
 }
 TEMPLATE = """\

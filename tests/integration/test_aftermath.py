@@ -75,7 +75,7 @@ def test_a_drift_opens_one_issue_and_tells_the_chat_once(
             assert nightly(checked_pull, notify=address) == 0
             assert "answers better since" in capsys.readouterr().out
         (message,) = chat.received
-    assert "a model drifted" in message["title"]
+    assert "a model or judge drifted" in message["title"]
     (issue,) = github.issues
     assert issue.title == "Model drift: sentiment"
     assert "| `sentiment` | `openai/gpt-4o-mini` |" in issue.body

@@ -103,8 +103,11 @@ def test_figures_are_those_of_a_hand_count(repository, server, labels, capsys) -
     assert {body["model"] for body in server.requests} == {"gpt-4o"}
     kept = json.loads((repository.path / CALIBRATION).read_text("utf-8"))
     assert len(kept["checks"]["is polite"]["labels"]) == 40
-    # It holds digests, and none of what people or models wrote.
-    assert "please" not in json.dumps(kept)
+    # Without anchors it holds digests, and none of what people or models wrote.
+    assert sum("text" in label for label in kept["checks"]["is polite"]["labels"]) == 30
+    assert calibrate(repository, labels, "--anchors", "0") == 0
+    assert "please" not in (repository.path / CALIBRATION).read_text("utf-8")
+    assert calibrate(repository, labels, "--anchors", "-1") == 2
 
 
 def test_the_gate_corrects_what_rests_on_a_calibrated_judge(

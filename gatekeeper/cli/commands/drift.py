@@ -17,11 +17,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def drift(arguments: argparse.Namespace) -> int:
-    """Show which models changed although the prompt did not change. Calls no model.
+    """Show which models and judges changed although the prompt did not change. Calls no model.
 
     The exit code is 1 if a change is certain, else 0.
     """
     from gatekeeper.history.drift import drifts
+    from gatekeeper.history.judge_drift import judge_drifts
     from gatekeeper.reports.drift import drift_document, print_drifts
     from gatekeeper.reports.redact import environment_redactor
 
@@ -29,12 +30,14 @@ def drift(arguments: argparse.Namespace) -> int:
         policy = load_policy(repository.revision("HEAD"))
         past = environment_redactor().value(past_of(arguments, repository, policy).read())
     found = drifts(past.records, arguments.contract)
-    known = {contract.contract for contract in found}
+    judges = judge_drifts(past.records, arguments.contract)
+    known = {record.contract for record in past.records}
     unknown = [f"{name}: no run in the history" for name in arguments.contract if name not in known]
     notices = [*past.notices, *unknown]
     with readers_may_leave():
         if arguments.json:
-            print_json(drift_document(found, notices))
+            print_json(drift_document(found, notices, judges))
         else:
-            print_drifts(found, notices)
-    return 1 if any(contract.change for contract in found) else 0
+            print_drifts(found, notices, judges=judges)
+    drifted = any(judge.status == "drifted" for judge in judges)
+    return 1 if drifted or any(contract.change for contract in found) else 0

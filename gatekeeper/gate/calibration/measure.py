@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +10,7 @@ from gatekeeper.checks.evaluate import Evaluator, PreparedCheck, prepare
 from gatekeeper.checks.judged_check import judge_models_of
 from gatekeeper.contract.calibration_record import Calibrations, CheckCalibration, GradedLabel
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.judge_calibration import JudgeIdentity
+from gatekeeper.contract.judge_calibration import JudgeIdentity, output_digest
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import UsageError
@@ -20,6 +19,7 @@ from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.judge_identities import judge_identities
 from gatekeeper.gate.monitor import Progress
 from gatekeeper.sampling.client import ModelClient
+from gatekeeper.sampling.judging import OnJudgeAnswer
 from gatekeeper.sampling.limits import Price
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import Run, run_trials
@@ -48,6 +48,15 @@ class CalibrationPlan:
     @property
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(m for judge in self.judges.values() for m in judge.models))
+
+    def evaluator_of(self, check: str | None) -> Evaluator:
+        """Return the checks that a label is about, by its `check`: only their judges are asked."""
+        return Evaluator(
+            {
+                fixture: tuple(c for c in checks if _is_graded(c, check))
+                for fixture, checks in self.evaluator.checks.items()
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +101,21 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
         for trial in plan_trials(contract, contract.target, None, {}).trials
         if trial.repetition == 0
     }
-    known = [label for label in labels if label.fixture in requests]
+    return plan_labelled(contract, evaluator, judges, labels, requests)
+
+
+def plan_labelled(
+    contract: Contract,
+    evaluator: Evaluator,
+    judges: Mapping[str, JudgeIdentity],
+    labels: Sequence[SettledLabel],
+    trials: Mapping[str, Trial],
+) -> CalibrationPlan:
+    """Plan the labels of fixtures that have a trial. Raises UsageError if there is none."""
+    known = [label for label in labels if label.fixture in trials]
     labelled = tuple(
         # Another repetition for each: equal requests would share one answer.
-        LabelledTrial(label, _numbered(requests[label.fixture], number))
+        LabelledTrial(label, _numbered(trials[label.fixture], number))
         for number, label in enumerate(known)
     )
     if not labelled:
@@ -117,8 +137,11 @@ async def grade_labels(
     stop: asyncio.Event | None = None,
     retry: RetryPolicy | None = None,
     price: Price | None = None,
+    judged: Mapping[str, Completion] | None = None,
+    on_judge_answer: OnJudgeAnswer | None = None,
 ) -> CalibrationRun:
-    """Ask the judges, under the limits of the policy. Raises UsageError for an unusable model."""
+    """Ask the judges, under the limits of the policy. `judged` are answers of an earlier run, by
+    `question_key`. Raises UsageError for an unusable model."""
     if progress:
         progress.started(len(plan.labelled))
     watch = _Grading(plan, progress)
@@ -131,6 +154,8 @@ async def grade_labels(
         stop=stop,
         retry=retry,
         price=price,
+        judged=judged,
+        on_judge_answer=on_judge_answer,
     )
     if run.ended == "fatal" and run.author:
         raise UsageError(run.detail or "the judge cannot be called")
@@ -176,15 +201,9 @@ class _Grading:
             self.progress.advanced(cost_usd=sum(known) if known else None, failed=False)
 
     def _evaluator(self, sample: Sample) -> Evaluator:
-        """Return the checks that the label is about: only their judges are asked."""
         name = self.labelled(sample.trial).check
         if name not in self._evaluators:
-            self._evaluators[name] = Evaluator(
-                {
-                    fixture: tuple(c for c in checks if _is_graded(c, name))
-                    for fixture, checks in self.plan.evaluator.checks.items()
-                }
-            )
+            self._evaluators[name] = self.plan.evaluator_of(name)
         return self._evaluators[name]
 
 
@@ -240,8 +259,3 @@ def _verdict(label: SettledLabel, passed: bool | None, graded: float | None = No
 def _majority(votes: Sequence[bool | None]) -> bool | None:
     passes, fails = votes.count(True), votes.count(False)
     return None if passes == fails else passes > fails
-
-
-def output_digest(output: str) -> str:
-    """Return the SHA-256 of an output, which may hold a lone surrogate."""
-    return hashlib.sha256(output.encode("utf-8", "surrogatepass")).hexdigest()

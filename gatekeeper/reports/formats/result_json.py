@@ -133,9 +133,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
             }
             for reason in contract.reasons
         ],
-        "affected_by": [
-            {"path": affected.path, "change": affected.change} for affected in contract.affected_by
-        ],
+        "affected_by": [{"path": a.path, "change": a.change} for a in contract.affected_by],
         "base": _arm(contract.base),
         "head": _arm(contract.head),
         "paired": _paired(contract.paired),
@@ -154,6 +152,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "under_base": _under_base(contract.under_base),
         "waiver": asdict(contract.waiver) if contract.waiver else None,
         "not_run": [_not_run(skipped) for skipped in contract.not_run],
+        "anchors": [asdict(found) for found in contract.anchors],
     }
 
 
@@ -232,6 +231,7 @@ def _slo(slo: SloResult) -> dict[str, Any]:
         "clustered": slo.clustered,
         "judged": slo.judged,
         "as_judged": slo.as_judged,
+        "outdated": slo.outdated,
     }
 
 

@@ -15,6 +15,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.error_budgets import ContractBudgets, contract_budgets
 from gatekeeper.history.drift import ContractDrift, drifts
 from gatekeeper.history.flickering import MOST_RUNS, FlickeringFixture, flickering_fixtures
+from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import Record, events_of
 from gatekeeper.reports.columns import share_left
 from gatekeeper.reports.drift import drifted, status_text
@@ -130,13 +131,14 @@ def _contract_history(
     removed: bool,
 ) -> ContractHistory:
     budgets = _budgets(contract, records, policy, now) if contract else None
-    drift = drifts(records)[0] if records else None
+    drift = next(iter(drifts(records)), None)
     flickering = flickering_fixtures(records)
     findings: list[Finding] = []
     if not removed:
         findings += _findings_of_budgets(budgets)
         findings += _findings_of_records(records, nightly)
         findings += _findings_of_drift(drift)
+        findings += _findings_of_judges(records)
         if flickering:
             fixtures = numbers.count(len(flickering), "fixture")
             verb = "flickers" if len(flickering) == 1 else "flicker"
@@ -202,6 +204,18 @@ def _findings_of_records(records: Sequence[Record], nightly: datetime | None) ->
     if nightly and nightly - last.time > MISSED_AFTER:
         text = f"Not measured since {numbers.moment(last.time)}, although nightly runs went on"
         yield Finding("missed", "inconclusive", text, "not measured")
+
+
+def _findings_of_judges(records: Sequence[Record]) -> Iterator[Finding]:
+    for judge in judge_drifts(records):
+        if judge.status != "steady":
+            now, whole = judge.found.agrees_now, judge.found.anchors
+            text = (
+                f"The judge of {judge.check} agrees with people on {now} of {whole} labelled "
+                f"outputs, and on {judge.found.agreed_before} when it was calibrated"
+            )
+            said = "judge drifted" if judge.status == "drifted" else "judge drift possible"
+            yield Finding("drift", "inconclusive", text, said)
 
 
 def _findings_of_drift(drift: ContractDrift | None) -> Iterator[Finding]:

@@ -116,7 +116,9 @@ def measure_run(
         _require_own_batches(given, repository)
         unfinished = unfinished_of(given, repository)
         order_seed = unfinished.order_seed if unfinished else given.order_seed
-        work = plan_run(revision, policy, given.contract, order_seed=order_seed)
+        # A recording has no answers about anchors.
+        anchors = given.replay is None
+        work = plan_run(revision, policy, given.contract, order_seed=order_seed, anchors=anchors)
         if unfinished:
             # A run that is refused leaves the reports as they are.
             unfinished.require_same(work.trials)

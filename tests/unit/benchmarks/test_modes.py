@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from benchmarks.modes import MODES, contract_of, tasks
 from gatekeeper.gate.as_sent import as_sent
 

@@ -36,6 +36,14 @@ def add(parser: argparse.ArgumentParser) -> None:
             "when it was calibrated"
         ),
     )
+    parser.add_argument(
+        "--anchors",
+        type=int,
+        default=30,
+        metavar="N",
+        help="labelled outputs of each check that the file holds, for nightly runs to grade again; "
+        "0 keeps none (default: %(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_replay(parser)
 
@@ -47,6 +55,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     rest on these judges.
     """
     from gatekeeper.contract.judge_calibration import read_calibration
+    from gatekeeper.gate.calibration.anchors import keep_anchors
     from gatekeeper.gate.calibration.labels import (
         annotator_agreement,
         read_labels,
@@ -57,6 +66,8 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from gatekeeper.reports.redact import environment_redactor
     from gatekeeper.runs.calibrate import calibrate as grade
 
+    if arguments.anchors < 0:
+        raise UsageError(f"--anchors {arguments.anchors}: must be 0 or more")
     labels = read_labels(arguments.labels)
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
@@ -84,7 +95,11 @@ def calibrate(arguments: argparse.Namespace) -> int:
         return 3
     if arguments.check:
         return 1 if any(drift.drifted for drift in drifts) else 0
-    return _write(root, contract.path, contract.name, found)
+    # A text with a secret in it is none that may be committed.
+    texts = (labelled.label.output for labelled in plan.labelled)
+    fit = [text for text in texts if environment_redactor().text(text) == text]
+    kept = keep_anchors(found.calibrations, fit, arguments.anchors)
+    return _write(root, contract.path, contract.name, kept)
 
 
 def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
@@ -119,17 +134,17 @@ def _drift_document(drift: JudgeDrift) -> dict[str, object]:
     }
 
 
-def _write(root: Path, contract_path: str, name: str, found: CalibrationRun) -> int:
+def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> int:
     from gatekeeper.contract.judge_calibration import calibration_path, calibration_text
 
     path = root / calibration_path(contract_path)
-    if not found.calibrations:
+    if not found:
         print_error(
             "gatekeeper: gatekeeper could not read any verdict of a judge; no file was written"
         )
         return 3
     try:
-        path.write_text(calibration_text(name, found.calibrations), encoding="utf-8")
+        path.write_text(calibration_text(name, found), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error})") from None
     print_error(f"wrote {calibration_path(contract_path)}; commit it with the contract")
