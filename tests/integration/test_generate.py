@@ -147,6 +147,8 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
         ("prompts/none.txt", None, (), 2, "there is no file `prompts/none.txt`"),
         ("prompts/p.txt", " \n", (), 2, "message is empty"),
         ("prompts/p.txt", "Say yes.\n", (), 2, "has no variable"),
+        ("prompts/p.py", "X = '{x}'", (), 2, "prompts/p.py:NAME"),
+        ("../p.txt", None, (), 2, "name a prompt in it"),
         ("prompts/p.py:1", None, (), 2, "prompts/p.py:1"),
         ("prompts/review.txt", None, ("--tests-per-rule", "0"), 2, "--tests-per-rule 0"),
         ("prompts/review.txt", None, ("--judge", "nobody/x"), 2, "--judge"),
@@ -298,3 +300,11 @@ def test_a_key_that_a_model_repeats_is_in_no_file(repository, generate):
     assert not any("sk-not-a-real" in text for text in written.values())
     assert generate("--replay", ANSWERS)[0] == 0
     assert files(repository) == written
+
+
+def test_a_test_that_the_prompt_cannot_be_rendered_with_is_left_out(repository, generate, capsys):
+    repository.write("prompts/review.txt", PROMPT + "{{ review[40] }}\n")
+    assert generate()[0] == 0
+    assert "cannot be rendered" in capsys.readouterr().err
+    rows = map(json.loads, (repository.path / FIXTURES).read_text("utf-8").splitlines())
+    assert all(len(row["vars"]["review"]) > 40 for row in rows)

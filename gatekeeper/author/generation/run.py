@@ -153,14 +153,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [_dropped(lost)] if lost else []
-    notices += (
-        [
-            f"{count(unfit, 'test')} left out: nearly the same as another, or the prompt "
-            "cannot be rendered with it"
-        ]
-        if unfit
-        else []
-    )
+    notices += unfit
     return _files(plan, specification, rows.items, options, notices)
 
 
@@ -170,8 +163,8 @@ async def _tests(
     constraints: Sequence[Any],
     rules: Sequence[Rule],
     options: GenerateOptions,
-) -> tuple[tuple[GeneratedTest, ...], int]:
-    """Return the tests of all rules that can be sent and differ, and how many were left out."""
+) -> tuple[tuple[GeneratedTest, ...], list[str]]:
+    """Return the tests of all rules that can be sent and differ, and sentences about the others."""
     prompt = plan.prompt
     written = await ask_together(
         *(write_tests(asker, prompt, constraints, r, options.tests_per_rule) for r in rules)
@@ -183,8 +176,14 @@ async def _tests(
         for test, messages in zip(every, rendered, strict=True)
         if not isinstance(messages, ContractError)
     ]
-    distinct, _ = without_near_duplicates(sound)
-    return distinct, len(every) - len(distinct)
+    distinct, alike = without_near_duplicates(sound)
+    unsound = len(every) - len(sound)
+    said = []
+    if unsound:
+        said.append(f"{count(unsound, 'test')} left out: the prompt cannot be rendered with it")
+    if alike:
+        said.append(f"{count(alike, 'test')} left out: nearly the same as another")
+    return distinct, said
 
 
 async def _samples(

@@ -83,6 +83,7 @@ def generate(arguments: argparse.Namespace) -> int:
 def _reference(written: str, repo: Path, root: Path) -> str:
     """Return the prompt's reference from the repository root: the path is from the folder that the
     user is in, or from the repository if it is not there."""
+    from gatekeeper.contract.discovery.prompt_files import CODE_SUFFIXES
     from gatekeeper.contract.prompts.reference import read_reference
     from gatekeeper.contract.read import UnreadableError
     from gatekeeper.gate.validate import repository_path
@@ -91,10 +92,18 @@ def _reference(written: str, repo: Path, root: Path) -> str:
         place = read_reference(written)
     except UnreadableError as error:
         raise UsageError(f"{written}: {error.what}; {error.fix}") from None
+    if place.path.lower().endswith(CODE_SUFFIXES) and not place.constant:
+        raise UsageError(f"{written}: name the constant that holds the prompt: {written}:NAME")
     path = Path(place.path)
     if not path.exists():
         path = repo / place.path
-    return repository_path(path, root) + place.part
+    try:
+        return repository_path(path, root) + place.part
+    except UsageError:
+        raise UsageError(
+            f"{written}: this file is not in the repository {root.resolve()}; name a prompt in it, "
+            "or name its own repository with --repo"
+        ) from None
 
 
 def _estimate(plan: GenerationPlan, options: GenerateOptions) -> int:
