@@ -20,6 +20,7 @@ from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from gatekeeper.providers.batch.client import BatchClient
+    from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.unfinished import AnswerLog
     from gatekeeper.sampling.limits import Price
 
@@ -67,6 +68,10 @@ class BatchRun(ModelSource):
                 raise MeasurementError(log.fault)
         limits = replace(work.policy.limits, requests_per_minute=None, tokens_per_minute=None)
         return replace(around, retry=_RETRY, limits=limits, together=True)
+
+    def follow(self, progress: TerminalProgress) -> None:
+        """Show how far the batches are."""
+        self.client.wait.on_change = progress.waits
 
     @property
     def price(self) -> Price:

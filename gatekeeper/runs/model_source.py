@@ -12,6 +12,7 @@ from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
+    from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.unfinished import AnswerLog
     from gatekeeper.sampling.limits import Price
 
@@ -22,6 +23,9 @@ class RunHooks:
     def prepare(self, around: RunContext, work: Work, log: AnswerLog | None) -> RunContext:  # noqa: ARG002
         """Return the context of the run, with limits and retries that suit the source."""
         return around
+
+    def follow(self, progress: TerminalProgress) -> None:
+        """Show on the progress what the source waits for."""
 
     @property
     def price(self) -> Price:

@@ -227,6 +227,8 @@ def _measure_now(
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
         require_streams(work.trials, client)
+        if progress:
+            hooks.follow(progress)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # Imports that the end of the run needs take no time while the models are thinking.
         imports = asyncio.create_task(asyncio.to_thread(_prepare_the_end))

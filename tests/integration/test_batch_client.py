@@ -22,6 +22,7 @@ from gatekeeper.errors import CallFailed
 from gatekeeper.providers import response_body
 from gatekeeper.providers.batch import client as batch_client
 from gatekeeper.providers.batch import transport
+from gatekeeper.providers.batch.api import count_done
 
 
 def last_word(body: Any) -> str:
@@ -261,6 +262,30 @@ def test_polls_become_rarer(provider: tuple[str, BatchServer], asking: Asking) -
     pauses = [pause for pause in asking.slept if pause > 1]
     assert (pauses[0], max(pauses)) == (5, 120)
     assert pauses == sorted(pauses)
+
+
+def test_the_wait_says_how_far_the_batches_are(openai: OpenAIBatchServer, asking: Asking) -> None:
+    openai.polls = 4
+    asking.answers(requests(3))
+    waits = "waiting for 1 batch"
+    assert asking.waited == [
+        f"{waits} of 3 requests",
+        *(f"{waits}, {done} of 3 requests done" for done in (1, 2, 3)),
+        "",
+    ]
+
+
+def test_a_provider_that_counts_nothing_is_waited_for_all_the_same(
+    anthropic: AnthropicBatchServer, asking: Asking
+) -> None:
+    anthropic.polls = 2
+    asking.answers(requests(3, CLAUDE))
+    assert asking.waited == ["waiting for 1 batch of 3 requests"] * 2 + [""]
+
+
+@pytest.mark.parametrize("counts", [None, 3, {}, {"completed": "2", "failed": 0}, {"completed": 1}])
+def test_counts_that_are_none_are_not_shown(counts: Any) -> None:
+    assert count_done({"request_counts": counts}, "completed", "failed") is None
 
 
 def test_results_elsewhere_are_not_fetched(anthropic: AnthropicBatchServer, asking: Asking) -> None:

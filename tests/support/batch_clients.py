@@ -41,6 +41,7 @@ class Asking:
     submitted: int = 0
     possibly_paid_twice: int = 0
     running: tuple[str, ...] = ()
+    waited: list[str] = field(default_factory=list)
 
     def answers(self, asked: Sequence[Request]) -> Answered:
         """Ask all at the same time."""
@@ -51,6 +52,7 @@ class Asking:
 
         async def main() -> Answered:
             client = BatchClient(read_journal(self.journal), name_of, sleep=sleep)
+            client.wait.on_change = self.waited.append
             try:
                 calls = (self._ask(client, request) for request in asked)
                 return list(await asyncio.gather(*calls, return_exceptions=True))

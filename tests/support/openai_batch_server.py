@@ -84,7 +84,9 @@ class OpenAIBatchServer(BatchServer):
     def _shown(self, batch: Submitted, *, ended: bool = False) -> Any:
         shown = {"id": batch.id, "object": "batch", "metadata": batch.metadata}
         if not ended:
-            return {**shown, "status": "in_progress"}
+            done = min(batch.polls, len(batch.requests))
+            counts = {"total": len(batch.requests), "completed": done, "failed": 0}
+            return {**shown, "status": "in_progress", "request_counts": counts}
         if self.status == "failed":
             errors = {"data": [{"code": "token_limit", "message": "Enqueued token limit reached"}]}
             return {**shown, "status": "failed", "errors": errors}

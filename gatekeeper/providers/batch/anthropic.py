@@ -12,6 +12,7 @@ from gatekeeper.providers.batch.api import (
     BatchState,
     BatchUnknown,
     ItemResult,
+    count_done,
     quote_id,
     unknown_status,
 )
@@ -33,6 +34,8 @@ _STATUS: Mapping[str, int] = MappingProxyType(
     }
 )
 _UNKNOWN_ERROR = 500
+_DONE = ("succeeded", "errored", "canceled", "expired")
+"""How a request ends. The provider counts none of them before the whole batch has ended."""
 
 
 class AnthropicBatches:
@@ -60,7 +63,7 @@ class AnthropicBatches:
         found = await self._transport.get(f"{self._url}/{quote_id(batch)}")
         status, place = found.get("processing_status"), found.get("results_url")
         if status in ("in_progress", "canceling"):
-            return BatchState(False)
+            return BatchState(False, done=count_done(found, *_DONE) or None)
         if status != "ended" or not isinstance(place, str):
             raise unknown_status(batch, status)
         return BatchState(True, (place,))

@@ -22,11 +22,22 @@ class BatchItem:
 @dataclass(frozen=True, slots=True)
 class BatchState:
     """How far a batch is. `places` are the addresses of its results once it has ended. `fault` says
-    why it was not begun at all, and so is not billed."""
+    why it was not begun at all, and so is not billed. `done` counts the requests that have ended,
+    if the provider says so."""
 
     ended: bool
     places: tuple[str, ...] = ()
     fault: str | None = None
+    done: int | None = None
+
+
+def count_done(state: Mapping[str, Any], *kinds: str) -> int | None:
+    """Return how many requests of a batch have ended in one of these ways; None if the provider
+    does not say."""
+    counts = state.get("request_counts")
+    found = [counts.get(kind) for kind in kinds] if isinstance(counts, Mapping) else [None]
+    known = [number for number in found if type(number) is int and number >= 0]
+    return sum(known) if len(known) == len(found) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ request that failed and is asked again arrives again, and goes into the next bat
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import secrets
 from collections import defaultdict
@@ -26,12 +25,13 @@ from gatekeeper.providers.batch.api import (
     BatchItem,
     BatchState,
     BatchUnknown,
-    ItemResult,
     SubmissionLost,
 )
 from gatekeeper.providers.batch.journal import BatchJournal, KnownBatch
 from gatekeeper.providers.batch.openai import OpenAIBatches
+from gatekeeper.providers.batch.results import completion_of, fail_all
 from gatekeeper.providers.batch.transport import BatchTransport
+from gatekeeper.providers.batch.wait import BatchWait
 from gatekeeper.providers.call_requirements import (
     missing_key,
     require_endpoint,
@@ -39,9 +39,8 @@ from gatekeeper.providers.call_requirements import (
 )
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
-from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
+from gatekeeper.providers.hosted import NATIVE_APIS
 from gatekeeper.providers.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.sampling.retries import Sleep
 
@@ -85,7 +84,7 @@ class BatchClient:
     `name_of` returns a name of the request that is the same in every process, of at most 64 letters
     and digits. `journal` knows the batches of an earlier process, whose answers are not asked for
     again. `through_litellm` are the providers that only litellm calls, and so not in batches.
-    `submitted` counts the batches of this process.
+    `submitted` counts the batches of this process, `wait` says how far they are.
     """
 
     def __init__(
@@ -95,6 +94,7 @@ class BatchClient:
         through_litellm: Collection[str] = (),
         sleep: Sleep = asyncio.sleep,
     ) -> None:
+        self.wait = BatchWait()
         self.submitted = 0
         self.possibly_paid_twice = 0
         self._journal = journal
@@ -211,7 +211,7 @@ class BatchClient:
         try:
             await self._answer_from_batch(waiting, known)
         except CallFailed as failure:
-            _fail(waiting, failure)
+            fail_all((one.answer for one in waiting), failure)
         except Exception as error:
             for one in waiting:
                 if not one.answer.done():
@@ -227,11 +227,11 @@ class BatchClient:
             batch = await self._find(api, known)
         if batch is None:
             batch = await self._submit(api, waiting)
-        state = await self._ended(api, batch)
+        state = await self._ended(api, batch, len(waiting))
         if state.fault and known is not None:
             # What stopped it may be over, and nothing of it was billed.
             batch = await self._submit(api, waiting)
-            state = await self._ended(api, batch)
+            state = await self._ended(api, batch, len(waiting))
         if state.fault:
             said = f"{endpoint.model}: the batch {batch} was not done: {state.fault}"
             raise CallFailed(said, fatal=True)
@@ -284,12 +284,17 @@ class BatchClient:
             raise MeasurementError(f"{error}; {cancel}") from error
         return batch
 
-    async def _ended(self, api: BatchApi, batch: str) -> BatchState:
+    async def _ended(self, api: BatchApi, batch: str, requests: int) -> BatchState:
         self._running[batch] = api.how_to_cancel(batch)
         seconds = _FIRST_POLL_SECONDS
-        while not (state := await self._despite_outages(lambda: api.state(batch))).ended:
-            await self._sleep(seconds)
-            seconds = min(seconds * _POLL_GROWTH, _LAST_POLL_SECONDS)
+        self.wait.saw(batch, requests)
+        try:
+            while not (state := await self._despite_outages(lambda: api.state(batch))).ended:
+                self.wait.saw(batch, requests, state.done)
+                await self._sleep(seconds)
+                seconds = min(seconds * _POLL_GROWTH, _LAST_POLL_SECONDS)
+        finally:
+            self.wait.ended(batch)
         if state.fault:
             self._running.pop(batch)
         return state
@@ -329,7 +334,7 @@ class BatchClient:
             if one is None or result is None or one.answer.done():
                 return
             try:
-                one.answer.set_result(_completion(endpoint, one.request.model, result))
+                one.answer.set_result(completion_of(endpoint, one.request.model, result))
             except CallFailed as failure:
                 failed.append((one, failure))
 
@@ -340,9 +345,10 @@ class BatchClient:
             # Answers first: a failure may end the run, and these are paid for.
             await asyncio.sleep(0)
             for one, failure in failed:
-                _fail([one], failure)
+                fail_all([one.answer], failure)
         said = f"{endpoint.model}: the batch {batch} has no result for the request"
-        _fail(open_ones.values(), CallFailed(said, retryable=True, billable=True))
+        lost = CallFailed(said, retryable=True, billable=True)
+        fail_all((one.answer for one in open_ones.values()), lost)
 
     def _api(self, endpoint: Endpoint, sent: HttpRequest) -> BatchApi:
         make = BATCH_APIS[read_model_name(endpoint.model).provider]
@@ -354,34 +360,6 @@ class BatchClient:
             self._http = HttpClient()
             self._guard.start()
         return BatchTransport(self._http, endpoint, sent.headers, self._sleep)
-
-
-def _completion(endpoint: Endpoint, model: str, result: ItemResult) -> Completion:
-    """Return the answer. Raises CallFailed; what failed in a batch is not billed."""
-    if result.fault is not None:
-        said = f"{model}: in a batch: {result.fault[:300]}"
-        raise CallFailed(said, retryable=result.retryable)
-    body = json.dumps(result.body).encode()
-    exchange = Exchange(endpoint, sent=True, reached=True, status=result.status, body=body)
-    exchange.batched = True
-    api = NATIVE_APIS[read_model_name(endpoint.model).provider]
-    return read_completion(api, model, exchange)
-
-
-def _fail(waiting: Collection[_Waiting], failure: CallFailed) -> None:
-    """Fail each request with a failure of its own. The batch was slowed down by the provider, not
-    by how many requests were made at a time."""
-    for one in waiting:
-        if not one.answer.done():
-            one.answer.set_exception(
-                CallFailed(
-                    str(failure),
-                    retryable=failure.retryable,
-                    fatal=failure.fatal,
-                    author=failure.author,
-                    billable=failure.billable,
-                )
-            )
 
 
 def _in_parts(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:

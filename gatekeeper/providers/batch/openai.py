@@ -12,6 +12,7 @@ from gatekeeper.providers.batch.api import (
     BatchState,
     BatchUnknown,
     ItemResult,
+    count_done,
     quote_id,
     unknown_status,
 )
@@ -70,7 +71,7 @@ class OpenAIBatches:
             return BatchState(True, fault=_faults(found))
         if status not in _ENDED:
             if status in _GOING_ON:
-                return BatchState(False)
+                return BatchState(False, done=count_done(found, "completed", "failed"))
             raise unknown_status(batch, status)
         files = (found.get("output_file_id"), found.get("error_file_id"))
         places = (f"{self._base}/files/{quote_id(file)}/content" for file in files if file)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _SECONDS_BETWEEN_LINES = 15.0
+_LONGEST_SECONDS_BETWEEN_LINES = 900.0
+"""Of a wait for hours, after lines at growing intervals."""
 _SECONDS_BETWEEN_DRAWINGS = 0.2
 _SHARE_OF_TIME = 0.05
 """The largest share of the run's time that showing its progress may take."""
@@ -58,6 +60,8 @@ class TerminalProgress:
         self._total = self._done = self._failed = self._refused = 0
         self._cost: float | None = None
         self._began = self._next = 0.0
+        self._waits_for = ""
+        self._next_wait = self._wait_pause = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -79,6 +83,7 @@ class TerminalProgress:
         """
         self._total, self._cost = total, None
         self._done = self._failed = self._refused = 0
+        self._waits_for, self._next_wait, self._wait_pause = "", 0.0, _SECONDS_BETWEEN_LINES
         self._contracts = contracts
         self._began = self._clock()
         if not total:
@@ -110,6 +115,20 @@ class TerminalProgress:
         self._refused += 1
         self._show()
 
+    def waits(self, text: str) -> None:
+        """Show what the run waits for, such as batches; empty if it is nothing any more.
+
+        A log gets a line at growing intervals: a batch may take a day.
+        """
+        self._waits_for = text
+        now = self._clock()
+        if self._live:
+            self._draw()
+        elif text and now >= self._next_wait:
+            self._wait_pause = min(2 * self._wait_pause, _LONGEST_SECONDS_BETWEEN_LINES)
+            self._next_wait = now + self._wait_pause
+            self._line(f"sampling: {self._calls()}{self._state()}; {text} ({self._took()})")
+
     def _show(self) -> None:
         if self._clock() < self._next:
             return
@@ -125,8 +144,7 @@ class TerminalProgress:
             self._live.stop()
             self._live = None
         if self._total:
-            took = numbers.duration(self._clock() - self._began)
-            self._line(f"sampling: {self._calls()} in {took}{self._state(ended=True)}")
+            self._line(f"sampling: {self._calls()} in {self._took()}{self._state(ended=True)}")
             self._total = 0
 
     def _draw(self) -> None:
@@ -141,7 +159,9 @@ class TerminalProgress:
         from rich.text import Text
 
         console = self._console()
-        head = Text(f"sampling: {self._calls()}{self._state(contracts)}", overflow="ellipsis")
+        waits = f"{self._waits_for} ({self._took()}), " if self._waits_for else ""
+        said = f"sampling: {waits}{self._calls()}{self._state(contracts)}"
+        head = Text(said, overflow="ellipsis")
         head.no_wrap = True
         # Two lines for the head and for what is left out, one for the cursor.
         room = max(0, min(_MOST_CONTRACTS, console.height - 3))
@@ -163,6 +183,9 @@ class TerminalProgress:
         nearest = min((s for s in contracts if s.answer is None), key=_nearest_first, default=None)
         if nearest is not None:
             yield f"{plain(nearest.contract)}: {', '.join(filter(None, _cells(nearest)))}"
+
+    def _took(self) -> str:
+        return numbers.duration(self._clock() - self._began)
 
     def _calls(self) -> str:
         return f"{self._done:,} of {self._total:,}"

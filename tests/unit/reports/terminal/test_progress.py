@@ -312,3 +312,32 @@ def test_the_drawing_goes_away_when_a_run_breaks_off() -> None:
     progress.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert _drawn(console).splitlines()[-1].endswith("sampling: 0 of 3 in 0 s")
     assert _text(console).count("\x1b[?25l") == _text(console).count("\x1b[?25h") == 1
+
+
+def test_a_log_of_a_batch_gets_rarer_lines() -> None:
+    clock, console = _Clock(), _log()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(72)
+        for minute in range(24 * 60):
+            clock.now = 100.0 + 60 * minute
+            progress.waits(f"waiting for 1 batch, {minute} of 72 requests done")
+        progress.waits("")
+        progress.advanced()
+    first, second, third, *rest, last = _text(console).splitlines()
+    assert first == "sampling: at most 72 calls"
+    assert second == "sampling: 0 of 72; waiting for 1 batch, 0 of 72 requests done (0 s)"
+    assert third == "sampling: 0 of 72; waiting for 1 batch, 1 of 72 requests done (60 s)"
+    assert 90 < len(rest) < 110
+    assert last.startswith("sampling: 1 of 72 in 23 h 59 min")
+
+
+def test_a_terminal_shows_what_the_run_waits_for() -> None:
+    clock, console = _Clock(), _terminal()
+    with TerminalProgress(console, clock) as progress:
+        progress.started(72)
+        clock.now += 300
+        progress.waits("waiting for 1 batch of 72 requests")
+        assert "waiting for 1 batch of 72 requests (5 min 0 s), 0 of 72" in _drawn(console)
+        before = len(_drawn(console))
+        progress.waits("")
+        assert "waiting" not in _drawn(console)[before:]
