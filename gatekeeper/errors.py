@@ -126,15 +126,15 @@ _REMEDIES: Mapping[int, str] = {
     errno.EPERM: f"give this user the right to write there {_ANOTHER}",
     errno.EISDIR: f"remove the folder of that name {_ANOTHER}",
     errno.ENOTEMPTY: f"remove the folder of that name {_ANOTHER}",
-    errno.ENOTDIR: f"remove the file that stands in place of a folder {_ANOTHER}",
+    errno.ENOTDIR: f"remove the file that has the name of a folder {_ANOTHER}",
     errno.EEXIST: f"remove the file that stands in place of a folder {_ANOTHER}",
     errno.ENAMETOOLONG: "name a folder with a shorter path",
-    errno.ELOOP: "name a folder whose links do not lead in a circle",
+    errno.ELOOP: "name a folder whose links form no circle",
     errno.EIO: f"check that disk {_ANOTHER}",
     errno.ESTALE: f"mount that file system again {_ANOTHER}",
-    errno.ENXIO: f"remove what stands in its place {_ANOTHER}",
+    errno.ENXIO: f"remove the device or pipe of that name {_ANOTHER}",
     errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
-    errno.ENFILE: "close files of other programs",
+    errno.ENFILE: "close files in other programs",
 }
 """The remedy for each fault of the machine; other faults are likely bugs of gatekeeper."""
 

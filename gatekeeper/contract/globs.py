@@ -51,7 +51,7 @@ class _Matcher:
     shortest: int
     end: int
     optional: int
-    """Places that may be left for the next one without a character."""
+    """The most places that may be left without reading a character."""
     outside: int
     """First places of `folders`, which may be left for the one after the second."""
     within: int

@@ -31,12 +31,12 @@ from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.specification_path import is_specification
 
 MOST_SUITE_FILES = 2_000
-"""Files of data that are read to see whether they are suites."""
+"""The most files of data that are read to find suites."""
 MOST_CODE_FILES = 2_000
-"""Source files that are read to see whether they hold prompts."""
+"""The most source files that are read to find prompts."""
 MOST_PROMPT_FILES = 5_000
 MOST_CHARACTERS = 1_000_000
-"""A larger file is data, and neither a prompt nor a suite."""
+"""The most bytes of a prompt or suite. A larger file counts as data."""
 
 _BOTH = (".prompty", ".prompt.yml", ".prompt.yaml")  # a prompt and its suite in one file
 

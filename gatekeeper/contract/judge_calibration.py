@@ -72,14 +72,16 @@ def calibrations_from(data: Any, path: str) -> Calibrations:
     """Return the calibrations in the file's data. Raises ContractError."""
     try:
         if data["calibration"] != VERSION:
-            what = f"has version {data['calibration']!r}, this gatekeeper reads {VERSION}"
+            what = (
+                f"has version {data['calibration']!r}, but this gatekeeper reads version {VERSION}"
+            )
             raise ContractError([Problem(path, what, _FIX)])
         return {
             _text(name): CheckCalibration(_text(found["judge"]), _labels(found["labels"]))
             for name, found in dict(data["checks"]).items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"is not a calibration file ({type(error).__name__}: {error})"
+        what = f"is not a valid calibration file ({type(error).__name__}: {error})"
         raise ContractError([Problem(path, what, _FIX)]) from None
 
 
@@ -147,7 +149,7 @@ def _text(value: Any) -> str:
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
+        raise TypeError(f"{value!r} must be true or false")
     return value
 
 
@@ -155,5 +157,5 @@ def _share(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TypeError(f"score: {value!r} does not lie between 0 and 1")
+        raise TypeError(f"score: {value!r} must be from 0 to 1")
     return float(value)

@@ -293,8 +293,11 @@ class _Loading:
             key = ("slo", CATEGORIES, name)
             members = tuple(fixture for fixture in fixtures if fixture.category == name)
             if "." in name:
-                what = f"the category `{name}` has a dot, so its objectives have no clear name"
-                self._complain_of_key(key, what, "rename the category without a dot")
+                what = (
+                    f"the category `{name}` contains a dot, so the names of "
+                    "its objectives are ambiguous"
+                )
+                self._complain_of_key(key, what, "rename the category so that it has no dot")
             elif not members:
                 what = f"no fixture has the category `{name}`"
                 self._complain_of_key(key, what, nearest(name, categories))
@@ -315,12 +318,12 @@ class _Loading:
                 what = f"no check is named `{name}`"
                 self._complain_of_key((*key, CHECKS, name), what, nearest(name, names))
         if written.get("judge_score") is not None and not any(spec.shape.scores for spec in specs):
-            what = "no check of this contract gives a score"
-            fix = "remove the objective, or add a check that gives one, such as `similarity`"
+            what = "this contract has no check that gives a score"
+            fix = "remove the objective, or add a check with a score, such as `similarity`"
             self._complain_of_key((*key, "judge_score"), what, fix)
         sampling = self._document.data.get("sampling", {})
         if written.get("consistency") is not None and sampling.get("samples", 1) < 2:
-            what = "one sample of a fixture cannot be consistent"
+            what = "consistency needs more than one sample of each fixture"
             fix = "set `sampling: {samples: 3}` or more"
             self._complain_of_key((*key, "consistency"), what, fix)
 

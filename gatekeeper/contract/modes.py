@@ -70,7 +70,7 @@ def negotiate(contract: Contract, can: Enforcement | None) -> Negotiation:
     if text:
         reason = enforced or "the contract asks for it"
         return Negotiation(mode, "assist", reason, "text", text=text)
-    nothing = "no check gives an instruction that is the same for every fixture"
+    nothing = "no check of the contract gives an instruction that is the same for every fixture"
     if mode == "assist":
         fix = "add a check such as `json_schema`, `enum` or `length`, or remove the line"
         raise _impossible(contract, nothing, fix)
@@ -112,10 +112,10 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
     """Return how the checks are enforced, or why they cannot be, as a clause."""
     mode = contract.mode
     if "response_format" in contract.target.params:
-        return Negotiation(mode, "enforce", "the parameters set `response_format` themselves")
+        return Negotiation(mode, "enforce", "the parameters already set `response_format`")
     schema, choices = output_schema(contract), output_choices(contract)
     if schema is None and choices is None:
-        return "no check that applies to all outputs defines their form"
+        return "no check for all outputs defines their form"
     if schema is not None:
         if not can.schema:
             return can.reason

@@ -19,10 +19,11 @@ from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.digests import canonical
 
 FEWEST_CHARACTERS = 30
-"""Shorter inputs are not compared: they are similar by chance, and one word can change their
-meaning."""
+"""The fewest characters of an input that is compared. Shorter inputs are similar by chance,
+and one word can change their meaning."""
 ALIKE = 90
-"""The percentage of characters that two inputs have in common, in the same order."""
+"""The percentage of characters that two inputs must share, in the same order, to count as
+nearly the same."""
 
 _MOST_CHARACTERS = 1_000
 _KEYS = 4
@@ -67,8 +68,9 @@ def near_duplicate_warning(
     more = f"; and {len(groups) - _MOST_SHOWN:,} more groups" if len(groups) > _MOST_SHOWN else ""
     count = sum(map(len, groups))
     return (
-        f"{count:,} fixtures have nearly the same input as another and may pass or fail together: "
-        f"{shown}{more}; give each group a `cluster`"
+        f"the inputs of {count:,} fixtures are nearly the same as others, so "
+        f"these fixtures may pass or fail together: {shown}{more}; give each "
+        "group a `cluster`"
     )
 
 

@@ -66,10 +66,10 @@ class Objective:
     target: float
     window: str = DEFAULT_WINDOW
     default: bool = False
-    """Whether the policy's default set it, because the contract has no `success_rate`. It decides
-    one run and has no error budget, because it has no window."""
+    """Whether the target is the policy's default, because the contract has no `success_rate`.
+    It applies to one run and has no error budget, because it has no window."""
     by_policy: bool = False
-    """Whether the policy sets the target, because a new contract has a lower one."""
+    """Whether the policy sets the target, because the new contract has a lower one."""
 
     @property
     def measure(self) -> Measure:

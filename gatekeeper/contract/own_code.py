@@ -68,9 +68,10 @@ def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
             missing = [p for p in code_paths(spec.params, spec.shape) if p not in spec.code]
             if missing:
                 notice = (
-                    f"The check `{spec.name}` of {contract.name} cannot run: {', '.join(missing)} "
-                    "is not on the branch to merge into, or not in its policy's `checks.python`. "
-                    "The models' answers are paid for all the same: merge the code first."
+                    f"The check `{spec.name}` of {contract.name} cannot run, "
+                    f"because {', '.join(missing)} is not on the branch to merge "
+                    "into, or not in its policy's `checks.python`. The models' "
+                    "answers are still paid for, so merge the code first."
                 )
                 found[notice] = None
     return tuple(found)

@@ -37,16 +37,25 @@ _KEYWORDS = (
     "set super true undefined varargs with"
 )
 _RESERVED = frozenset(_KEYWORDS.split())
-"""Names that mean something else in a template."""
+"""Names that have another meaning in a template."""
 _INSERTS = {
-    "jinja": "write `{{{{ {} }}}}` alone: the output is inserted after the template is rendered",
-    "mustache": "write `{{{{{{{}}}}}}}` with three braces: with two, Mustache escapes the text",
-    "nunjucks": "write the prompts as Jinja or format strings: Nunjucks converts what it inserts",
+    "jinja": (
+        "write `{{{{ {} }}}}` alone, because gatekeeper inserts the output "
+        "after it renders the template"
+    ),
+    "mustache": (
+        "write `{{{{{{{}}}}}}}` with three braces, because Mustache escapes a text in two braces"
+    ),
+    "nunjucks": (
+        "write the prompts as Jinja or format strings, because Nunjucks "
+        "converts the values that it inserts"
+    ),
 }
 _ALIKE = 0.7
-"""How alike an unknown variable must be to a step's name to be a slip of it, from 0 to 1."""
+"""How similar an unknown variable must be to a step's name to count as a misspelling of it,
+from 0 to 1."""
 _MOST_TEXT = 100_000
-"""Characters of a template that is searched for names."""
+"""The most characters of a template that is searched for names."""
 
 Steps = tuple[PromptStep, ...]
 
@@ -84,7 +93,7 @@ def _name_problems(
         what, fix = f"two steps are named `{name}`", "give each its own name"
         yield document.problem(key, what, fix)
     if name.lower() in _RESERVED:
-        what = f"`{name}` means something else in a template"
+        what = f"`{name}` has another meaning in a template"
         yield document.problem(key, what, "use another name, such as `extract`")
 
 
@@ -131,7 +140,7 @@ def refused_turns(target: Target, contract: Contract) -> None:
     turned = next((f for f in fixtures if f.turns or f.user), None)
     if turned is not None:
         key = "turns" if turned.turns else "user"
-        what = f"fixture `{turned.id}` has `{key}`, and the prompt has `steps`"
+        what = f"fixture `{turned.id}` has `{key}`, but the prompt has `steps`"
         fix = "change one of them in a pull request of its own"
         raise ContractError([Problem(contract.path, what, fix, field="fixtures")])
 
@@ -139,7 +148,10 @@ def refused_turns(target: Target, contract: Contract) -> None:
 def _mode_problems(document: Document) -> Iterator[Problem]:
     mode = document.data.get("mode")
     if mode in SENDING:
-        what = f"mode {mode} is not possible with `steps`: the checks say nothing of every step"
+        what = (
+            f"mode {mode} cannot be combined with `steps`, because the checks "
+            "describe only the last output"
+        )
         yield document.problem(("mode",), what, "remove `mode`, or write `mode: observe`")
 
 
@@ -151,8 +163,8 @@ def _setting_problems(target: Target) -> Iterator[Problem]:
         if own.model is not None and own.model != target.model:
             names.insert(0, "model")
         for name in names:
-            what = f"step `{step.name}` sets `{name}`, and all steps run with the contract's"
-            fix = "remove it from the front matter, or set the same in the contract"
+            what = f"step `{step.name}` sets `{name}`, but all steps run with the contract's value"
+            fix = "remove it from the front matter, or set the same value in the contract"
             yield Problem(own.path, what, fix, own.model_line if name == "model" else 1)
 
 
@@ -166,12 +178,12 @@ def _fixture_problems(
     turned = next((fixture for fixture in fixtures if fixture.turns or fixture.user), None)
     if turned is not None:
         key = "turns" if turned.turns else "user"
-        what = f"fixture `{turned.id}` has `{key}`, and the contract has `steps`"
-        fix = "use either conversations or steps in one contract"
+        what = f"fixture `{turned.id}` has `{key}`, but the contract has `steps`"
+        fix = "use only one of conversations and steps in a contract"
         yield document.problem(("steps",), what, fix, at_key=True)
     for number, step in enumerate(steps):
         if any(step.name in fixture.vars for fixture in fixtures):
-            what = f"fixtures have a variable `{step.name}`, the name of a step"
+            what = f"fixtures have a variable `{step.name}`, but a step has this name too"
             yield document.problem(("steps", number, "name"), what, "rename one of them")
 
 
@@ -194,17 +206,23 @@ def _use_problems(
         later = frozenset(names[number:])
         for name, line, inserted, path in _uses(prompt, names):
             if line is None:
-                what = f"the template is too long to be searched for `{name}`"
-                yield Problem(path, what, f"keep fewer than {_MOST_TEXT:,} characters")
+                what = f"the template is too long to search it for `{name}`"
+                yield Problem(path, what, f"shorten it to less than {_MOST_TEXT:,} characters")
             elif name in later:
-                what = f"`{name}` has no output yet: that step runs later, or is this one"
+                what = f"`{name}` has no output here, because that step runs later or is this step"
                 yield Problem(path, what, "use the output of an earlier step", line)
             elif path != prompt.path:
-                what = f"an included file uses `{name}`, the output of a step"
+                what = (
+                    f"an included file uses `{name}`, but only the prompt "
+                    "itself can use the output of a step"
+                )
                 fix = f"write `{{{{ {name} }}}}` in {prompt.path} itself"
                 yield Problem(path, what, fix, line)
             elif not inserted:
-                what = f"`{name}` is the output of a step and is used in an expression or a block"
+                what = (
+                    f"`{name}` is the output of a step, so it cannot be a part "
+                    "of an expression or a block"
+                )
                 fix = _INSERTS.get(prompt.style, _INSERTS["jinja"]).format(name)
                 yield Problem(path, what, fix, line)
             used.add(name)

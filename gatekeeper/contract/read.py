@@ -32,7 +32,7 @@ def locate(reference: str, from_file: str) -> str:
     if not reference.strip():
         raise UnreadableError("the path is empty", "name a file")
     if _SCHEME.match(reference):
-        fix = "copy the file into the repository and name its path; nothing is fetched"
+        fix = "copy the file into the repository and write its path; gatekeeper fetches nothing"
         raise UnreadableError(f"`{reference}` is not a path in the repository", fix)
     if "\\" in reference:
         raise UnreadableError(f"`{reference}` has a backslash", "write paths with forward slashes")
@@ -53,7 +53,7 @@ def read_text(revision: Revision, path: str) -> str:
     if entry is None:
         raise _missing(revision, path)
     if entry.kind == "symlink":
-        fix = "name the file it points to; links are not followed"
+        fix = "name the file that it points to; gatekeeper does not follow links"
         raise UnreadableError(f"`{path}` is a symbolic link", fix)
     if entry.kind == "submodule":
         raise UnreadableError(f"`{path}` is a submodule", "name a file of this repository")
@@ -78,8 +78,9 @@ def refuse_lfs_pointer(content: bytes, path: str) -> None:
     """Raise UnreadableError if the file is a pointer to content that is stored elsewhere."""
     if content.startswith(_LFS_POINTER):
         fix = (
-            f"keep it in git itself: `git lfs untrack '{path}'`, then "
-            f"`git add --renormalize '{path}'` and commit; nothing is fetched from Git LFS"
+            f"store it in git itself: `git lfs untrack '{path}'`, then `git add "
+            f"--renormalize '{path}'` and commit; gatekeeper fetches nothing from "
+            "Git LFS"
         )
         raise UnreadableError(f"`{path}` is a Git LFS pointer, not the file's content", fix)
 

@@ -28,11 +28,11 @@ def repair_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Pro
         return
     named = _BY_FIELD in repairs.get("steps", [])
     if named and not repairs.get(_BY_FIELD):
-        what = "the step `lowercase_fields` names no field"
+        what = "the step `lowercase_fields` needs the names of fields"
         fix = "add `lowercase_fields: [category]` next to `steps`, with the fields to change"
         yield document.problem(("repair", "steps"), what, fix)
     elif repairs.get(_BY_FIELD) and not named:
-        what = "no step changes these fields"
+        what = "`lowercase_fields` lists fields, but no step changes them"
         yield document.problem(("repair", _BY_FIELD), what, "add `lowercase_fields` to `steps`")
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 LimitName = Literal["cost", "tokens", "latency_p50", "latency_p95"]
-"""The keys of the contract format, in the order in which limits are shown."""
+"""The keys of the contract format. Reports show the limits in this order."""
 
 
 @dataclass(frozen=True, slots=True)

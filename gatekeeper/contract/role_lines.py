@@ -6,8 +6,8 @@ import re
 
 ROLES = ("system", "developer", "user", "assistant")
 BY_ROLE_LINES = "(by role lines)"
-"""The role of a template that becomes several messages: it is rendered as a whole, and its role
-lines then begin the messages. No prompt can name a message so."""
+"""The role of a template that becomes several messages. The template is rendered as a whole,
+and each role line in the result then begins a message. No prompt can use this role."""
 
 # The hashes hold the blanks apart: a line of blanks must not be parted in every possible way.
 _ROLE_LINE = re.compile(

@@ -15,7 +15,9 @@ _COMMON: Mapping[str, Any] = {
     "name": {
         "type": "string",
         "minLength": 1,
-        "description": "The name in reports, by default made from the parameters.",
+        "description": (
+            "The check's name in reports. By default, gatekeeper makes it from the parameters."
+        ),
     },
     "severity": {
         "enum": ["error", "warn"],
@@ -25,17 +27,25 @@ _COMMON: Mapping[str, Any] = {
     "must_pass": {
         "type": "boolean",
         "default": False,
-        "description": "True: head fails if it fails in every sample of a fixture and "
-        "base does not, or significantly more often than on base.",
+        "description": (
+            "True: the gate fails if head fails in every sample of a fixture "
+            "and base does not, or if head fails significantly more often "
+            "than base."
+        ),
     },
     "not": {
         "type": "boolean",
         "default": False,
-        "description": "True: the check passes if it would fail, and fails if it would pass.",
+        "description": (
+            "True: reverses the check, so that it passes if it would fail "
+            "and fails if it would pass."
+        ),
     },
     "when": {
-        "description": "The fixtures to which the check applies: {category: NAME}, or an "
-        "expression over their variables such as language == 'de'.",
+        "description": (
+            "The fixtures to which the check applies: {category: NAME}, or "
+            "an expression with their variables, such as language == 'de'."
+        ),
         "oneOf": [
             {"type": "string", "minLength": 1},
             {
@@ -56,15 +66,18 @@ _COMMON: Mapping[str, Any] = {
     "turn": {
         "type": "integer",
         "minimum": 1,
-        "description": "The answer of a conversation to evaluate, counted from 1; without it the "
-        "last one.",
+        "description": (
+            "The number of the answer to evaluate in a conversation; the "
+            "first answer is 1. By default, the check evaluates the last "
+            "answer."
+        ),
     },
     "weight": {
         "type": "number",
         "minimum": LEAST_WEIGHT,
         "maximum": MOST_WEIGHT,
         "default": 1,
-        "description": "The weight of the check in the mean of the scores.",
+        "description": "How much the check counts in the mean of the scores.",
     },
 }
 

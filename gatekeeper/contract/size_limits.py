@@ -14,32 +14,32 @@ from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
 
 MOST_CONTRACTS = 5_000
-"""Contract files at a revision."""
+"""The most contract files at a revision."""
 MOST_FIXTURES = 50_000
-"""Of a contract, over all its sources."""
+"""The most fixtures of a contract, over all its sources."""
 MOST_FIXTURE_FILES = 1_000
 """Of a contract."""
 MOST_FIXTURE_TEXT = 100_000_000
-"""Characters of all fixture files of a contract."""
+"""The most characters of all fixture files of a contract."""
 MOST_JUDGED = 50_000
-"""The most characters of an output that a judge is asked about; a longer one is not measured."""
+"""The most characters of an output that a judge grades. A longer output is not measured."""
 MOST_CHECKS = 1_000
-"""Of one list: a contract's, or a fixture's."""
+"""The most checks in one list of a contract or a fixture."""
 MOST_STEPS = 20
 """Of a contract; also the `maxItems` of its schema."""
 MOST_APPLIED = 500_000
-"""Fixtures of a contract x checks, with the fixtures' own."""
+"""The most pairs of a fixture and a check in a contract, fixtures' own checks included."""
 MOST_TRIALS = 1_000_000
-"""Fixtures x samples x arms of a run, over all its contracts."""
+"""The most trials of a run: fixtures x samples x arms, over all contracts."""
 MOST_QUESTIONS = 200_000
-"""Questions to judges of a run: fixtures x samples x arms x judges x `repeat`."""
+"""The most questions to judges in a run: fixtures x samples x arms x judges x `repeat`."""
 
 
 def require_few_contracts(paths: Sequence[str], patterns: Sequence[str], policy_path: str) -> None:
     """Raise ContractError if there are more contract files than allowed."""
     if len(paths) > MOST_CONTRACTS:
         what = f"{', '.join(patterns)}: {len(paths):,} files match, more than {MOST_CONTRACTS:,}"
-        fix = "narrow the patterns, or keep fewer contracts"
+        fix = "narrow the patterns, or remove contracts"
         raise ContractError([Problem(policy_path, what, fix, field="contracts")])
 
 
@@ -70,7 +70,7 @@ class Tally:
             raise self._refused(what, "merge several fixture files into one", key)
         if self._text > MOST_FIXTURE_TEXT:
             what = f"the fixture files have more than {MOST_FIXTURE_TEXT // 1_000_000} MB together"
-            raise self._refused(what, "split the contract, or keep fewer fixtures", key)
+            raise self._refused(what, "split the contract, or remove fixtures", key)
 
     def add(self, fixtures: int, own_checks: int, key: KeyPath) -> None:
         """Raise ContractError if fixtures, or fixtures x checks, are too many."""
@@ -100,8 +100,9 @@ def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
         return
     contract, trials = max(counted, key=lambda each: each[1])
     what = (
-        f"{len(contract.fixtures):,} fixtures x {contract.sampling.samples:,} samples are "
-        f"{trials:,} trials on all arms, {total:,} in this run, more than {MOST_TRIALS:,}"
+        f"{len(contract.fixtures):,} fixtures x {contract.sampling.samples:,} "
+        f"samples are {trials:,} trials on all arms, {total:,} in this run, more "
+        f"than {MOST_TRIALS:,}"
     )
     fix = "use fewer fixtures or samples"
     raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])
@@ -118,6 +119,6 @@ class QuestionTally:
         numbers that multiply."""
         self._questions += questions
         if self._questions > MOST_QUESTIONS:
-            what = f"the checks of this run ask judges more than {MOST_QUESTIONS:,} questions"
+            what = f"the checks of this run would ask judges more than {MOST_QUESTIONS:,} questions"
             fix = "use fewer fixtures, samples or judges, or a lower `repeat`"
             raise ContractError([Problem(contract.path, what, fix, field="checks")])

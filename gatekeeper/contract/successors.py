@@ -27,7 +27,7 @@ from gatekeeper.contract.watched_prompts import Watched
 from gatekeeper.errors import ContractError
 
 LIKE = 0.6
-"""The similarity, from 0 to 1, from which two texts count as similar."""
+"""Two texts count as similar from this similarity on, from 0 to 1."""
 MOST_BYTES = 200_000
 """The most bytes of a file that is compared. A larger file counts as a successor if it is a
 prompt."""

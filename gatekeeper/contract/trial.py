@@ -110,21 +110,21 @@ class Completion:
     replayed: bool = False
     """True if the answer comes from a recording and no model was called."""
     fingerprint: str | None = None
-    """Which model answered, as the provider reports it: its full name, its build, or its file's
-    digest."""
+    """The model that answered, as the provider reports it: its full name, its build, or the
+    digest of its file."""
     finish_reason: str | None = None
     """Why the model stopped, in OpenAI's words: `stop`, `length`, `content_filter`, `tool_calls`;
     None if the provider does not say. If the answer has no text, it still counts as an answer."""
     cut: CutText | None = None
-    """The whole answer, if only the beginning of `text` or of `tool_calls` is here; it was
-    evaluated before it was cut."""
+    """The whole answer, if `text` or `tool_calls` hold only its beginning. The checks
+    evaluated the whole answer."""
     ttft_ms: float | None = None
     cached_tokens: int | None = None
-    """How many of the prompt's tokens the provider read from its cache."""
+    """The number of the prompt's tokens that the provider read from its cache."""
     cache_write_tokens: int | None = None
-    """How many of the prompt's tokens it wrote to its cache."""
+    """The number of the prompt's tokens that the provider wrote to its cache."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """The tools that the model asks to use, in its order; they may come with a text or without."""
+    """The tools that the model asks to use, in its order. The answer may also have text."""
     turns: tuple[Turn, ...] = ()
     """Every answer of a conversation, the last one included; nothing for a single answer."""
     users: tuple[JudgeAnswer, ...] = ()
@@ -241,8 +241,8 @@ class Outcome:
     check_results: tuple[CheckResult, ...] = field(default=())
     pass_score: float | None = None
     passed_before_repairs: tuple[bool | None, ...] = ()
-    """Whether the output would pass with only the first of its repairs: with none, with one, and so
-    on without the last; None if that is not known."""
+    """Whether the output passes with no repair, with the first repair, with the first two,
+    and so on, without the last; None if that is not known."""
 
     @property
     def passed(self) -> bool | None:

@@ -12,7 +12,7 @@ from gatekeeper.contract.prompts.unfilled_names import words_in_tags
 from gatekeeper.errors import Problem
 
 _ALIKE = 0.75
-"""How alike a name must be to be the one that was meant, from 0 to 1."""
+"""How similar a name must be to count as a misspelling, from 0 to 1."""
 _EXPECTED = "expected"
 _WORD = re.compile(r"\w+")
 

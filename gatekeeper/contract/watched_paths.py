@@ -42,7 +42,7 @@ class WatchedPaths:
         if folded in self._folders:
             return "now a folder"
         others = [name for name in self._files.get(folded, ()) if name != known]
-        return f"now `{others[0]}`, which differs in letter case only" if others else None
+        return f"now `{others[0]}`, which differs only in upper and lower case" if others else None
 
     @staticmethod
     def is_same_name(path: str, other: str) -> bool:

@@ -81,7 +81,7 @@ def _model(base: Contract, head: Contract) -> Iterator[str]:
         return
     held = base.dependencies.get(before)
     if held is None or held != head.dependencies.get(now):
-        yield f"model now answers from another recording, {now} and not {before}"
+        yield f"model now answers from another recording: {now} instead of {before}"
 
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:

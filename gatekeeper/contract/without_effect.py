@@ -21,7 +21,7 @@ def without_effect(contract: Contract, document: Document) -> Iterator[Problem]:
     `document` is the contract as it is written.
     """
     if contract.mode == "observe" and contract.repair.steps:
-        what = "`repair` has no effect, because `mode: observe` repairs nothing"
+        what = "`repair` has no effect, because `mode: observe` repairs no output"
         yield document.problem(("repair",), what, "remove one of them", at_key=True)
     yield from _empty_enforcement(contract, document)
     yield from _unused_judge(contract, document)
@@ -38,7 +38,7 @@ def _empty_enforcement(contract: Contract, document: Document) -> Iterator[Probl
     except ContractError:
         return  # planning the contract says so
     if schema is not None and not schema and "response_format" not in contract.target.params:
-        what = "`mode: enforce` asks the model for JSON of any form, because no check says which"
+        what = "`mode: enforce` asks the model for any JSON, because no check describes its form"
         fix = "add a check such as `json_schema` or `json_required`"
         yield document.problem(("mode",), what, fix)
 
@@ -65,7 +65,9 @@ def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
     model = part.target.model
     if "tools" in part.target.params or model.startswith(_RECORDED) or not _requires_a_call(spec):
         return
-    what = f"check `{spec.name}` fails on every output, because the model is offered no tools"
+    what = (
+        f"check `{spec.name}` fails on every output, because the contract offers the model no tools"
+    )
     yield _at(part, spec, what, "add `tools` to `params`")
 
 

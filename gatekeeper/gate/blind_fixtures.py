@@ -61,8 +61,9 @@ def blind_text(fixtures: Sequence[str]) -> str:
     one = len(fixtures) == 1
     count = numbers.count(len(fixtures), "fixture")
     return (
-        f"{count} can no longer show a regression: {'it fails' if one else 'they fail'} under the "
-        f"new contract, and the same answers pass under the base one ({named})"
+        f"{count} can no longer show a regression: "
+        f"{'it fails' if one else 'they fail'} under the new contract, although "
+        f"the same answers pass under the base contract ({named})"
     )
 
 

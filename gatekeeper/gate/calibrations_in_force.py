@@ -85,16 +85,18 @@ def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
         if calibration is None:
             if policy.judge.require_calibration:
                 what = (
-                    f"its judge has no calibration on the base branch, which {POLICY_PATH} requires"
+                    "the check's judge has no calibration on the base branch, "
+                    f"but {POLICY_PATH} requires one"
                 )
                 fix = (
-                    "label outputs, run `gatekeeper judge calibrate`, and merge the file it writes"
+                    "label outputs, run `gatekeeper judge calibrate`, and merge "
+                    "the file that it writes"
                 )
                 yield Problem(path, what, fix, line, column, f"check `{name}`")
             continue
         kappa, least = calibration.confusion.kappa(), policy.judge.min_kappa
         if least is not None and (kappa is None or kappa.value < least):
             found = "cannot be computed" if kappa is None else f"is {kappa.value:.2f}"
-            what = f"the kappa of its judge {found}, and {POLICY_PATH} requires at least {least:g}"
-            fix = "make its criteria clearer, choose another judge, and calibrate that"
+            what = f"the kappa of its judge {found}, but {POLICY_PATH} requires at least {least:g}"
+            fix = "make the judge's criteria clearer or choose another judge, then calibrate again"
             yield Problem(path, what, fix, line, column, f"check `{name}`")

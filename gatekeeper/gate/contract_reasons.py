@@ -23,10 +23,11 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     if contract.successors and not policy.allow.contract_removal:
         added = _some(contract.successors)
         text = (
-            f"The contract was removed together with its prompt, and this pull request adds "
-            f"{added}: they were not compared. If the new prompt takes the old one's place, keep "
-            f"the contract's name, {contract.name}. If not, remove the old one in a pull request "
-            "of its own, or ask a maintainer to waive this."
+            "The contract was removed together with its prompt, and this pull "
+            f"request adds {added}, which gatekeeper could not compare with the "
+            "old prompt. If the new prompt replaces the old one, keep the "
+            f"contract's name, {contract.name}. If not, remove the old prompt in "
+            "a separate pull request, or ask a maintainer to waive this."
         )
         return Reason("replaced", text, "inconclusive")
     return Reason("removed", "The contract was removed together with its prompt.", "pass")
@@ -69,19 +70,21 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         reasons.append(Reason("new_contract", text, "fail"))
     if job.lost_prompt and not policy.allow.contract_removal:
         text = (
-            f"The prompt that the base contract watched, {job.lost_prompt}, is gone, and it was "
-            f"not compared with {job.contract.target.prompt.reference}: the base contract cannot "
-            "be loaded. Repair it first in a pull request of its own, or ask a maintainer to waive "
-            "this."
+            f"The prompt that the base contract watched, {job.lost_prompt}, is "
+            "gone, and gatekeeper could not compare it with "
+            f"{job.contract.target.prompt.reference}, because the base contract "
+            "cannot be loaded. Repair the base contract first, in a separate "
+            "pull request, or ask a maintainer to waive this."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
         text = (
-            "The prompt that the base contract watched is gone. The contract watches "
-            f"{job.contract.target.prompt.reference} now, but {_some(job.successors)} of this pull "
-            "request may replace the old prompt, and the contract did not test it. Keep the "
-            "contract on the file that replaces the old prompt, add the other file in a pull "
-            "request of its own, or ask a maintainer to waive this."
+            "The prompt that the base contract watched is gone. The contract now "
+            f"watches {job.contract.target.prompt.reference}, but "
+            f"{_some(job.successors)} of this pull request may also replace the "
+            "old prompt, and the contract did not test it. Keep the contract on "
+            "the file that replaces the old prompt and add the other file in a "
+            "separate pull request, or ask a maintainer to waive this."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     return reasons

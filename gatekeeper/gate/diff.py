@@ -34,8 +34,8 @@ from gatekeeper.gate.verdict import conclude, worst
 from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (
-    "The two sides were measured at different times: a provider that changed its model in between "
-    "looks like a difference too."
+    "The two sides were measured at different times. If a provider changed its "
+    "model in between, the model causes a difference too."
 )
 _NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
 
@@ -175,7 +175,7 @@ def _of_one_side(
 ) -> list[str]:
     """Return the contracts that cannot be compared, and the requested ones that were not found."""
     lone = [
-        f"{name} has samples only in {side.name}, and is not compared"
+        f"{name} has samples only in {side.name}, so it is not compared"
         for side, mine, others in ((earlier, before, after), (later, after, before))
         for name in mine
         if name not in others and (not names or name in names)

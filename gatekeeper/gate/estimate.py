@@ -26,7 +26,8 @@ from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 
 CountTokens = Callable[[Request], tuple[float, float]]
-"""The tokens of a request and its answer: about, and at most. Infinite if nothing bounds them."""
+"""The expected number of tokens of a request and its answer, and the highest possible number.
+Infinite if there is no limit."""
 
 _SUMS = (
     "calls",
@@ -199,8 +200,7 @@ def estimate_change(
     revisions = (change.base, change.head)
     faults = find_faults(work.models, with_recordings(find_fault, revisions))
     refused = tuple(
-        f"A check would be refused: {problem}"
-        for problem in faults.with_refused(work.model_problems)
+        f"A check cannot start: {problem}" for problem in faults.with_refused(work.model_problems)
     )
     beyond = _beyond_limits(found, work, amounts.worst)
     never = (w for job in work.jobs if job.paired for w in _never_evaluated(job, amounts.expected))

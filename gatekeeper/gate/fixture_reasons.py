@@ -77,7 +77,7 @@ def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
             reasons.append(Reason("must_pass", f"{text}: {_some(units)}.", verdict))
     before = [_unit(r) for r in results if _failed_before(r)]
     if before:
-        text = f"Must pass, and fails on base too: {_some(before)}."
+        text = f"Must pass, but also fails on base: {_some(before)}."
         reasons.append(Reason("must_pass", text, "pass"))
     return reasons
 
@@ -91,8 +91,8 @@ def _failed_before(result: MustPassResult) -> bool:
 
 _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
     ("broke", "fail", "Must pass and fails"),
-    ("unknown", "error", "Must pass, and samples that could decide it are missing"),
-    ("open", "pass", "Must pass and failed in some samples, which can be chance"),
+    ("unknown", "error", "Must pass, but the samples that would decide this are missing"),
+    ("open", "pass", "Must pass, but failed in some samples, which can be chance"),
 )
 
 

@@ -15,7 +15,8 @@ from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
 
 USUAL_CHARACTERS = 1_000
-"""Of an answer that a judge is asked about, if nothing is known of its length."""
+"""The expected characters of an answer that a judge grades, if nothing is known of its
+length."""
 _CHARACTERS_A_TOKEN = 4
 
 
@@ -42,9 +43,12 @@ def family_notices(job: Job) -> tuple[str, ...]:
         if family is not None and family in graded:
             own[family][judge] = None
     return tuple(
-        f"{_listed(judges)} {'grades' if len(judges) == 1 else 'grade'} {graded[family]} in "
-        f"{job.contract.name}, a model of the same family, {family}. Judges favour the answers of "
-        "their own family: use a judge of another one, or several."
+        (
+            f"{_listed(judges)} {'grades' if len(judges) == 1 else 'grade'} "
+            f"{graded[family]} in {job.contract.name}, a model of the same family, "
+            f"{family}. Judges favour answers of their own family: use a judge of "
+            "another family, or several judges."
+        )
         for family, judges in own.items()
     )
 

@@ -15,7 +15,7 @@ from gatekeeper.stats.objective import parse_window
 
 _MOST_NAMES = 5
 _LONGEST_STORED = 32
-"""Characters of a name in a record: some contracts have thousands of checks."""
+"""The most characters of a name in a record. Some contracts have thousands of checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,12 @@ def lowered_check_warnings(
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES]) + more
     noun, it = ("check", "it") if len(names) == 1 else ("checks", "one of them")
     return (
-        f"The severity of the {noun} {shown} was lowered from error to warn within the last "
-        f"{window}. The last run in which {it} affected the verdict was on "
-        f"{last.time.astimezone(UTC):%Y-%m-%d} "
-        f"({last.sha[:10]}); failures since then do not count in the success rate",
+        (
+            f"The severity of the {noun} {shown} was lowered from error to warn "
+            f"within the last {window}. The last run in which {it} affected the "
+            f"verdict was on {last.time.astimezone(UTC):%Y-%m-%d} ({last.sha[:10]}); "
+            "the success rate does not count failures since then"
+        ),
     )
 
 

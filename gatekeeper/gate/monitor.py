@@ -40,7 +40,8 @@ from gatekeeper.sampling.stored_text import stored_outcome
 from gatekeeper.stats.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
-"""The probability that any objective of a contract is decided wrongly, over all looks."""
+"""The probability that any objective of a contract is decided wrongly, over all times at
+which the run may stop."""
 
 
 def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) -> Outcome:
@@ -96,9 +97,11 @@ class EvaluationMonitor:
         self.comparison = None if level is None else Comparison(evaluation, level)
         self.slo: tuple[SloResult, ...] | None = None
         self.preferences: tuple[PreferenceResult, ...] = ()
-        """What judges prefer in pairs; asked once all samples are there."""
+        """The judges' preferences between pairs of answers. The run asks for them when all
+        samples are there."""
         self.rounds = 0
-        """How many rounds are complete: one more sample of every fixture on every arm."""
+        """The number of complete rounds. A round is one more sample of every fixture on every
+        arm."""
         self._gap = False
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling

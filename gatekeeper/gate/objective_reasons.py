@@ -22,7 +22,9 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
         name = label_of(result.objective)
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
         if result.judged is not None:
-            found += f" (corrected for the judge's errors, from {_amount(result, result.judged)})"
+            found += (
+                f" (the judge found {_amount(result, result.judged)}; corrected for its errors)"
+            )
         if result.default:
             found += ", the default for a contract that sets no `success_rate` for all its fixtures"
         elif result.objective in by_policy:
@@ -38,7 +40,10 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
                 text = f"Objective missed: {name} {found}, interval {_interval(result)}."
                 reasons.append(Reason("slo", text, "fail"))
             case "unlikely":
-                text = f"Objective in doubt: {name} {found}, but that can be chance{_more(result)}."
+                text = (
+                    f"Objective possibly missed: {name} {found}, but this can "
+                    f"be chance{_more(result)}."
+                )
                 reasons.append(Reason("slo", text, "inconclusive"))
             case "unknown":
                 text = f"Objective not measured: {name}. {_why_unknown(result)}"
@@ -54,8 +59,8 @@ def _why_unknown(result: SloResult) -> str:
         )
     if measure_of(result.objective).first_token:
         return (
-            "No answer has this time: the server did not stream it, or the recording does not "
-            "contain it."
+            "No answer has this measurement, because the server did not stream "
+            "the answer or the recording does not contain the time."
         )
     return "No sample has a value: neither the model nor the recording provides one."
 
@@ -67,10 +72,10 @@ def _more(result: SloResult) -> str:
     units = "clusters" if result.clustered else "distinct inputs"
     if needed is not None and result.inputs < needed:
         return (
-            f"; proving it takes {needed:,} {units} or more, and "
-            f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
+            f"; a proof needs {needed:,} {units} or more, and {result.inputs:,} "
+            f"{'was' if result.inputs == 1 else 'were'} measured"
         )
-    return f"; more {unit_noun(clustered=result.clustered)}s could still meet it"
+    return f"; with more {unit_noun(clustered=result.clustered)}s the objective may still be met"
 
 
 def _amount(result: SloResult, value: float | None) -> str:

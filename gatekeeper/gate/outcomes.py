@@ -256,7 +256,9 @@ def _low_grade(outcome: Outcome, pass_score: float) -> tuple[str, str]:
     """Return what a report says of the grade of a sample that failed."""
     grade = outcome.grade
     if grade is None:
-        return "pass_score", f"cannot reach {numbers.score(pass_score)}; some checks are unknown"
+        return "pass_score", (
+            f"cannot reach {numbers.score(pass_score)}, but the results of some checks are unknown"
+        )
     # Rounded down, so that a grade that is too low never looks high enough.
     shown = f"{math.floor(grade * 1000) / 1000:g} of {numbers.score(pass_score)}"
     if grade < pass_score:

@@ -84,7 +84,7 @@ class Comparison:
         units = evaluation.counts_with
         self._unknown = Counter(units.get(f, f) for f in evaluation.unknown_on_head)
         self.clustered = evaluation.clustered
-        """Whether units may be clusters of several inputs."""
+        """Whether a cluster of several inputs can count as one."""
         lone = [unit for unit in self._unknown if unit not in self._members]
         rows = list(
             dict.fromkeys([*lone, *_sampling_order(evaluation, self._unit_of), *self._members])
@@ -106,7 +106,7 @@ class Comparison:
         self._expected = sum(self._sizes_in_order[: len(lone)]) * self.test.rounds
         self.stopped: Stop | None = None
         self.rounds = 0
-        """How many complete rounds the decision rests on."""
+        """The number of complete rounds that the decision uses."""
         self._pairs = 0
         # Holm, the report and the reasons need the same results, and each takes thousands of signs.
         self._evaluations: dict[tuple[object, ...], SequentialResult] = {}

@@ -293,9 +293,12 @@ def _total(counts: Iterable[int | None]) -> int | None:
 def _gaps(sampled: Run) -> tuple[str, ...]:
     """Name the requests that recordings have no answer for, and say how to record them."""
     return tuple(
-        f"The recording {path} has no answer for {missing:,} request{'s' * (missing > 1)}. Record "
-        "it again: run the model itself with `sampling: {mode: fixed}`, and keep the samples.jsonl "
-        "that the run leaves."
+        (
+            f"The recording {path} has no answer for {missing:,} "
+            f"request{'s' * (missing > 1)}. Record it again: run the real model with "
+            f"`sampling: {{mode: fixed}}`, and use the samples.jsonl that this run "
+            "writes."
+        )
         for path, missing in sampled.unrecorded.items()
     )
 

@@ -330,9 +330,9 @@ def _notices(
     notices = [*mode_notices(head)]
     changes = setting_changes(base, head) if base else ()
     if changes:
-        text = f"The contract changes how the model is called: {'; '.join(changes)}."
+        text = f"The contract changes the settings of the model's calls: {'; '.join(changes)}."
         if any(evaluation.contract_from == "base_settings" for evaluation in others):
-            text += " The new prompt is also tested with the base contract's own settings."
+            text += " The new prompt is also tested with the settings of the base contract."
         notices.append(text)
     if problem is not None:
         notices.append(f"The base contract cannot be applied: {problem}")

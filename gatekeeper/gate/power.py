@@ -135,8 +135,9 @@ class ObjectiveNeed:
 
     def __str__(self) -> str:
         return (
-            f"the objective {self.label} can only be proven met with {self.needed:,} "
-            f"{self.noun} or more, and has {self.have:,}; until then it can be missed or stay open"
+            f"the objective {self.label} can only be proven met with "
+            f"{self.needed:,} {self.noun} or more, but the contract has "
+            f"{self.have:,}; until then it can be missed or stay open"
         )
 
 
@@ -169,9 +170,10 @@ def objective_summary(evaluation: Evaluation) -> str | None:
     fewest, most = (pick(need.needed for need in needs) for pick in (min, max))
     span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return (
-        f"the {len(needs):,} objectives {names} can only be proven met with {span} "
-        f"{needs[0].noun} or more, and have {min(need.have for need in needs):,}; until then they "
-        "can be missed or stay open"
+        f"the {len(needs):,} objectives {names} can only be proven met with "
+        f"{span} {needs[0].noun} or more, but the contract has "
+        f"{min(need.have for need in needs):,}; until then they can be missed or "
+        "stay open"
     )
 
 
@@ -181,8 +183,11 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
     have = len(evaluation.contract.fixtures) - len(evaluation.counts_with)
     noun = "clusters" if evaluation.clustered else "distinct inputs"
     return tuple(
-        f"the limit gate.{limit.name}: a rise above {limit} can only be shown with {needed:,} "
-        f"{noun} or more, and the contract has {have:,}, so the limit never fails"
+        (
+            f"the limit gate.{limit.name}: a rise above {limit} can only be shown "
+            f"with {needed:,} {noun} or more, but the contract has {have:,}, so the "
+            "limit never fails"
+        )
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
     ) + _repair_notes(evaluation.contract, have, noun)
@@ -195,8 +200,10 @@ def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
     if have >= needed:
         return ()
     return (
-        f"gate.repairs: fail takes {needed:,} {noun} that start to need a repair, and the contract "
-        f"has {have:,}; with fewer it never fails",
+        (
+            f"gate.repairs: fail needs {needed:,} {noun} that start to need a repair, "
+            f"but the contract has only {have:,}, so it never fails"
+        ),
     )
 
 
@@ -211,8 +218,10 @@ def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
     if not unpriced:
         return ()
     return tuple(
-        f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be evaluated, because "
-        f"no price is known for {' and '.join(unpriced)}; use gate.tokens instead, or a model with "
-        "a known price"
+        (
+            f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be "
+            f"evaluated, because no price is known for {' and '.join(unpriced)}; use "
+            "gate.tokens instead, or a model with a known price"
+        )
         for limit in limits
     )

@@ -34,20 +34,21 @@ def _reason(found: PreferenceResult) -> Reason:
     )
     bias = found.contradictory
     if bias is not None:
-        counts += f"; {numbers.percent(bias.value)} contradictory if the order is swapped"
+        counts += (
+            "; judges contradicted themselves in "
+            f"{numbers.percent(bias.value)} when the order was swapped"
+        )
     p = numbers.p_value(found.p_value, found.level)
     if found.worse:
         text = f"Judges prefer base's answers ({found.check}: {counts}; p {p})."
         return Reason("preference", text, "fail")
     if found.could_be_worse or not found.pairs:
         missing = numbers.count(found.unmeasured, "pair")
-        text = (
-            f"It is not known which answers judges prefer: {missing} not measured ({found.check})."
-        )
+        text = f"The judges' preference is not known: {missing} not measured ({found.check})."
         return Reason("error", text, "error")
     if found.open:
         text = (
-            f"Judges may prefer base's answers, but that can be chance ({found.check}: {counts})."
+            f"Judges may prefer base's answers, but this can be chance ({found.check}: {counts})."
         )
         return Reason("preference", text, "inconclusive")
     text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."

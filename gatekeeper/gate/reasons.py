@@ -110,7 +110,7 @@ def paired_reasons(
         return [Reason("regression", f"Worse than base: {counts} ({chance}).", "fail")]
     if could_be_worse and largest_drop > margin:
         pairs = numbers.count(paired.unmeasured, "pair")
-        text = f"{pairs} of samples could not be measured on both arms, too many to decide"
+        text = f"{pairs} of samples could not be measured on both arms, which is too many to decide"
         return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
@@ -119,12 +119,12 @@ def paired_reasons(
         text = f"Not worse by {numbers.size_in_points(margin)} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
     at_best = numbers.size_in_points(paired.minimum_detectable_effect)
-    detectable = f"this run could only have shown a drop of {at_best} or more"
+    detectable = f"this run could only have detected a drop of {at_best} or more"
     if paired.incomplete:
-        detectable = f"the full run could have shown a drop of {at_best} or more"
+        detectable = f"the full run could have detected a drop of {at_best} or more"
     if largest_drop > margin:
         drop = numbers.size_in_points(largest_drop)
-        text = f"It may be {drop} worse ({counts}), but that can be chance"
+        text = f"Head may be {drop} worse ({counts}), but this can be chance"
         needed = _needed(paired, margin)
         found = f"{text} (p {paired_p_value(paired)}); {detectable}{needed}.{_but(broken)}"
         found += flips_note(paired)
@@ -175,15 +175,18 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
     budgeted = any(objective.good_share is not None for objective in contract.slo)
     if not policy.freeze or not budgeted or is_exempt(contract, policy):
         return []
-    text = "The history could not be read, so it is not known whether an error budget is spent."
+    text = (
+        "The history could not be read, so gatekeeper does not know whether "
+        "an error budget is spent."
+    )
     return [Reason("unread", text, "inconclusive")]
 
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
         f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
-        f"{numbers.number(budget.budget)} are allowed, and {budget.freezes_at:,} or more are not "
-        "explained by chance"
+        f"{numbers.number(budget.budget)} are allowed, and {budget.freezes_at:,} "
+        "or more cannot be chance"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
@@ -351,12 +354,12 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     own, *others = job.evaluations
     warnings = list(job.notices)
     if own.unpaired:
-        text = "that the base prompt cannot take and that are not compared"
+        text = "cannot be compared, because the variables do not fit the base prompt"
         count = numbers.count(len(own.unpaired), "fixture")
         warnings.append(f"{count} {text}: {_names(own.unpaired)}")
     for other in others:
         if other.unanswerable:
-            text = "of the base contract cannot be given to head's prompt"
+            text = "of the base contract cannot be tested: the variables do not fit head's prompt"
             count = numbers.count(len(other.unanswerable), "fixture")
             warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
     return tuple(warnings)
@@ -368,9 +371,9 @@ def _unasked(evaluation: Evaluation) -> str:
     if not lost:
         return ""
     return (
-        f": head's prompt cannot take {numbers.count(len(lost), 'fixture')} of the base contract "
-        f"({_names(lost)}). Give the fixtures its new variables first, in a pull request that "
-        "leaves the prompt as it is"
+        f": head's prompt cannot take {numbers.count(len(lost), 'fixture')} of "
+        f"the base contract ({_names(lost)}). First add its new variables to "
+        "these fixtures, in a pull request that leaves the prompt unchanged"
     )
 
 
@@ -392,4 +395,6 @@ def _needed(paired: PairedResult, margin: float) -> str:
     if paired.fixtures_needed is None or paired.fixtures_needed <= paired.units:
         return ""
     noun = unit_noun(clustered=paired.clusters is not None)
-    return f", and {numbers.size_in_points(margin)} would take {paired.fixtures_needed:,} {noun}s"
+    return (
+        f", and detecting {numbers.size_in_points(margin)} needs {paired.fixtures_needed:,} {noun}s"
+    )

@@ -80,9 +80,9 @@ def describe_rise(found: RepairResult) -> str:
     """Say how often the answers of both arms needed a repair."""
     base, head = found.base or found.head, found.head
     return (
-        f"Answers need repairs more often: {head.repaired:,} of {head.answered:,} on head, "
-        f"{base.repaired:,} of {base.answered:,} on base "
-        f"(p {numbers.p_value(found.p_value, found.level)})"
+        f"Head's answers need repairs more often: {head.repaired:,} of "
+        f"{head.answered:,} on head, {base.repaired:,} of {base.answered:,} on "
+        f"base (p {numbers.p_value(found.p_value, found.level)})"
     )
 
 

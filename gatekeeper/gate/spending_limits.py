@@ -68,14 +68,15 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
     for model, price in dearest.items():
         if price is None:
             said.append(
-                f"No price is known for {model}: limits.cost_usd does not limit its calls, "
-                "limits.calls does."
+                f"No price is known for {model}, so limits.cost_usd does not "
+                "limit its calls; limits.calls does."
             )
         elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
             shorter = advise_shorter_answers(r.params for r in requests if r.model == model)
             said.append(
-                f"A call to {model} can cost {numbers.dollars(price)}, so only {room} at a time "
-                f"fit under limits.cost_usd: for a faster run, {shorter} in params."
+                f"A call to {model} can cost {numbers.dollars(price)}, so only "
+                f"{room} at a time fit under limits.cost_usd. For a faster run, "
+                f"{shorter} in params."
             )
     return tuple(said)
 

@@ -8,8 +8,8 @@ from gatekeeper.gate.result import PairedResult
 from gatekeeper.stats.mcnemar import mcnemar_exact
 
 _FEWEST_FLIPS = 3
-"""The smallest number of changes in each direction; below it, chance alone can change a third of a
-small suite."""
+"""The smallest number of changes in each direction that is reported. Below it, chance alone
+can change a third of a small suite."""
 
 
 def unit_noun(*, clustered: bool) -> str:

@@ -23,7 +23,7 @@ from gatekeeper.sampling.calls import group_calls
 
 _ROUNDED = 500
 _USUAL_SAID = 100
-"""Characters of a user's message, if nothing is known of its length."""
+"""The expected characters of a user's message, if nothing is known of its length."""
 
 
 def user_models(job: Job) -> tuple[NamedModel, ...]:

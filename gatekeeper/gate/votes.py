@@ -50,13 +50,13 @@ def agreement_text(found: JudgeAgreement) -> str:
     text = f"Judges of {found.check} in {found.contract}, on {outputs}: {'; '.join(parts)}."
     weak = [k for k in (found.kappa, *found.repeats.values()) if k and k.value <= _WEAK]
     if weak:
-        text += " A kappa this low means that the verdicts agree hardly more often than by chance."
+        text += " A kappa this low means that the verdicts hardly agree more often than by chance."
     return text
 
 
 def _kappa_text(kappa: Estimate | None) -> str:
     if kappa is None:
-        return "kappa not defined, because all verdicts are the same"
+        return "kappa is not defined, because all verdicts are the same"
     interval = ""
     if kappa.interval is not None:
         interval = f" [{kappa.interval.low:.2f}, {kappa.interval.high:.2f}]"

@@ -153,8 +153,10 @@ def plan_check(
         *notices,
         *(f"The policy is weakened: `{found.place}` {found.text}." for found in of_policy),
         *(
-            f"The calibration {found.key} {found.text}. It corrects objectives once it is merged: "
-            "check that its labels are those of people."
+            (
+                f"The calibration {found.key} {found.text}. After the merge it "
+                "corrects objectives: check that people made its labels."
+            )
             for found in of_judges
         ),
         *brought_calibrations(change),
@@ -301,8 +303,8 @@ def _without_unchanged(affected: Affected, unchanged: Sequence[Job]) -> Affected
     for job in unchanged:
         paths = ", ".join(cause.path for cause in job.affected_by)
         notices.append(
-            f"The contract {job.contract.name} is not affected: {paths} changed, and every request "
-            "of its fixtures is the same as before."
+            f"The contract {job.contract.name} is not affected: {paths} changed, "
+            "but every request of its fixtures is the same as before."
         )
     return replace(
         affected,

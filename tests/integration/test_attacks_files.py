@@ -105,7 +105,7 @@ TEMPLATES = [
     template(
         "a list that doubles",
         "{% set ns = namespace(x=[1,2]) %}" + LOOP + "{% set ns.x = ns.x + ns.x %}{% endfor %}",
-        "not allowed in a template",
+        "may not use this",
     ),
     template("a power", "{{ 9 ** 9 ** 9 ** 9 }}", "a power too large"),
     template("a shift of text", "{{ '%999999999d' % 1 }}", "formatting with %"),
@@ -127,21 +127,19 @@ TEMPLATES = [
     template("signs", "{{ " + "-" * 50_000 + "1 }}", ""),
     template("sums", "{{ 1" + "+1" * 50_000 + " }}", ""),
     template("conditions", "{% if 1 %}" * 500 + "x" + "{% endif %}" * 500, ""),
-    template(
-        "a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "not allowed in a template"
-    ),
+    template("a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "may not use this"),
     template(
         "globals of a function",
         "{{ cycler.__init__.__globals__.os.environ }}",
-        "not allowed in a template",
+        "may not use this",
     ),
-    template("globals of itself", "{{ self.__init__.__globals__ }}", "not allowed in a template"),
+    template("globals of itself", "{{ self.__init__.__globals__ }}", "may not use this"),
     template(
         "attribute filter",
         "{{ '' | attr('__class__') | attr('mro') }}",
-        "not allowed in a template",
+        "may not use this",
     ),
-    template("a format string", "{{ '{0.__class__}'.format(1) }}", "not allowed in a template"),
+    template("a format string", "{{ '{0.__class__}'.format(1) }}", "may not use this"),
     template(
         "a file of the machine", "{% include '/etc/passwd' %}", "there is no file `etc/passwd`"
     ),
@@ -149,11 +147,11 @@ TEMPLATES = [
     template(
         "a file by address", "{% include 'file:///etc/passwd' %}", "not a path in the repository"
     ),
-    template("a name made up while rendering", "{% include word %}", "only known when rendering"),
+    template("a name made up while rendering", "{% include word %}", "only rendering shows"),
     template(
         "a regular expression",
         "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}",
-        "not allowed in a template",
+        "may not use this",
     ),
     Attack(
         "template: includes that fork",
@@ -172,22 +170,20 @@ TEMPLATES = [
 
 BOMB = nested(9, 10, "lol")
 YAML = [
-    Attack("YAML: a contract of aliases", {CONTRACT: NO_SLO + BOMB}, "aliases that multiply"),
+    Attack("YAML: a contract of aliases", {CONTRACT: NO_SLO + BOMB}, "aliases multiply"),
     Attack(
         "YAML: fixtures of aliases",
         {CONTRACT: NO_SLO.replace("words.csv", "bomb.yaml"), "contracts/bomb.yaml": BOMB},
-        "aliases that multiply",
+        "aliases multiply",
     ),
-    Attack(
-        "YAML: a policy of aliases", {POLICY: BOMB, PROMPT_FILE: OTHER}, "aliases that multiply"
-    ),
+    Attack("YAML: a policy of aliases", {POLICY: BOMB, PROMPT_FILE: OTHER}, "aliases multiply"),
     Attack(
         "YAML: a schema of aliases",
         {
             CONTRACT: WITH_SCHEMA.replace("schema.json", "schema.yaml"),
             "contracts/schema.yaml": BOMB,
         },
-        "aliases that multiply",
+        "aliases multiply",
     ),
     Attack(
         "YAML: a prompt of aliases",
@@ -195,7 +191,7 @@ YAML = [
             CONTRACT: NO_SLO.replace("words.txt", "p.prompt.yml"),
             "prompts/p.prompt.yml": BOMB + "messages: *a8\n",
         },
-        "aliases that multiply",
+        "aliases multiply",
     ),
     Attack(
         "YAML: an alias of itself", {CONTRACT: NO_SLO + "x: &x [*x]\n"}, "deeper than 100 levels"
@@ -204,7 +200,7 @@ YAML = [
     Attack(
         "YAML: a tag that runs code",
         {CONTRACT: NO_SLO + "x: !!python/object/apply:os.system [id]\n"},
-        "is not known here",
+        "does not know the tag",
     ),
     contract(
         "a number of a million digits",
@@ -287,7 +283,7 @@ JSON = [
         "not a known version",
     ),
     schema("a circle", '{"$ref": "#"}', "refers to itself in a circle"),
-    schema("parts that double", doubling(40), "too many steps"),
+    schema("parts that double", doubling(40), "more than 500,000 steps"),
     schema("brackets", '{"not": ' * 50_000, "deeper than 100 levels"),
 ]
 

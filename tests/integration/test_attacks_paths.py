@@ -82,7 +82,7 @@ ATTACKS = {
     a_chain_of_links: "now a symbolic link",
     a_link_in_place_of_the_folder: "reached through `prompts`, now a symbolic link",
     a_link_in_another_letter_case: "reached through `Prompts`, now a symbolic link",
-    a_file_in_another_letter_case: "now `prompts/Words.txt`, which differs in letter case only",
+    a_file_in_another_letter_case: "now `prompts/Words.txt`, which differs only",
     a_submodule: "reached through `prompts`, now a submodule",
     a_folder: "now a folder",
     a_link_and_no_contract: "reached through `prompts`, now a symbolic link",

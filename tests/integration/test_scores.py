@@ -170,4 +170,4 @@ def test_a_score_needs_a_check_that_gives_one(repository, tmp_path, capsys):
     without = CONTRACT.replace("type: similarity", "type: contains")
     repository.commit("change", {"contracts/titles.yaml": without})
     assert check(repository, tmp_path / "out") == 2
-    assert "no check of this contract gives a score" in capsys.readouterr().err
+    assert "no check that gives a score" in capsys.readouterr().err

@@ -37,7 +37,7 @@ class AllowedModels:
 
 
 EVERY_MODEL = AllowedModels(("*",), from_policy=False)
-"""For models that a person names on the command line."""
+"""The permission for models that a person names on the command line."""
 
 
 def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedModels:
@@ -76,13 +76,13 @@ def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | N
     if allowed.allows(name):
         return None
     if allowed.from_policy:
-        what = f"`{model}` is not among the models that the base branch allows"
+        what = f"the base branch does not allow the model `{model}`"
         fix = f"add `{name.provider}/*` or `{name}` to `models` in {POLICY_PATH}"
     else:
         what = f"the base branch uses no model of the provider of `{model}`"
         listed = ", ".join(dict.fromkeys((*allowed.patterns, f"{name.provider}/*")))
         fix = f"add `models: [{listed}]` to {POLICY_PATH}"
-    fix += " on the base branch: a pull request cannot allow its own models"
+    fix += " on the base branch, because a pull request cannot allow its own models"
     return Problem(place.path, what, fix, place.line, place.column, "model")
 
 

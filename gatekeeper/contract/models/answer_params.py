@@ -10,7 +10,7 @@ from typing import Any
 
 _MOST_TOKENS_THINKING = 8192
 _THINKING = re.compile(r"(?:^|/)(?:o\d|gpt-[56](?!-chat))")
-"""Models that think before they answer, and take no temperature."""
+"""Models that reason before they answer and accept no temperature."""
 _TAKES_SCHEMA = re.compile(
     r"(?:openai|azure|openrouter|hosted_vllm|lm_studio|llamafile|gemini|local|recorded)/"
     r"|(?:gpt-|o\d|chatgpt-)"

@@ -20,11 +20,11 @@ def tool_fault(name: str, value: object) -> tuple[str, str] | None:
     """Return what is wrong with the value of `tools`, `tool_choice` or `parallel_tool_calls`, and
     how to correct it; None if nothing is."""
     if name == "parallel_tool_calls":
-        return None if isinstance(value, bool) else (f"{value!r} is not a truth value", _BOOLEAN)
+        return None if isinstance(value, bool) else (f"{value!r} must be true or false", _BOOLEAN)
     if name == "tool_choice":
         return _choice_fault(value)
     if not isinstance(value, list | tuple) or not value:
-        return "the tools are not a list", f"{_EXAMPLE} for each tool, in a list"
+        return "the tools must be a list", f"{_EXAMPLE} for each tool, in a list"
     return next(filter(None, map(_one_fault, value)), None)
 
 
@@ -34,14 +34,21 @@ _BOOLEAN = "write true or false"
 def _one_fault(tool: object) -> tuple[str, str] | None:
     if not isinstance(tool, Mapping) or tool.get("type") != "function" or set(tool) != _OUTER:
         kind = tool.get("type") if isinstance(tool, Mapping) else None
-        what = f"a tool of the type {kind!r} cannot be offered" if kind else "a tool has no type"
+        what = (
+            f"gatekeeper cannot offer a tool of the type {kind!r} to a model"
+            if kind
+            else "a tool has no type"
+        )
         return (what if kind != "function" else "a tool has unknown keys"), _EXAMPLE
     function = tool["function"]
     if not isinstance(function, Mapping):
         return "the function of a tool is not a mapping", _EXAMPLE
     name, parameters = function.get("name"), function.get("parameters", {})
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return "a tool has no valid name", "use letters, digits, `_` and `-`, at most 128"
+        return (
+            "a tool has no name, or one that is not valid",
+            "use letters, digits, `_` and `-`, at most 128",
+        )
     unknown = sorted(set(map(str, function)) - _KEYS)
     if unknown:
         return f"the tool {name!r} has the unknown key {unknown[0]!r}", _EXAMPLE
@@ -50,7 +57,11 @@ def _one_fault(tool: object) -> tuple[str, str] | None:
     if not isinstance(function.get("description", ""), str):
         return f"the description of the tool {name!r} is not text", "put it in quotes"
     strict = function.get("strict", False)
-    return None if isinstance(strict, bool) else (f"`strict` of {name!r} is no boolean", _BOOLEAN)
+    return (
+        None
+        if isinstance(strict, bool)
+        else (f"`strict` of {name!r} must be true or false", _BOOLEAN)
+    )
 
 
 _OUTER = {"type", "function"}
@@ -63,6 +74,6 @@ def _choice_fault(value: object) -> tuple[str, str] | None:
     name = function.get("name") if isinstance(function, Mapping) else None
     if isinstance(value, Mapping) and value.get("type") == "function" and isinstance(name, str):
         return None
-    return "this is no choice of tools", (
+    return "this is not a valid choice of tools", (
         f"write {', '.join(_CHOICES)}, or {{type: function, function: {{name: NAME}}}}"
     )

@@ -151,7 +151,9 @@ def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | N
     end = next((n for n, line in enumerate(lines) if n and line.rstrip() == "---"), None)
     if lines[0].rstrip() != "---" or end is None:
         if required and lines[0].rstrip() == "---":
-            problem = Problem(path, "the front matter has no end", "close it with a line `---`", 1)
+            problem = Problem(
+                path, "the front matter is not closed", "close it with a line `---`", 1
+            )
             raise ContractError([problem])
         return None, text, 1
     document = parse_yaml("\n".join(lines[1:end]), path, first_line=2)
@@ -207,7 +209,9 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
         return []
     rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]
     number, role = next((n, text.strip()) for n, text in rest if role_of_line(text))
-    what = f"the role line `{role}` is in a `{{% macro %}}` or another block that keeps its text"
+    what = (
+        f"the role line `{role}` is inside a `{{% macro %}}` or another block that stores its text"
+    )
     fix = "write the role line outside of it; it may be in `{% for %}`, `{% if %}` or `{% with %}`"
     return [Problem(prompt.path, what, fix, number)]
 
@@ -276,7 +280,7 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
             line = source.line_at(error.lineno)
             raise ContractError([Problem(path, what, "correct the template", line)]) from None
         except RecursionError:
-            what, fix = "a template nested too deeply", "make the template simpler"
+            what, fix = "the template is nested too deeply", "make the template simpler"
             raise ContractError([Problem(path, what, fix, source.line)]) from None
         for name, line in names:
             if prompt.part.startswith(":"):
@@ -304,7 +308,7 @@ def _included(
     name: str | None, path: str, line: int, chain: tuple[str, ...], read: Callable[[str], None]
 ) -> str:
     if name is None:
-        what = "an include whose name is only known when rendering"
+        what = "only rendering shows which file this include names"
         fix = "include a file by its name in quotes, and choose with {% if %}"
         raise ContractError([Problem(path, what, fix, line)])
     try:
@@ -316,4 +320,4 @@ def _included(
         place = (included, error.line) if error.line else (path, line)
         raise ContractError([Problem(place[0], error.what, error.fix, place[1])]) from None
     what = f"`{included}` includes itself"
-    raise ContractError([Problem(path, what, "take one of the includes out", line)])
+    raise ContractError([Problem(path, what, "remove one of the includes", line)])

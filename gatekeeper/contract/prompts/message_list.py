@@ -72,7 +72,7 @@ def _message(
         role = "user"
     if not isinstance(content, str):
         what = "the content is not text"
-        fix = "write `content: …`; images and other parts are not supported"
+        fix = "write `content: …` as text; gatekeeper does not support images and other parts"
         problems.append(document.problem((*key, "content"), what, fix))
         content = ""
     line, lines = _lines_of(document, (*key, "content"), content, source)

@@ -26,9 +26,9 @@ _KNOWN = (
 )
 _ALSO_READ = ("params",)
 _OTHER_FILES = ("contract", "pcsl")
-"""Keys of files that are no prompts, and whose keys are checked elsewhere."""
+"""The keys of files whose keys are checked elsewhere, because they are not prompts."""
 _ALIKE = 0.75
-"""How alike a key must be to be the one that was meant, from 0 to 1."""
+"""How similar a key must be to count as a misspelling, from 0 to 1."""
 
 
 def misspelt_keys(revision: Revision, path: str) -> Iterator[Problem]:
@@ -49,7 +49,10 @@ def misspelt_keys(revision: Revision, path: str) -> Iterator[Problem]:
             continue
         near = difflib.get_close_matches(_letters(key), sorted(absent), n=1, cutoff=_ALIKE)
         if near:
-            what, fix = "unknown key, which is ignored", f"did you mean `{absent[near[0]]}`?"
+            what, fix = (
+                "gatekeeper does not know this key and ignores it",
+                f"did you mean `{absent[near[0]]}`?",
+            )
             yield document.problem((key,), what, fix, at_key=True)
 
 

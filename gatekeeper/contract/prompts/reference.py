@@ -126,4 +126,6 @@ def _quoted(text: str, written: str) -> str:
         return str(json.loads(text))
     except ValueError:
         fix = "write the text in brackets as JSON"
-        raise UnreadableError(f"a key in brackets of `{written[:200]}` is not text", fix) from None
+        raise UnreadableError(
+            f"the key in brackets of `{written[:200]}` is not text", fix
+        ) from None

@@ -23,7 +23,7 @@ from gatekeeper.contract.templates.client import find_role_lines
 from gatekeeper.errors import ContractError, Problem
 
 _LONGEST = 1_000
-"""Characters of a line that is looked at."""
+"""The most characters of a line that are compared."""
 _MARK = "\x02role line {}\x03"
 _ENDS = (("{%", "%}"), ("{#", "#}"))
 _FIX = (

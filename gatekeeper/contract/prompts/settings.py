@@ -89,7 +89,7 @@ def _same(value: Any, other: Any) -> bool:
 
 def _contradiction(document: Document, named: str, first: KeyPath, second: KeyPath) -> Problem:
     at, line = field_name(first), document.position(first).line
-    what = f"the file sets {named} twice, to another value at `{at}` (line {line})"
+    what = f"the file sets {named} twice; the value at `{at}` is different (line {line})"
     return document.problem(second, what, "remove one of them")
 
 
@@ -104,7 +104,7 @@ def _response_format(document: Document) -> dict[str, Any]:
         line = document.text_lines.get(("jsonSchema",), document.position(("jsonSchema",)).line)
         schema = parse_json(schema, document.path, line or 1).data
     if not isinstance(schema, dict):
-        what = "`responseFormat: json_schema` without a `jsonSchema`"
+        what = "`responseFormat: json_schema` needs a `jsonSchema`"
         raise ContractError([document.problem(("jsonSchema",), what, "add the schema as JSON")])
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
@@ -153,5 +153,5 @@ def _require_jinja(document: Document) -> None:
         template = template.get("kind")
     if not isinstance(template, str) or template.lower() in _TEMPLATES:
         return
-    what = f"the template language `{template}` is not supported"
+    what = f"gatekeeper does not support the template language `{template}`"
     raise ContractError([document.problem(("template",), what, "write the prompt in Jinja2")])

@@ -12,7 +12,7 @@ from gatekeeper.errors import ContractError, Problem
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
 _IN_BRACES = re.compile(r"(?<![\w{}\\\]$%#])\{([A-Za-z_]\w*)\}(?!\})")
 _MOST_NOTICES = 3
-"""The most places that are named for one contract."""
+"""The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
 _OPENING = re.compile(r"\{[{%]")
 _CLOSING = re.compile(r"[%}]\}")
@@ -47,10 +47,11 @@ def require_filled(contract: Contract) -> None:
 
 
 def _unfilled(path: str, name: str, line: int) -> Problem:
-    what = f"`{{{name}}}` is sent unchanged, although fixtures have `{name}`"
+    what = f"the model gets `{{{name}}}` unchanged, although fixtures have a variable `{name}`"
     fix = (
-        f"it looks like Python's format style: write `template: fstring` in the contract, or "
-        f"`{{{{ {name} }}}}` here; `template: jinja` sends the braces as they are"
+        "if this is Python's format style, write `template: fstring` in the "
+        f"contract, or `{{{{ {name} }}}}` here; to send the braces as they are, "
+        "write `template: jinja`"
     )
     return Problem(path, what, fix, line)
 

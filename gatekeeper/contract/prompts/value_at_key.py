@@ -28,7 +28,7 @@ def prompt_at_key(text: str, reference: PromptReference) -> Prompt:
     elif isinstance(value, list):
         messages = read_messages(document, key, text)
     else:
-        what = f"`{write_key(key)}` is {_kind(value)} and no prompt"
+        what = f"`{write_key(key)}` is {_kind(value)}, not a prompt"
         fix = "name a key whose value is text, or a list of `{role: user, content: …}`"
         if isinstance(value, dict):
             fix = f"{fix}, such as {_names(value, key)}" if value else fix
@@ -69,7 +69,7 @@ def find_value(document: Document, key: KeyPath) -> Any:
             continue
         around = key[:depth]
         name = f"`{write_key(around)}`" if around else "the file"
-        what = f"there is no `{write_key(key[: depth + 1])}`: {name} is {_kind(value)}"
+        what = f"`{write_key(key[: depth + 1])}` does not exist: {name} is {_kind(value)}"
         fix = _remedy(value, around, step)
         raise MissingKeyError([document.problem(around, what, fix, at_key=True)])
     return value

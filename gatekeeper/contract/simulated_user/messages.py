@@ -26,14 +26,14 @@ SIMULATED = "(simulated user)"
 """The role of the message that stands for a user's messages; its content says who plays the user.
 No prompt can name a message so."""
 TRIES = 3
-"""How often a user is asked for a message, if its answers cannot be read."""
+"""How many times a simulated user is asked for a message that can be read."""
 LONGEST_SAID = 2_000
-"""Bytes of UTF-8 of a user's message; a longer one is not sent."""
+"""The most bytes (UTF-8) of a user's message. A longer message is not sent."""
 SHOWN_OF_AN_ANSWER = 20_000
-"""Characters of each answer of the tested model that the user sees."""
+"""How many characters of each answer of the tested model the simulated user sees."""
 _MOST_TOKENS = 300
 _PLACEHOLDER = re.compile(r"\{\{\s*(goal|persona)\s*\}\}")
-_ANYONE = "A customer whom nothing else is known of."
+_ANYONE = "The description of a customer without a `persona`."
 
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -17,7 +17,7 @@ from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import Problem
 
 MAX_TURNS = 5
-"""The default of the most messages that a simulated user writes."""
+"""The most messages that a simulated user writes by default."""
 LONGEST_GOAL = 10_000
 """The most characters of a goal or persona."""
 _REFUSED = frozenset({"tools", "tool_choice", "parallel_tool_calls", "n", "stop"})
@@ -40,7 +40,7 @@ def read_contract_user(
     for name, value in (written or {}).items():
         fault = param_fault(data["model"], str(name)) or value_fault(str(name), value)
         if name in _REFUSED:
-            fault = ("it has no use for a simulated user", f"remove `{name}`")
+            fault = ("a simulated user has no use for it", f"remove `{name}`")
         if fault:
             place = ("user", "params", name)
             problems.append(document.problem(place, f"params.{name}: {fault[0]}", fault[1]))
@@ -66,8 +66,8 @@ def _own_prompt(
         problems.append(document.problem(("user", "prompt"), error.what, error.fix))
         return None
     if not _GOAL.search(text):
-        what = f"`{path}` does not use `{{{{ goal }}}}`"
-        fix = "write it where the goal belongs; `{{ persona }}` may be used too"
+        what = f"`{path}` does not contain `{{{{ goal }}}}`"
+        fix = "write it at the place of the goal; you can also use `{{ persona }}`"
         problems.append(document.problem(("user", "prompt"), what, fix))
     return text
 
@@ -105,11 +105,13 @@ def _with_user(
         return fixture
 
     if contract is None:
-        return complain("no model plays its user", "add `user: {model: …}` to the contract")
+        return complain("its simulated user has no model", "add `user: {model: …}` to the contract")
     if fixture.turns:
-        return complain("has `turns` and a `user`", "keep one of them")
+        return complain("has both `turns` and a `user`", "keep one of them")
     if not (own.goal or contract.goal):
-        return complain("its user has no goal", "add `goal`, here or in `user` of the contract")
+        return complain(
+            "its simulated user has no goal", "add `goal`, here or in `user` of the contract"
+        )
     user = replace(
         contract,
         goal=own.goal or contract.goal,

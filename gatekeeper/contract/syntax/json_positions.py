@@ -39,7 +39,7 @@ def scan(
     value, end = scanner.value(scanner.skip(0), ())
     end = scanner.skip(end)
     if end != len(text):
-        raise scanner.broken(end, "something follows the JSON value")
+        raise scanner.broken(end, "there is more text after the value")
     return value
 
 
@@ -85,7 +85,7 @@ class _Scanner:
     def value(self, index: int, key: KeyPath) -> tuple[Any, int]:
         self._places[key] = self.place(index)
         if len(self._places) > MOST_VALUES:
-            fix = "split the file; keep large sets of fixtures in a .jsonl file"
+            fix = "split the file; large sets of fixtures belong in a .jsonl file"
             raise self.broken(index, f"more than {MOST_VALUES:,} values", fix)
         if len(key) > self._max_depth:
             raise self.broken(index, f"nested deeper than {self._max_depth} levels", "flatten it")
@@ -115,7 +115,9 @@ class _Scanner:
         match = _NUMBER.match(self._text, index)
         if match is None:
             what = "a value is missing" if index >= len(self._text) else "no value starts like this"
-            raise self.broken(index, what, "text goes in double quotes; no comma before a `]`")
+            raise self.broken(
+                index, what, "put text in double quotes, and remove a comma before `]`"
+            )
         digits = match.group()
         try:
             number = float(digits) if match.group(1) or match.group(2) else int(digits)

@@ -154,7 +154,7 @@ def _names(wanted: Any, _: Schema, root: _Root) -> Test:
 
 def _same(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict | list):
-        raise _UnknownKeyword("a list or mapping to be equal to")
+        raise _UnknownKeyword("must be equal to a list or mapping")
     # In Python 1 == True, and in JSON not.
     return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
 

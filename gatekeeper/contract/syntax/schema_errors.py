@@ -119,8 +119,11 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
         what = f"has fewer than {wanted} {parts}" if error.instance else "is empty"
         return what, f"write {described or 'at least one'}"
     if error.validator == "pattern":
-        return f"{shown} does not look right", f"write {described or f'text like {wanted}'}"
-    return error.message, f"write {described or 'what the contract reference describes'}"
+        return (
+            f"{shown} does not have the required form",
+            f"write {described or f'text like {wanted}'}",
+        )
+    return error.message, f"write {described or 'the form that the contract reference describes'}"
 
 
 def _described(schema: Any) -> str:

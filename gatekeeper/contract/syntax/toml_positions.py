@@ -29,8 +29,8 @@ _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 def parse_toml(text: str, path: str) -> Document:
     """Parse TOML. Raises ContractError if the text is not TOML, or too large."""
     if len(text) > MOST_CHARACTERS:
-        what = f"more than {MOST_CHARACTERS:,} characters of TOML"
-        raise ContractError([Problem(path, what, "keep prompts in a file of their own", 1)])
+        what = f"the file has more than {MOST_CHARACTERS:,} characters of TOML"
+        raise ContractError([Problem(path, what, "move the prompts to separate files", 1)])
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -26,14 +26,14 @@ Place = tuple[int, int]
 MAX_VALUES = 250_000
 MAX_DEPTH = 100
 MAX_DIGITS = 1_000
-"""Python refuses to write a number of more than 4,300 decimal digits, whatever it was read from."""
+"""The most decimal digits of a number: Python does not write numbers with more."""
 _SAFE_DEPTH = 1_000
 _ODD_BREAK = re.compile("[\u0085\u2028\u2029]")
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _KEYS = frozenset({_TAG + "str", _TAG + "int", _TAG + "float"})
-"""Keys are kept as they are written, so that 1 in `{1: useless, 2: helps}` is the text "1"."""
+"""Keys stay texts as they are written, so that 1 in `{1: useless, 2: helps}` is the text "1"."""
 
 
 class _Loader(_Base):  # type: ignore[misc]
@@ -171,7 +171,7 @@ def _refuse_odd_breaks(text: str, path: str, first_line: int) -> None:
     before = text[: found.start()]
     line, column = before.count("\n") + first_line, len(before) - before.rfind("\n")
     name = f"U+{ord(found[0]):04X}"
-    what = f"the character {name} is a line break for some programs and not for others"
+    what = f"some programs read the character {name} as a line break, and others do not"
     escape = f"\\u{ord(found[0]):04x}"
     fix = f"remove it, or write it as {escape} in double quotes"
     raise ContractError([Problem(path, what, fix, line, column)])
@@ -202,15 +202,15 @@ def _refuse_large(text: str, path: str, first_line: int) -> None:
 
 
 def _too_many(path: str, line: int, column: int) -> Problem:
-    what = f"more than {MAX_VALUES:,} values, or aliases that multiply to as many"
-    fix = "use fewer aliases; keep large sets of fixtures in a .jsonl file"
+    what = f"the file has more than {MAX_VALUES:,} values, or its aliases multiply to as many"
+    fix = "use fewer aliases; large sets of fixtures belong in a .jsonl file"
     return Problem(path, what, fix, line, column)
 
 
 def _too_deep(path: str, line: int, column: int) -> Problem:
     return Problem(
         path,
-        f"nested deeper than {MAX_DEPTH} levels, or an alias holds itself",
+        f"the file is nested deeper than {MAX_DEPTH} levels, or an alias contains itself",
         "flatten it",
         line,
         column,
@@ -221,8 +221,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str, path: str, first_line: int
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     fix = (
-        "correct the YAML; text needs quotes if it has `:`, `#` or `{`, or begins with `*`, `&` or "
-        "a quote"
+        "correct the YAML; put text in quotes if it contains `:`, `#` or `{`, or "
+        "begins with `*`, `&` or a quote"
     )
     if "another document" in what:
         what, fix = "a second YAML document", "keep one document in the file, without `---`"
@@ -284,7 +284,9 @@ class _Walk:
             return [self.value(item, (*key, index)) for index, item in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
             return self._mapping(node, key)
-        self._report(key, place, f"the tag {node.tag} is not known here", "leave the tag out")
+        self._report(
+            key, place, f"gatekeeper does not know the tag {node.tag}", "leave the tag out"
+        )
         return None
 
     def _mapping(self, node: yaml.MappingNode, key: KeyPath) -> dict[str, Any]:
@@ -293,7 +295,7 @@ class _Walk:
         for key_node, value_node in node.value:
             if key_node.tag == _TAG + "merge":
                 if merged:
-                    what, fix = "`<<` is written twice", "merge both with `<<: [*one, *other]`"
+                    what, fix = "the mapping has `<<` twice", "merge both with `<<: [*one, *other]`"
                     self._report((*key, "<<"), self._place(key_node), what, fix)
                 merged.append(value_node)
                 continue
@@ -304,7 +306,7 @@ class _Walk:
             if name in data:
                 first = self.keys[(*key, name)][0]
                 self._report(
-                    (*key, name), place, f"written twice, first on line {first}", "keep one of them"
+                    (*key, name), place, f"occurs twice, first on line {first}", "keep one of them"
                 )
                 continue
             self.keys[(*key, name)] = place

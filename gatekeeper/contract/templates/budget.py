@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from sys import getsizeof
 
 MAX_WORK_OF_ALL = 10_000_000
-"""Loop turns and calls, of which most renderings take a few hundred."""
+"""The most loop turns and calls. Most renderings take a few hundred."""
 MAX_BYTES_OF_ALL = 200_000_000
 """The most bytes of finished texts, which stay in memory until they are sent."""
 MAX_SECONDS_OF_ALL = 20.0
-"""Of processor time. One rendering takes about a millisecond."""
+"""The most seconds of processor time. One rendering takes about a millisecond."""
 OVERRUN_SECONDS = 10.0
-"""How much of the budget a rendering that exceeds its limits uses."""
+"""The part of the budget that a rendering uses up if it exceeds its limits."""
 
 
 @dataclass(slots=True)

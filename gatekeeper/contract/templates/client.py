@@ -63,7 +63,7 @@ def _ask_parts(
     while values:
         exceeded = budget.exceeded()
         if exceeded:
-            what, fix = f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures"
+            what, fix = f"the template takes {exceeded}", f"{_SIMPLER}, or remove fixtures"
             yield from [ContractError([_unplaced(prompt, what, fix)])] * len(values)
             return
         request = {
@@ -206,7 +206,7 @@ def find_included(source: str) -> Sequence[tuple[str | None, int]]:
         raise TemplateSyntaxError(str(error), 1) from None
     if not answers.responses:
         # It does not parse, or not within the limits: the child says why where it compiles it.
-        raise TemplateSyntaxError("too large, or no template", 1)
+        raise TemplateSyntaxError("it is too large, or not a template", 1)
     return [(name, line) for name, line in answers.responses[0]]
 
 

@@ -113,7 +113,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         if operator in ("**", "<<") and not _are_small(left, right):
             raise SecurityError("a power too large")
         if operator == "%" and isinstance(left, str):
-            raise SecurityError("formatting with %; join text with ~")
+            raise SecurityError("formatting with %; join texts with ~ instead")
         if operator == "*" and _length(left) * _length(right) > MAX_TEXT:
             raise SecurityError("a repetition too long")
         return _bounded(super().call_binop(context, operator, left, right))

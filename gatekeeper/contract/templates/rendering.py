@@ -35,7 +35,7 @@ from gatekeeper.contract.templates.value_faults import fault_in
 from gatekeeper.errors import ContractError, Problem
 
 MAX_SECONDS = 3.0
-"""Of processor time, for one rendering."""
+"""The most seconds of processor time for one rendering."""
 
 TimeLimit = Callable[[float], AbstractContextManager[None]]
 """Ends a block with an exception after the given number of seconds of processor time."""
@@ -199,14 +199,17 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
     if isinstance(error, UndefinedError):
         fault = fault_in(message)
         if fault is not None:
-            return fault, "correct the fixture's value, or write the prompt in Jinja"
+            return fault, "correct the value in the fixture, or write the prompt in Jinja"
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), f"add it to the fixture's vars, which are: {names}"
     if isinstance(error, TemplateSyntaxError):
-        fix = "correct the template; text with `{{` or `{%` goes between {% raw %} and {% endraw %}"
+        fix = (
+            "correct the template; put text that contains `{{` or `{%` between "
+            "{% raw %} and {% endraw %}"
+        )
         return f"not a template: {message}", fix
     if isinstance(error, SecurityError):
-        return f"not allowed in a template: {message}", simpler
+        return f"a template may not use this: {message}", simpler
     if isinstance(error, TooMuchError):
         return f"the template takes {message}", f"{simpler}, or keep fewer fixtures"
     if isinstance(error, TimeoutError):

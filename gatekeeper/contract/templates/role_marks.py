@@ -257,13 +257,15 @@ class _Place:
             return role
         shown = " ".join(self.text[self.start : self.stop].split())[:_SHOWN]
         if role is not None:
-            what = f"the role line `{shown}` is one only because of a value"
-            raise RoleLineFault(what, "write it alone on its line in the template", template.line)
+            what = f"the role line `{shown}` comes from a value, not from the template"
+            raise RoleLineFault(
+                what, "write the role line alone on its line in the template", template.line
+            )
         if template.touched:
             return None
         if self.text[begin : self.start].strip(" \t#"):
-            what = f"the role line `{shown}` stands behind other text on its line"
-            fix = "begin a new line before it; `-` in a tag, as in `-%}`, removes line ends"
+            what = f"the role line `{shown}` does not begin its line"
+            fix = "begin a new line before it; a `-` in a tag, as in `-%}`, removes line ends"
             raise RoleLineFault(what, fix, template.line)
         what = f"the role line renders to `{shown}`, which is not one of {', '.join(ROLES)}"
         fix = "correct the value; if the line is text, write more on it than the variable"

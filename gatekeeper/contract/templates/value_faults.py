@@ -3,7 +3,7 @@ cannot use, and recognizes it in the error."""
 
 from __future__ import annotations
 
-_MARK = "value that both programs would not write alike: "
+_MARK = "Nunjucks and Jinja would not write this value alike: "
 
 
 def fault_expression(what: str) -> str:

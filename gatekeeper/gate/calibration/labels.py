@@ -130,8 +130,9 @@ def require_last_output(contract: str, outcomes: Iterable[Outcome], check: str |
     step = next((found.step for found in checked if found.step and found.check == check), None)
     if step is not None:
         raise UsageError(
-            f"--check {check}: it evaluates the step {step} of {contract}, and labels are about "
-            "the last output; label the step in a contract of its prompt alone"
+            f"--check {check}: this check evaluates the step {step} of "
+            f"{contract}, but labels describe the last output; make a contract "
+            "for the prompt of this step and label its outputs"
         )
 
 

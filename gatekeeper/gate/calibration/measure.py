@@ -76,8 +76,8 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     if contract.target.steps:
         # What a judge sees of a step depends on the outputs before it, which labels do not have.
         raise UsageError(
-            f"{contract.name} has steps, and its judges cannot be calibrated; calibrate them in a "
-            "contract of the step's prompt alone"
+            f"{contract.name} has steps, so its judges cannot be calibrated here; "
+            "make a contract for the step's prompt and calibrate them there"
         )
     evaluator = prepare(contract)
     judges = judge_identities(contract, evaluator)
@@ -89,8 +89,8 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     for label in labels:
         if label.check is None and len(judges) > 1:
             raise UsageError(
-                f"{contract.name} has several judges ({names}); add a column `check` to the "
-                "labels, with the name of the check that each label belongs to"
+                f"{contract.name} has several judges ({names}); add a column "
+                "`check` to the labels, with the name of each label's check"
             )
         if label.check is not None and label.check not in judges:
             raise UsageError(
@@ -119,7 +119,7 @@ def plan_labelled(
         for number, label in enumerate(known)
     )
     if not labelled:
-        raise UsageError(f"no label is about a fixture of {contract.name}")
+        raise UsageError(f"none of the labels is about a fixture of {contract.name}")
     return CalibrationPlan(contract, evaluator, judges, labelled, len(labels) - len(known))
 
 
@@ -158,7 +158,7 @@ async def grade_labels(
         on_judge_answer=on_judge_answer,
     )
     if run.ended == "fatal" and run.author:
-        raise UsageError(run.detail or "the judge cannot be called")
+        raise UsageError(run.detail or "the run cannot call the judge")
     ended = None if run.ended == "done" else (run.detail or run.ended)
     results = [(watch.labelled(o.sample.trial), o.check_results) for o in watch.outcomes]
     return CalibrationRun(

@@ -28,7 +28,7 @@ class LabelRow:
         return self.values[name]
 
 
-ADVICE = "see the columns in docs/judges-trust.md"
+ADVICE = "docs/judges-trust.md describes the columns"
 
 
 def read_rows(path: Path) -> list[LabelRow]:
@@ -44,7 +44,7 @@ def read_rows(path: Path) -> list[LabelRow]:
         raise UsageError(f"{path}: cannot be read ({error})") from None
     rows = list(_csv_rows(path, text) if path.suffix.lower() == ".csv" else _json_rows(path, text))
     if not rows:
-        raise UsageError(f"{path}: holds no row; {ADVICE}")
+        raise UsageError(f"{path}: the file has no rows; {ADVICE}")
     return rows
 
 
@@ -55,7 +55,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[LabelRow]:
         for row in reader:
             place = f"{path}:{reader.line_num}"
             if None in row:
-                raise UsageError(f"{place}: has more values than the first line has names")
+                raise UsageError(
+                    f"{place}: this line has more values than the first line has names"
+                )
             yield LabelRow(place, {k: v for k, v in row.items() if v not in (None, "")})
     except csv.Error as error:
         raise UsageError(f"{path}: not CSV ({error})") from None

@@ -123,14 +123,14 @@ def _require_sound(axes: Sequence[Axis]) -> None:
     names = [axis.name for axis in axes]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise UsageError(f"{twice} is varied twice: give all its values at once")
+        raise UsageError(f"{twice} occurs twice: give all its values at once")
     settings = 1
     for axis in axes:
         settings *= len(axis.values)
     if settings > MOST_SETTINGS:
         raise UsageError(
-            f"{settings:,} combinations are more than the {MOST_SETTINGS} that can be compared; "
-            "vary fewer values at a time"
+            f"{settings:,} combinations are too many, because at most "
+            f"{MOST_SETTINGS} can be compared; vary fewer values at a time"
         )
 
 

@@ -13,7 +13,7 @@ from gatekeeper.stats.relative_change import relative_change
 
 CONFIDENCE = 0.99
 MATERIAL = 0.1
-"""The share that another setting must save before its price is a reason to change."""
+"""The share of its price that another setting must save before it is recommended."""
 _SEED = 42
 _VERBS = {"cost": "costs", "tokens": "takes", "latency": "answers in"}
 

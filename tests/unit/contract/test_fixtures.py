@@ -90,7 +90,7 @@ def test_a_renamed_variable_leaves_made_ids_as_they_are() -> None:
     ("path", "text", "place", "what"),
     [
         ("f.jsonl", '{"a": 1}\n{"a": 2\n', "f.jsonl:2", "not JSON"),
-        ("f.jsonl", '{"a": 1, "a": 2}', "f.jsonl:1", "written twice"),
+        ("f.jsonl", '{"a": 1, "a": 2}', "f.jsonl:1", "occurs twice"),
         ("f.jsonl", '{"a": NaN}', "f.jsonl:1", "not JSON"),
         ("f.jsonl", '{"a": 1e999}', "f.jsonl:1", "too large"),
         ("f.jsonl", '{"a": "\\uD800"}', "f.jsonl:1", "surrogate"),

@@ -157,7 +157,7 @@ def test_faults_of_fields(line: str, place: str, what: str) -> None:
     ("old", "new", "what"),
     [
         ("contract: 1", "contract: 2", "tag.yaml:1:11: contract: 2 is not 1"),
-        ("name: tag", "name: a b", "does not look right"),
+        ("name: tag", "name: a b", "does not have the required form"),
         ("name: tag\n", "", "`name` is missing; add it: a name unique"),
         ("../prompts/tag.prompty", "tag.prompty", "did you mean `prompts/tag.prompty`?"),
         ("../prompts/tag.prompty", "../../x", "leads out of the repository"),

@@ -90,7 +90,7 @@ def test_the_category_of_a_fixture_counts_where_an_objective_asks_for_it():
         ("{checks: {own: 0}}", "slo.checks.own: 0 is not more than 0"),
         ("{checks: [own]}", "is not a mapping"),
         ("{categories: {bill: {success_rate: 0.9}}}", "no fixture has the category `bill`"),
-        ("{categories: {a.b: {success_rate: 0.9}}}", "the category `a.b` has a dot"),
+        ("{categories: {a.b: {success_rate: 0.9}}}", "the category `a.b` contains a dot"),
         ("{categories: {billing: {sucess_rate: 0.9}}}", "did you mean `success_rate`?"),
         ("{categories: {'7': {checks: {own: 0.9}}}}", "no check is named `own`"),
         ("{categories: {billing: {window: 7d}}}", "unknown key"),
@@ -101,7 +101,7 @@ def test_the_category_of_a_fixture_counts_where_an_objective_asks_for_it():
         ("{latency_p97_ms: 5}", "unknown key"),
         ("{repair_rate: 1}", "1 is not less than 1"),
         ("{success_rate: {target: 0.9, of: x}}", "unknown key"),
-        ("{judge_score: 0.8}", "slo.judge_score: no check of this contract gives a score"),
+        ("{judge_score: 0.8}", "slo.judge_score: this contract has no check that gives a score"),
     ],
 )
 def test_what_could_never_be_decided_is_told_with_its_place(slo, told):

@@ -67,7 +67,7 @@ def entries(files: list[str], links: dict[str, EntryKind]) -> dict[str, Entry]:
         ([], {"a/B.md": "symlink"}, "now a symbolic link"),
         (["a/b.md/c"], {}, "now a folder"),
         (["A/B.md/c/d"], {}, "now a folder"),
-        (["a/B.md"], {}, "now `a/B.md`, which differs in letter case only"),
+        (["a/B.md"], {}, "now `a/B.md`, which differs only in upper and lower case"),
     ],
 )
 def test_what_is_found_at_a_path(files, links, found):

@@ -186,7 +186,7 @@ def test_another_recording_is_told_and_a_moved_one_is_not() -> None:
     assert weakenings(base, recorded("b.jsonl", "1")) == ()
     for other in ("2", None):
         (told,) = weakenings(base, recorded("b.jsonl", other))
-        assert told == "model now answers from another recording, b.jsonl and not a.jsonl"
+        assert told == "model now answers from another recording: b.jsonl instead of a.jsonl"
     assert weakenings(recorded("a.jsonl", None), recorded("b.jsonl", None)) != ()
     assert weakenings(base, BASE) == ()
 

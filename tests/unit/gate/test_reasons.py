@@ -215,7 +215,7 @@ def test_fixtures_that_the_new_prompt_cannot_take_are_named(count: int, named: s
     head = revision([], "Say {{ word }} {{ tone }}.\n")
     head.files["contracts/words.yaml"] += b"  - {id: new, vars: {word: a, tone: b}}\n"
     (job,) = plan_check(Change(base, head), Policy()).jobs
-    (warning,) = [text for text in warnings_of(job) if "cannot be given" in text]
+    (warning,) = [text for text in warnings_of(job) if "do not fit" in text]
     assert spaced(warning).startswith(f"{count} fixtures of the base contract")
     assert spaced(warning).endswith(f"head's prompt: {named}")
 

@@ -72,7 +72,7 @@ def test_each_sound_contract_is_a_row() -> None:
     [
         ("mode: observe\nrepair: {steps: [strip_whitespace]}\n", 18, "`repair` has no effect"),
         ("repair: {steps: [strip_whitespace]}\n", 0, None),
-        ("checks: [{type: tool_call, tool: search}]\n", 17, "is offered no tools"),
+        ("checks: [{type: tool_call, tool: search}]\n", 17, "offers the model no tools"),
         ("checks: [{type: tool_call, tool: search, not: true}]\n", 0, None),
         ("checks: [{type: tool_call, none: true}]\n", 0, None),
         (
@@ -86,7 +86,7 @@ def test_each_sound_contract_is_a_row() -> None:
         ("judge: {model: openai/gpt-4o}\n", 17, "no check uses this judge"),
         ("checks: [{type: citation}]\n", 17, "accepts every citation"),
         ("checks: [{type: citation, ids: [a]}]\n", 0, None),
-        ("mode: enforce\nchecks: [{type: json_valid}]\n", 17, "JSON of any form"),
+        ("mode: enforce\nchecks: [{type: json_valid}]\n", 17, "any JSON"),
         ("mode: enforce\nchecks: [{type: json_required, fields: [a]}]\n", 0, None),
         ("params: {top_k: 4}\n", 17, "`openai/gpt-4o-mini` does not take `top_k`"),
         ("params: {top_p: 0.4}\n", 0, None),

@@ -82,14 +82,14 @@ def test_an_early_stop_says_of_the_planned_samples_what_they_could_have_shown():
 
     (reason,) = called_for(cut, largest_drop=0.625)
 
-    assert "the full run could have shown a drop of 27.2 points" in spaced(reason.text)
+    assert "the full run could have detected a drop of 27.2 points" in spaced(reason.text)
     assert "this run could only have shown" not in reason.text
 
 
 def test_an_undecided_result_says_how_many_fixtures_would_do():
     (reason,) = called_for(paired(p_value=0.3, fixtures_needed=134), largest_drop=0.1)
 
-    assert "5 points would take 134 fixtures" in spaced(reason.text)
+    assert "detecting 5 points needs 134 fixtures" in spaced(reason.text)
     (reason,) = called_for(paired(p_value=0.3, fixtures_needed=40), largest_drop=0.1)
     assert "would take" not in reason.text
 

@@ -78,7 +78,7 @@ def test_a_recording_that_no_revision_has_is_refused() -> None:
     find = with_recordings(find_model_fault, revisions)
     models = [(PLACE, f"recorded/{name}.jsonl") for name in ("a", "b", "c")]
     assert [p.what for p in find_faults(models, find).refused] == [
-        "there is no recording `c.jsonl`"
+        "the recording `c.jsonl` does not exist"
     ]
 
 

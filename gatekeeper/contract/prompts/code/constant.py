@@ -115,9 +115,9 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
     language = _language(path)
     if len(text) > MOST_CHARACTERS:
         what = f"the file has more than {MOST_CHARACTERS:,} characters"
-        return {"fault": [what, "keep the prompt in a file of its own", 1]}
+        return {"fault": [what, "move the prompt to a separate file", 1]}
     if language != "python" and not all(map(find_spec, _PACKAGES)):
-        what = "TypeScript and JavaScript are read with tree-sitter, which is not installed"
+        what = "tree-sitter, which reads TypeScript and JavaScript, is not installed"
         return {"fault": [what, "install gatekeeper with the extra `code`", None]}
     digest = sha256(text.encode(errors="replace")).hexdigest()
     if digest in _overran:

@@ -50,7 +50,7 @@ def refuse_class_changes(tree: ast.Module, classes: Sequence[ast.ClassDef]) -> N
         if not (is_use or is_cls) or id(node) in harmless:
             continue
         if not _is_read(node, parents[id(node)]):
-            what = f"this use of the class `{name}` may change its members"
+            what = f"this use of the class `{name}` may change the values of its members"
             raise CodeFault(what, _READ_IT.format(name), int(getattr(node, "lineno", 1)))
 
 

@@ -31,7 +31,7 @@ _MOST_NAMES = 1_000
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_MOVE = "give the text a constant of its own, and name that"
+_MOVE = "give the text its own constant, and name that constant"
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
 
@@ -57,7 +57,7 @@ def _parse(source: str) -> ast.Module:
         coding = _CODING.match(line)
         if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
             what = f"the file declares the encoding {coding[1][:50]}"
-            raise CodeFault(what, "save it as UTF-8, and leave the declaration out", number)
+            raise CodeFault(what, "save it as UTF-8, and remove the declaration", number)
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -160,7 +160,10 @@ class _Reading:
                 self._refuse_later_stars(body, statement, name)
                 return statement
         if isinstance(bound[0], ast.alias):
-            what, fix = f"`{name}` is imported", "name the file that has its text"
+            what, fix = (
+                f"`{name}` is imported",
+                "name the file that holds the text of this constant",
+            )
             raise CodeFault(what, fix, lines[0])
         what = f"`{name}` is assigned under a condition, in a loop, or as one of several names"
         raise CodeFault(what, _MOVE, lines[0])
@@ -181,7 +184,9 @@ class _Reading:
             is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
             if is_star and _line(node) > statement.lineno:
                 what = f"an `import *` after it may give `{name}` another value"
-                raise CodeFault(what, "import names, or do it first", _line(node))
+                raise CodeFault(
+                    what, "import single names, or move the import before the constant", _line(node)
+                )
         self._unstarred.add((id(body), name))
 
     def _refuse_changes(self, name: str) -> None:
@@ -223,7 +228,9 @@ class _Reading:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise CodeFault("the text is put together in too many steps", _MOVE, node.lineno)
+            raise CodeFault(
+                "too many steps are needed to put the text together", _MOVE, node.lineno
+            )
         try:
             return self._value(node)
         finally:
@@ -245,7 +252,7 @@ class _Reading:
     def _computed(self, node: ast.expr) -> CodeFault:
         shown = ast.unparse(node) if len(self.source) < 100_000 else type(node).__name__
         short = shown if len(shown) <= 60 else f"{shown[:60]}…"
-        return CodeFault(f"`{short}` is computed while the program runs", _MOVE, node.lineno)
+        return CodeFault(f"the program computes `{short}` while it runs", _MOVE, node.lineno)
 
     def _sum(self, node: ast.BinOp) -> Written:
         terms: list[ast.expr] = []
@@ -287,7 +294,7 @@ class _Reading:
         inner = self.value(arguments[0])
         text = inner.only_text()
         if text is None:
-            what = "`dedent` of an f-string depends on the values that fill it"
+            what = "the result of `dedent` depends on the values that fill this f-string"
             raise CodeFault(what, "write the text without indentation", node.lineno)
         inner.parts = [textwrap.dedent(text)]
         return inner
@@ -326,8 +333,8 @@ class _Reading:
             raise CodeFault(what, "put the formatted text into the fixture", part.lineno)
         path = _path(part.value)
         if path is None:
-            fix = "give the value a name first; the fixture gives it to the prompt"
-            what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` is computed"
+            fix = "assign the value to a name first; fixtures then give that name a value"
+            what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` computes its value"
             raise CodeFault(what, fix, part.lineno)
         constant = self._known(path, part) if len(path) == 1 else None
         return path if constant is None else constant

@@ -44,10 +44,12 @@ def refuse_changes(root: Node, name: str, steps: Sequence[str], declared: Node) 
             what = f"the file exports something else as `{name}`"
             raise CodeFault(what, "export it under another name", line_of(node))
         if node.type.endswith("identifier") and b"\\" in (node.text or b""):
-            raise CodeFault("a name with an escape in it", "write its letters", line_of(node))
+            raise CodeFault(
+                "a name contains an escape sequence", "write its letters", line_of(node)
+            )
         if is_changeable and _is_use(node, name, declared) and not _is_read(node, steps):
             what = f"this use of `{text_of(node)}` may change `{shown}`"
-            fix = f"read the member alone, as in `{shown}`, or move the text to a constant"
+            fix = f"read only the member, as in `{shown}`, or move the text to a constant"
             raise CodeFault(what, fix, line_of(node))
     _refuse_declaration(declared, name)
 

@@ -265,8 +265,8 @@ def _member_key(part: Node) -> str | None:
     if key is None:
         return None
     if key.type == "computed_property_name" or b"\\" in (key.text or b""):
-        what = f"the key `{text_of(key)[:60]}` is computed while the program runs"
-        raise CodeFault(what, "write the key as it is", line_of(key))
+        what = f"the program computes the key `{text_of(key)[:60]}` while it runs"
+        raise CodeFault(what, "write the key as plain text", line_of(key))
     return _key(key)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 LONGEST = 500_000
-"""The most characters of a constant, with the constants that it is made of."""
+"""The most characters of a constant and of the constants that it contains."""
 
 Path = tuple[str | int, ...]
 Part = str | Path
@@ -72,8 +72,8 @@ class Written:
             return self
         for at, wanted in ((0, left), (-1, right)):
             if wanted and not isinstance(parts[at], str):
-                fix = "leave the blanks out of the text itself"
-                raise CodeFault("blanks are stripped from a value", fix, line)
+                fix = "remove the blanks from the text itself"
+                raise CodeFault("the program strips blanks from a value", fix, line)
         found = Written(lines=list(self.lines))
         first, last = parts[0], parts[-1]
         if left and isinstance(first, str):
@@ -101,4 +101,4 @@ class Written:
         self.length += length
         if self.length > LONGEST:
             fix = "keep the prompt in a file of its own"
-            raise CodeFault(f"a text of more than {LONGEST:,} characters", fix, line)
+            raise CodeFault(f"the text has more than {LONGEST:,} characters", fix, line)

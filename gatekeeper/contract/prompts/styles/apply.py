@@ -48,8 +48,8 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
     if style == "jinja":
         return text
     if style == "nunjucks":
-        fix = "leave `template` out, or declare `template: jinja`"
-        raise StyleFault("a text with holes of its own is no Nunjucks", fix, line)
+        fix = "remove `template`, or write `template: jinja`"
+        raise StyleFault("this text has its own holes, so it cannot be Nunjucks", fix, line)
     try:
         made = _TRANSLATE[style](text)
     except StyleFault as fault:

@@ -56,6 +56,6 @@ def refuse_both(text: str) -> None:
     """Raise StyleFault if a format string also has what looks like a variable of Jinja."""
     both = _JINJA_NAME.search(text)
     if both:
-        what = f"the text has both `{both.group()[:100]}` and names in single braces"
-        fix = "say what fills it in: write `template: fstring` or `template: jinja`"
+        what = f"the text contains both `{both.group()[:100]}` and names in single braces"
+        fix = "declare its language: write `template: fstring` or `template: jinja`"
         raise StyleFault(what, fix, text.count("\n", 0, both.start()) + 1)

@@ -58,7 +58,7 @@ def split_fields(text: str) -> Iterator[Field]:
         elif match.group() in ("{{", "}}"):
             yield Field(match.group()[0], None, line)
         else:
-            fix = f"write `{match.group() * 2}` for a brace that is meant as text"
+            fix = f"write `{match.group() * 2}` for a brace that belongs to the text"
             raise StyleFault(f"a single `{match.group()}`", fix, line)
     if text[end:]:
         yield Field(text[end:], None, line)
@@ -71,7 +71,7 @@ def _template(part: Field) -> str:
 def _expression(field: str, line: int) -> str:
     match = _FIELD.fullmatch(field)
     if match is None:
-        raise StyleFault(f"`{{{field[:100]}}}` cannot be filled in", _remedy(field), line)
+        raise StyleFault(f"gatekeeper cannot fill in `{{{field[:100]}}}`", _remedy(field), line)
     steps = tuple(
         step["name"] or (int(step["item"]) if step["item"].isdecimal() else step["item"])
         for step in _STEP.finditer(match["steps"])
@@ -83,5 +83,5 @@ def _remedy(field: str) -> str:
     if not field.strip() or field.strip()[0].isdecimal():
         return "give the field a name, such as `{text}`; fixtures name their variables"
     if re.fullmatch(r"[\w.\[\]]+[!:].*", field):
-        return "write the name alone; put the formatted text into the fixture"
-    return "write `{name}`; a brace that is meant as text is written twice, `{{` and `}}`"
+        return "write only the name; put the formatted text into the fixture"
+    return "write `{name}`; write each brace that belongs to the text twice, `{{` and `}}`"

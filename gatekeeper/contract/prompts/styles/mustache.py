@@ -31,7 +31,7 @@ _LOGIC = {
     "$": "a block",
     "=": "a change of the delimiters",
 }
-_OPEN_TAG = ("a tag that does not end", "close it with `}}`")
+_OPEN_TAG = ("a tag that is not closed", "close it with `}}`")
 _ESCAPES = (("&", "&amp;"), ('\\"', "&quot;"), ("<", "&lt;"), (">", "&gt;"))
 _ESCAPED = "".join(f' | replace("{old}", "{new}")' for old, new in _ESCAPES)
 
@@ -79,7 +79,7 @@ def _value(match: re.Match[str], line: int) -> str:
     sign = match["sign"] or ""
     if sign in _LOGIC:
         what = f"`{match['tag'][:100]}` is {_LOGIC[sign]}"
-        fix = "write the prompt without it, or in Jinja with `template: jinja`"
+        fix = "remove it, or write the prompt in Jinja with `template: jinja`"
         raise StyleFault(what, fix, line)
     written = (match["raw"] if match["raw"] is not None else match["name"]).strip()
     if not _PATH.fullmatch(written):

@@ -43,7 +43,7 @@ def _tag(text: str, start: re.Match[str], open_blocks: list[str], line: int) -> 
     if start[1] == "#":
         end = text.find("#}", start.end())
         if end < 0:
-            raise StyleFault("a comment that does not end", "close it with `#}`", line)
+            raise StyleFault("a comment that is not closed", "close it with `#}`", line)
         return text[start.start() : end + 2], end + 2
     raw = _RAW.match(text, start.end()) if start[1] == "%" else None
     if raw:
@@ -55,7 +55,7 @@ def _tag(text: str, start: re.Match[str], open_blocks: list[str], line: int) -> 
     tokens, end = _tokens(text, place, line)
     closing = tokens.pop().text
     if closing[-2:] != {"{": "}}", "%": "%}"}[start[1]]:
-        raise StyleFault("a tag that ends with the wrong sign", "correct the tag", line)
+        raise StyleFault("a tag that is closed with the wrong sign", "correct the tag", line)
     tag = Tag(tokens, line, open_blocks)
     made = tag.output() if start[1] == "{" else tag.statement()
     # The lines of the tag stay, so that later errors have theirs.
@@ -67,7 +67,7 @@ def _raw(text: str, start: re.Match[str], line: int) -> tuple[str, int]:
     name = start[1]
     end = re.compile(r"\{%-?\s*(?:end)?(?:raw|verbatim)\b[^}]*\}?").search(text, start.end())
     if end is None or not re.fullmatch(r"\{%\s*end" + name + r"\s*%\}", end.group()):
-        fix = f"end it with `{{% end{name} %}}`, and write no such tag within it"
+        fix = f"end it with `{{% end{name} %}}`, and write no such tag inside it"
         raise StyleFault(f"`{name}` without its end", fix, line)
     lines = "\n" * (start.group().count("\n") + end.group().count("\n"))
     # An empty tag before the text, so that no brace before it joins the first one.
@@ -84,7 +84,7 @@ def _tokens(text: str, place: int, line: int) -> tuple[list[Token], int]:
             found.append(Token(kind, match.group()))
         if kind == "end":
             return found, place
-    what = "a tag that does not end, or has a sign that the two programs may read differently"
+    what = "a tag that is not closed, or has a sign that Nunjucks and Jinja may read differently"
     fix = (
         "written so that both programs agree: a variable, filters and comparisons with a text in"
         " quotes"

@@ -72,7 +72,7 @@ class Tag:
             if name != "else" and (not self._open or self._open.pop() != name[3:]):
                 self._refuse(f"`{name}` without its begin")
         else:
-            what = f"the tag `{name[:50]}` of Nunjucks has no counterpart here"
+            what = f"gatekeeper cannot translate the tag `{name[:50]}` of Nunjucks"
             raise StyleFault(what, "write the prompt with `if`, `for` and `set`", self._line)
         self._end()
         return made
@@ -80,14 +80,14 @@ class Tag:
     def _loop(self) -> str:
         name = self._variable_name()
         if not self._take("in"):
-            self._refuse("a loop that is not over a list")
+            self._refuse("a loop over something other than a list")
         path = self._path()
         self._open.append("for")
         return f"for {name} in {values.looped(path)}"
 
     def _set(self) -> str:
         if "for" in self._open:
-            self._refuse("`set` within a loop, which changes other variables in Nunjucks")
+            self._refuse("`set` inside a loop: in Nunjucks it changes other variables")
         name = self._variable_name()
         if not self._take("="):
             self._refuse("`set` without a text or a variable")
@@ -111,7 +111,7 @@ class Tag:
         while self._take("|"):
             name = self._next().text
             if name not in _FILTERS:
-                what = f"the filter `{name[:50]}` of Nunjucks has no counterpart here"
+                what = f"gatekeeper cannot translate the filter `{name[:50]}` of Nunjucks"
                 raise StyleFault(what, "put the finished text into the fixture", self._line)
             texts = self._arguments(_FILTERS[name])
             if name == "replace" and len(texts[0]) == 2:
@@ -158,7 +158,7 @@ class Tag:
     def _one(self, depth: int) -> str:
         self._conditions += 1
         if self._conditions > _MOST_CONDITIONS or depth > _DEEPEST:
-            self._refuse("a condition of too many parts")
+            self._refuse("a condition with too many parts")
         if self._take("not"):
             made = self._one(depth + 1)
             if self._tokens[self._place - 1].kind == "text":
@@ -188,7 +188,7 @@ class Tag:
         self._place += 1
         name = self._next().text if self._take(".") else ""
         if "for" not in self._open or name not in _LOOP:
-            self._refuse("`loop` other than as `loop.index` and such in a loop")
+            self._refuse("`loop` in a form other than `loop.index` and similar names")
         value = f"loop.{name}"
         return f"('true' if {value} else 'false')" if shown and name in ("first", "last") else value
 
@@ -234,7 +234,7 @@ class Tag:
 
     def _require_free(self, name: str) -> None:
         if name in _TAKEN or name.startswith("__") or name == "length":
-            what = f"`{name}` is a name of its own in one of the two programs"
+            what = f"Nunjucks or Jinja uses the name `{name}` for something else"
             raise StyleFault(what, "rename it", self._line)
 
     def _text(self) -> str | None:

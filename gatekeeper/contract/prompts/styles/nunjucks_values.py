@@ -80,7 +80,7 @@ def stored(path: Path) -> str:
 def looped(path: Path) -> str:
     """Return the expression of a list."""
     value = path.value if not path.steps else _read(path, ())
-    wrong = fault_expression(f"`{path}` is not a list, and only lists can be looped over")
+    wrong = fault_expression(f"`{path}` is not a list, so a loop cannot go over it")
     missing = path.name
     return (
         f"({value} if {_LIST.format(value)} else {missing} if {missing} is undefined else {wrong})"
@@ -112,7 +112,7 @@ def is_text(path: Path, sign: str, text: str) -> str:
 
 
 def _unreachable(path: Path) -> str:
-    what = fault_expression(f"`{path}` names a part that the value does not have")
+    what = fault_expression(f"the value has no part with the name `{path}`")
     return f"({path.name} if {path.name} is undefined else {what})"
 
 
@@ -135,7 +135,10 @@ def _printed(value: str, path: Path) -> str:
     another way."""
     whole = f"{value} is integer and -9007199254740992 < {value} < 9007199254740992"
     broken = f"{value} is float and 0.001 <= {value}|abs < 1000000000000000"
-    what = f"`{path}` is a list, an object or a number that is printed in another way; use `| dump`"
+    what = (
+        f"Nunjucks prints `{path}` in another form, because it is a list, an "
+        "object or a special number; use `| dump`"
+    )
     return (
         f"{value} if {value} is string or {value} is undefined else '' if {value} is none"
         f" else ('true' if {value} else 'false') if {value} is boolean"
@@ -166,5 +169,7 @@ def _text(value: str, path: Path) -> str:
 
 
 def _counted(value: str, path: Path) -> str:
-    wrong = fault_expression(f"`{path}` is not a list, and only lists have the same length")
+    wrong = fault_expression(
+        f"`{path}` is not a list, and the length of other values differs between Nunjucks and Jinja"
+    )
     return f"({value}|length if {_LIST.format(value)} or {value} is undefined else {wrong})"

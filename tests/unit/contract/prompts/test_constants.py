@@ -314,4 +314,4 @@ def test_the_text_of_langchains_templates_is_read(name: str) -> None:
     ],
 )
 def test_what_another_class_makes_of_a_text_is_not_known(source: str, name: str) -> None:
-    assert "computed" in problem("a.py", source, name).what
+    assert "computes" in problem("a.py", source, name).what

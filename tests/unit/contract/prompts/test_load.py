@@ -124,7 +124,7 @@ def test_when_role_lines_count(path: str, text: str, expected: object) -> None:
         ("p.txt", "\n", 1, "the user message is empty"),
         ("p.json", "[]", 1, "no message"),
         ("p.md", "---\na: 1\n---\nuser:\n\nassistant:\nx", 6, "the user message is empty"),
-        ("p.prompty", "---\na: 1\n", 1, "no end"),
+        ("p.prompty", "---\na: 1\n", 1, "not closed"),
         ("p.prompty", "---\n- a\n---\nx", 2, "not a mapping"),
         ("p.md", "---\na: [\n---\nx", 2, "not YAML"),
         ("p.md", "---\nparams: 3\n---\nx", 2, "not a mapping"),
@@ -160,7 +160,7 @@ def test_includes_are_read_through_includes() -> None:
     [
         ({"p.md": "a\n{% include 'gone.md' %}"}, "p.md:2", "there is no file"),
         ({"p.md": "{% include '../up.md' %}"}, "p.md:1", "out of the repository"),
-        ({"p.md": "{% include name %}"}, "p.md:1", "only known when rendering"),
+        ({"p.md": "{% include name %}"}, "p.md:1", "only rendering shows"),
         (
             {"p.md": "{% include 'b.md' %}", "b.md": "\n{% include 'p.md' %}"},
             "b.md:2",

@@ -83,7 +83,7 @@ def test_a_prompt_of_the_revision_takes_the_place_of_the_contracts_own():
     ("axes", "says"),
     [
         ([], "nothing to vary"),
-        ([Axis("model", ("a",)), Axis("model", ("b",))], "model is varied twice"),
+        ([Axis("model", ("a",)), Axis("model", ("b",))], "model occurs twice"),
         ([Axis("prompt", ("prompts/none.txt",))], "prompts/none.txt"),
         ([Axis("a", tuple(range(11))), Axis("b", tuple(range(10)))], "110 combinations"),
     ],
