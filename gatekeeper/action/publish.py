@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
-from gatekeeper.action.github.client import PullRequestApi
-from gatekeeper.action.github.comments import CheckedCommit, comment_body, publish_comment
+from gatekeeper.action.github.comments import (
+    CheckedCommit,
+    CommentPlace,
+    comment_body,
+    publish_comment,
+)
+from gatekeeper.action.github.repository import RepositoryApi
+from gatekeeper.action.github.review_comments import publish_suggestions
 from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.action.github.workflow_step import (
     Annotation,
@@ -34,8 +40,9 @@ from gatekeeper.reports.annotations import places
 from gatekeeper.reports.escape import block, log_text, visible
 from gatekeeper.reports.headline import title
 from gatekeeper.reports.markdown.comment import comment_text
+from gatekeeper.reports.markdown.revert import Suggestion, suggestions_of
 from gatekeeper.reports.markdown.summary import render_summary
-from gatekeeper.reports.markers import comment_marker, drift_marker
+from gatekeeper.reports.markers import comment_marker, drift_marker, suggestion_marker
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
 from gatekeeper.reports.write import write_files, write_reports
@@ -69,6 +76,9 @@ class Answer:
     drifts: tuple[ContractDrift, ...] | None = None
     judges: tuple[JudgeDrift, ...] = ()
     commit: str | None = None
+    suggestions: tuple[Suggestion, ...] = ()
+    comment_on_suggestions: str = ""
+    """The comment if the suggestions are posted: it refers to them."""
 
 
 # From a result or an error to the answer
@@ -122,6 +132,8 @@ def answer_to(
         },
         news=news_of(result),
         commit=result.head_sha,
+        suggestions=suggestions_of(result),
+        comment_on_suggestions=clean(comment_text(result, notices, suggested=True), settings),
     )
 
 
@@ -214,7 +226,7 @@ def _on_the_run(text: str) -> Annotation:
 # From the answer to GitHub
 
 
-def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: PullRequestApi) -> int:
+def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
     """Publish the answer. If a part cannot be delivered, the log has a warning.
 
     Returns the answer's exit code, or 3 for a pass whose outputs could not be written, because a
@@ -251,18 +263,52 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Pul
 
 
 def _post_comment(
-    answer: Answer, settings: ActionInputs, activity: CheckPullRequest, api: PullRequestApi
+    answer: Answer, settings: ActionInputs, activity: CheckPullRequest, api: RepositoryApi
 ) -> str:
     checked = CheckedCommit(activity.number, activity.head_sha, answer.verdict, answer.newsworthy)
     try:
         comment, said = publish_comment(
-            api, checked, answer.comment, mode=settings.comment, marker=comment_marker(settings.id)
+            api,
+            checked,
+            lambda place: _suggest(answer, settings, checked, place, api),
+            mode=settings.comment,
+            marker=comment_marker(settings.id),
         )
     except PublishError as error:
         _say_warning(f"{error}. The output `comment-file` holds the comment", settings)
         return ""
     say(said)
     return comment.url if comment else ""
+
+
+def _suggest(
+    answer: Answer,
+    settings: ActionInputs,
+    checked: CheckedCommit,
+    place: CommentPlace,
+    api: RepositoryApi,
+) -> str:
+    """Post the suggestions on the lines of the pull request, and withdraw outdated ones. Returns
+    the text of the comment: it shows as a diff what is not suggested.
+
+    The comment's marker says that there are suggestions, so that other runs need not search them.
+    """
+    marker = suggestion_marker(settings.id)
+    posted_before = place.existing is not None and marker in place.existing.body
+    if not answer.suggestions and not posted_before:
+        return answer.comment
+    marked = f"{marker}\n{answer.comment}"
+    if place.current_sha != checked.head_sha:
+        # The run of the newer push posts and withdraws.
+        return marked if posted_before else answer.comment
+    try:
+        posted = publish_suggestions(
+            api, checked.number, checked.head_sha, marker, answer.suggestions
+        )
+    except PublishError as error:
+        _say_warning(f"{error}. The comment and the job's summary show the revert", settings)
+        return marked
+    return f"{marker}\n{answer.comment_on_suggestions}" if posted else answer.comment
 
 
 def tell_drift(

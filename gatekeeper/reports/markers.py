@@ -24,6 +24,11 @@ def comment_marker(marker_id: str = DEFAULT_ID) -> str:
     return f"<!-- gatekeeper:{_safe(marker_id)} -->"
 
 
+def suggestion_marker(marker_id: str) -> str:
+    """Return the marker of comments with a suggestion, and of the comment that refers to them."""
+    return f"<!-- gatekeeper-suggestion:{_safe(marker_id)} -->"
+
+
 def run_marker(marker_id: str) -> str:
     """Return the marker of the comment with the result of a manual run."""
     return f"<!-- gatekeeper-run:{_safe(marker_id)} -->"

@@ -71,8 +71,12 @@ def test_the_deleted_rule_is_named_and_the_other_edits_are_harmless(
     ((edit,),) = (cause["edits"] for cause in found["causes"])
     assert (edit["before"].strip(), edit["base_line"]) == ("Answer with ok only.", 2)
     assert len(found["harmless"]) == 2
+    said = capsys.readouterr().out
+    broke = len(found["fixtures"])
+    assert f"If this edit is reverted, {broke} of {broke} broken fixtures pass again." in said
+    assert "+Answer with ok only." in said
     assert found["causes"][0]["broke"] == found["causes"][0]["measured"] == len(found["fixtures"])
-    assert 'deleting "Answer with ok only."' in capsys.readouterr().out.lower().replace(
+    assert 'deleting "Answer with ok only."' in said.lower().replace(
         "answer with ok only", "Answer with ok only"
     )
 
@@ -87,6 +91,11 @@ def test_edits_that_only_break_together_are_one_cause(repository, tmp_path, monk
     assert code == 0
     ((first, second),) = (cause["edits"] for cause in found["causes"])
     assert {first["after"].strip(), second["after"].strip()} == {"Be very kind.", "Think twice."}
+    # One of the two is enough, and it is proven to be.
+    (reverted,) = found["revert"]["edits"]
+    assert reverted in (first, second)
+    assert found["revert"]["passed"] == found["revert"]["measured"] == len(found["fixtures"])
+    assert found["revert"]["replacement"]["start"] == reverted["line"]
 
 
 def test_a_change_that_breaks_nothing_is_not_searched(repository, tmp_path, monkeypatch):
@@ -104,3 +113,4 @@ def test_a_model_that_answers_by_no_rule_blames_nobody(repository, tmp_path, mon
     assert code == 0
     (cause,) = found["causes"]
     assert len(cause["edits"]) == 3
+    assert len(found["revert"]["edits"]) == 1

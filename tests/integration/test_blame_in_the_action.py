@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
+from support.git_repository import GitRepository
+from support.github_reviews import FakeFile
 from support.github_server import FakeGithub
 from support.openai_server import OpenAIServer
-from support.pull_request import FEW, PROMPT, PullRequest
+from support.pull_request import FEW, GOOD, PROMPT, PullRequest
 from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
@@ -27,6 +29,11 @@ def run(
     folder: Path,
 ) -> tuple[int, dict[str, object], str]:
     github.pull_request(7, change.head)
+    origin = GitRepository(change.workspace.parent / "origin")
+    patch_of = origin.git("diff", change.base, change.head, "--", PROMPT)
+    github.files[7] = [
+        FakeFile(PROMPT, origin.git("rev-parse", f"{change.head}:{PROMPT}"), patch_of)
+    ]
     for name in [n for n in os.environ if n.startswith(("GITHUB_", "INPUT_"))]:
         patch.delenv(name)
     patch.setenv("OPENAI_BASE_URL", model.url)
@@ -35,7 +42,7 @@ def run(
         patch.setenv(name, value)
     code = action.main()
     result = json.loads((change.workspace / ".gatekeeper/out/result.json").read_text())
-    return code, result, github.comments[7][0].body
+    return code, result, github.comments[7][0].body if github.comments[7] else ""
 
 
 @pytest.mark.parametrize("budget", ["0.30", "0", "0.0000001"])
@@ -78,3 +85,30 @@ def test_the_comment_says_what_the_prompt_promises_now(
     assert (promises["prompt"], promises["state"]) == (PROMPT, "outdated")
     assert promises["unsettled"] == ["Kind words."]
     assert "- Kind words." in comment
+
+
+def test_the_revert_is_suggested_on_the_lines_and_withdrawn_once_it_is_applied(
+    github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    policy = {".github/gatekeeper.yml": "blame: {cost_usd: 0.30}\n"}
+    worse = GOOD.replace(" Answer with that one word.", "\nTake your time.")
+    change = PullRequest.make(tmp_path, {PROMPT: worse}, fixtures=FEW, more=policy)
+    code, result, comment = run(change, github, model, monkeypatch, tmp_path)
+    assert code == 1
+    (blame,) = result["blame"]  # type: ignore[misc]
+    (review,) = github.reviews[7]
+    # The deleted sentence was before line 3 of head, which is blank.
+    assert (review.path, review.start_line, review.line) == (PROMPT, None, 3)
+    assert review.commit_id == change.head
+    assert review.body.endswith("\n```suggestion\nAnswer with that one word.\n\n```")
+    assert blame["revert"]["passed"] == blame["revert"]["measured"] == FEW
+    assert "See the suggestion on `prompts/sentiment.md`, line 3." in comment
+    assert "```diff\n--- a/" not in comment
+    summary = (tmp_path / "summary").read_text()
+    assert "+Answer with that one word.\n" in summary
+
+    repaired = worse.replace("\n\n", "\nAnswer with that one word.\n\n")
+    again = PullRequest.make(tmp_path / "again", {PROMPT: repaired}, fixtures=FEW, more=policy)
+    code, _, comment = run(again, github, model, monkeypatch, tmp_path)
+    assert (code, github.reviews[7]) == (0, [])
+    assert "gatekeeper-suggestion" not in comment

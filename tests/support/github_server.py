@@ -29,8 +29,8 @@ from support.github_objects import (
     FakePull,
     FakeRun,
     FakeStatus,
-    Shapes,
 )
+from support.github_reviews import Reviews
 from support.local_server import JsonHandler, LocalServer
 
 _NO_ANSWER = (0, {}, {})
@@ -57,7 +57,7 @@ class Fault:
 Answer = tuple[int, Mapping[str, str], Any]
 
 
-class FakeGithub(LocalServer, Shapes):
+class FakeGithub(LocalServer, Reviews):
     """The server and its state; every request is kept in `requests` as `METHOD path`."""
 
     def __init__(self, *, login: str | None = None, viewer: str | None = BOT) -> None:
@@ -76,6 +76,7 @@ class FakeGithub(LocalServer, Shapes):
 
     def forget(self) -> None:
         """Nothing has happened yet."""
+        self.forget_reviews()
         self.comments: dict[int, list[FakeComment]] = {}
         self.statuses: list[FakeStatus] = []
         self.issues: list[FakeIssue] = []
@@ -136,7 +137,7 @@ class FakeGithub(LocalServer, Shapes):
         return None
 
     def _route(self, method: str, path: str, query: Mapping[str, list[str]], body: Any) -> Answer:
-        if method in ("POST", "PATCH") and self.read_only and path != "/graphql":
+        if method in ("POST", "PATCH", "DELETE") and self.read_only and path != "/graphql":
             return 403, {}, _error("Resource not accessible by integration")
         for verb, pattern, serve in self._routes():
             found = re.fullmatch(pattern, path)
@@ -165,6 +166,7 @@ class FakeGithub(LocalServer, Shapes):
             ("POST", rf"{repository}/issues", self._create_issue),
             ("GET", rf"{repository}/issues/(\d+)", self._get_issue),
             ("PATCH", rf"{repository}/issues/(\d+)", self._edit_issue),
+            *self.review_routes(),
             ("GET", "/user", self._get_user),
             ("POST", "(?:/api)?/graphql", self._graphql),
         ]
@@ -333,6 +335,9 @@ class _Handler(JsonHandler):
         if not status:
             self.close_connection = True
             return
+        if status == 204:
+            self.send(status, b"", headers)
+            return
         self.send_json(status, json.dumps(body), headers)
 
-    do_GET = do_POST = do_PATCH = _serve  # noqa: N815
+    do_GET = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815

@@ -6,7 +6,7 @@ stays the same: a branch rule requires the job's own exit code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gatekeeper.action.github.client import Comment, PullRequestApi
@@ -30,8 +30,21 @@ class CheckedCommit:
     newsworthy: bool
 
 
+@dataclass(frozen=True, slots=True)
+class CommentPlace:
+    """The comment that is updated, if there is one, and the present head of the pull request."""
+
+    existing: Comment | None
+    current_sha: str
+
+
 def publish_comment(
-    api: PullRequestApi, checked: CheckedCommit, text: str, *, mode: CommentMode, marker: str
+    api: PullRequestApi,
+    checked: CheckedCommit,
+    text: str | Callable[[CommentPlace], str],
+    *,
+    mode: CommentMode,
+    marker: str,
 ) -> tuple[Comment | None, str]:
     """Post the comment or update it. Returns it, and a line for the log.
 
@@ -39,6 +52,7 @@ def publish_comment(
     after the fix. Raises PublishError.
 
     Args:
+        text: What to write, or a function that returns it and is called only if it is written.
         marker: The hidden text that identifies the comment.
     """
     if mode == "off":
@@ -53,7 +67,8 @@ def publish_comment(
         and head_marker(current) in existing.body
     ):
         return existing, "the existing comment is about a newer push, so it is not replaced"
-    body = comment_body(text, checked.head_sha, current, marker)
+    written = text if isinstance(text, str) else text(CommentPlace(existing, current))
+    body = comment_body(written, checked.head_sha, current, marker)
     return _put(api, checked.number, marker, body, existing)
 
 

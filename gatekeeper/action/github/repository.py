@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import quote
 
 from gatekeeper.action.bot_commands import PREFIX
-from gatekeeper.action.github.client import GithubApi, PullRequestApi
+from gatekeeper.action.github.client import PullRequestApi
+from gatekeeper.action.github.review_comments import GithubReviewApi, ReviewApi
 
 if TYPE_CHECKING:
     from github.IssueComment import IssueComment
@@ -72,7 +73,7 @@ class WorkflowRun:
     url: str
 
 
-class RepositoryApi(PullRequestApi, Protocol):
+class RepositoryApi(PullRequestApi, ReviewApi, Protocol):
     """The calls to GitHub that events and commands need. Every method raises PublishError with
     advice."""
 
@@ -127,7 +128,7 @@ class RepositoryApi(PullRequestApi, Protocol):
         ...
 
 
-class GithubRepositoryApi(GithubApi):
+class GithubRepositoryApi(GithubReviewApi):
     """RepositoryApi by PyGithub."""
 
     def pull_request(self, number: int) -> PullRequestState:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from gatekeeper.author.blame.result import BlameResult
-from gatekeeper.author.blame.words import cause_sentence
-from gatekeeper.gate.blame_result import ContractBlame, HarmfulCause, HarmfulEdit
+from gatekeeper.author.blame.result import BlameResult, Revert
+from gatekeeper.author.blame.words import cause_sentence, why_no_revert
+from gatekeeper.gate.blame_result import (
+    ContractBlame,
+    HarmfulCause,
+    HarmfulEdit,
+    ProposedRevert,
+)
 
 
 def finding_of(result: BlameResult) -> ContractBlame:
@@ -18,4 +23,12 @@ def finding_of(result: BlameResult) -> ContractBlame:
         )
         for cause in result.causes
     )
-    return ContractBlame(result.contract, causes)
+    revert = _proposed(result.revert) if result.revert else None
+    return ContractBlame(result.contract, causes, revert, why_no_revert(result))
+
+
+def _proposed(revert: Revert) -> ProposedRevert | None:
+    written = revert.written
+    if written is None:
+        return None
+    return ProposedRevert(written.diff, revert.passed, revert.measured, written.replacement)

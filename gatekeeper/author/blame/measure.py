@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits, have_same_steps
 from gatekeeper.author.blame.rates import Rates, expected_rates
-from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause
+from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
 from gatekeeper.author.blame.result import Outcome as BlameOutcome
-from gatekeeper.author.blame.search import Found, Group, find_causes
+from gatekeeper.author.blame.revert import Arms, write_revert
+from gatekeeper.author.blame.search import Found, Group, find_causes, smallest_revert
+from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.prompts.render import template_problems
@@ -75,10 +77,12 @@ async def blame(
     stop: asyncio.Event | None = None,
     retry: RetryPolicy | None = None,
     order_seed: str = "",
+    revisions: tuple[Revision, Revision] | None = None,
 ) -> BlameResult:
     """Search the edits that break the evaluation's fixtures.
 
-    `limits` are for the whole search. Raises UsageError if the model cannot be called.
+    `limits` are for the whole search. `revisions` are those of base and head, in which the revert
+    is written. Raises UsageError if the model cannot be called.
     """
     if evaluation.base is None:
         raise ValueError("evaluation.base: there is no base version to compare with")
@@ -91,6 +95,7 @@ async def blame(
     searchable = 0 < len(edits) <= _MOST_EDITS
     found = await find_causes(len(edits), tests.breaks) if searchable else Found()
     causes = [await tests.cause(group) for group in found.causes]
+    revert = await tests.revert(found.causes) if found.explained else None
     outcome: BlameOutcome = "explained" if found.explained else "partly" if causes else "unclear"
     ended = tests.ended
     if not searchable:
@@ -107,7 +112,22 @@ async def blame(
         calls=Calls(made=tests.made, cached=tests.cached),
         cost_usd=tests.cost_usd,
         ended=ended,
+        revert=_written(revert, evaluation, edits, revisions) if revert and revisions else revert,
     )
+
+
+def _written(
+    revert: Revert,
+    evaluation: Evaluation,
+    edits: Sequence[Edit],
+    revisions: tuple[Revision, Revision],
+) -> Revert:
+    """Return the revert with the change of head's lines that makes it."""
+    base, head = evaluation.base, evaluation.head
+    assert base is not None  # noqa: S101  # its caller has looked
+    wanted = apply_edits(base, head, [edit for edit in edits if edit not in revert.edits])
+    arms = Arms(evaluation.contract, base, head, *revisions)
+    return replace(revert, written=write_revert(arms, edits, revert.edits, wanted))
 
 
 @dataclass
@@ -150,6 +170,20 @@ class _Tests:
         passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
         edits = tuple(self.edits[number] for number in sorted(group))
         return Cause(edits, passed.count(False), len(passed))
+
+    async def revert(self, causes: Sequence[Group]) -> Revert | None:
+        """Measure the smallest revert on every fixture that the change broke; None if this does not
+        show that it is as good as base."""
+        group = await smallest_revert(causes, len(self.edits), self.breaks)
+        edits = tuple(self.edits[number] for number in sorted(group))
+        left = frozenset(range(len(self.edits))) - group
+        if not left:
+            return Revert(edits, None, None)
+        outcomes = await self._sample(left, 1, None)
+        passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+        if not passed or self.ended or self.broken.rates.evidence(passed) >= 0:
+            return None
+        return Revert(edits, sum(passed), len(passed))
 
     async def _sample(self, group: Group, repeated: int, until: Rates | None) -> Sequence[Outcome]:
         """Sample base with these edits on the broken fixtures, until the rates are decided."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gatekeeper.author.blame.edits import Edit
+from gatekeeper.author.blame.revert import WrittenRevert
 from gatekeeper.gate.call_result import Calls
 
 Outcome = Literal["explained", "partly", "unclear"]
@@ -28,9 +29,22 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Revert:
+    """The fewest edits without which the change is as good as base. With the revert, `passed` of
+    the `measured` fixtures that the whole change broke pass; None if the revert makes the prompt
+    that of base. `written` is None if it is not known how to write it as a change of lines."""
+
+    edits: tuple[Edit, ...]
+    passed: int | None
+    measured: int | None
+    written: WrittenRevert | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BlameResult:
     """The causes of one contract's regression among `edits` edits. `fixtures` broke with the whole
-    change. `ended` says why the search ended early; None if it did not."""
+    change. `ended` says why the search ended early; None if it did not. `revert` is None unless the
+    change is explained and the revert was measured to be as good as base."""
 
     contract: str
     prompt_path: str
@@ -41,6 +55,7 @@ class BlameResult:
     calls: Calls
     cost_usd: float | None
     ended: str | None = None
+    revert: Revert | None = None
 
     @property
     def harmless(self) -> tuple[Edit, ...]:

@@ -88,6 +88,7 @@ def search_causes(
                     price=price,
                     stop=stop,
                     order_seed=work.order_seed,
+                    revisions=(revisions[0], revisions[-1]),
                 )
                 for question in questions
             ]

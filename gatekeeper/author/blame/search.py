@@ -10,7 +10,7 @@ therefore tested once more, alone and left out.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 Group = frozenset[int]
@@ -53,6 +53,21 @@ async def find_causes(edits: int, breaks: Breaks, most_causes: int = 4) -> Found
     except _UndecidedError:
         return Found(tuple(causes))
     return Found(tuple(causes), explained=not left)
+
+
+async def smallest_revert(causes: Iterable[Group], edits: int, breaks: Breaks) -> Group:
+    """Return the edits of the causes that must be reverted, so that the rest of the change is
+    harmless. The search has shown this for all of them; of edits that only break together, fewer
+    can be enough."""
+    everything: Group = frozenset(range(edits))
+    causes = tuple(causes)
+    revert: Group = frozenset().union(*causes)
+    for cause in causes:
+        for edit in sorted(cause):
+            fewer = revert - {edit}
+            if cause & fewer and await breaks(everything - fewer) is False:
+                revert = fewer
+    return revert
 
 
 async def _smallest(tests: _Tests, group: Group, given: Group) -> Group:

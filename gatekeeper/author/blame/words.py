@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from gatekeeper import __version__, numbers
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause
+from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
 from gatekeeper.reports.escape import plain
 
 
@@ -37,8 +38,34 @@ def sentences(result: BlameResult) -> Iterator[str]:
             f"{numbers.count(len(result.edits), 'edit')} does so alone, as far as "
             "the tests show."
         )
+    if result.revert:
+        yield _revert_sentence(result.revert, result.causes)
+    if no_revert := why_no_revert(result):
+        yield f"No revert is proposed: {no_revert}."
     if result.ended:
         yield f"The search ended early: {plain(result.ended)}."
+
+
+def why_no_revert(result: BlameResult) -> str | None:
+    """Return why there is no revert to propose, although harmful edits are known; else None."""
+    if not result.causes or (result.revert and result.revert.written):
+        return None
+    if result.outcome != "explained":
+        return "reverting these edits alone does not restore the pass rate of base"
+    if result.revert is None:
+        return "no measurement shows that a revert restores the pass rate of base"
+    return "it cannot be written as a change of lines in the prompt's files"
+
+
+def _revert_sentence(revert: Revert, causes: Sequence[Cause]) -> str:
+    if revert.measured is None:
+        return "The smallest revert undoes every edit."
+    number = len(revert.edits)
+    undone = "this edit is" if number == 1 else f"these {number} edits are"
+    if number < sum(len(cause.edits) for cause in causes):
+        undone = " and ".join(plain(edit.text) for edit in revert.edits) + " is"
+    total = numbers.count(revert.measured, "broken fixture")
+    return f"If {undone} reverted, {revert.passed} of {total} pass again."
 
 
 def place(edit: Edit, prompt_path: str) -> str:
@@ -72,6 +99,7 @@ def blame_document(results: Sequence[BlameResult]) -> dict[str, Any]:
                     for cause in result.causes
                 ],
                 "harmless": [_edit(edit) for edit in result.harmless],
+                "revert": _revert(result.revert),
                 "calls": result.calls.made,
                 "recorded_calls": result.calls.cached,
                 "cost_usd": result.cost_usd,
@@ -100,6 +128,18 @@ def _with_place(edit: Edit, prompt_path: str) -> str:
 
 def _others(number: int) -> str:
     return "The other edit is" if number == 1 else f"The other {number} edits are"
+
+
+def _revert(revert: Revert | None) -> dict[str, Any] | None:
+    if revert is None:
+        return None
+    written = asdict(revert.written) if revert.written else {"diff": None, "replacement": None}
+    return {
+        "edits": [_edit(edit) for edit in revert.edits],
+        "passed": revert.passed,
+        "measured": revert.measured,
+        **written,
+    }
 
 
 def _edit(edit: Edit) -> dict[str, Any]:

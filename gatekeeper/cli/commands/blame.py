@@ -60,6 +60,7 @@ def blame(arguments: argparse.Namespace) -> int:
 
 def _report(found: Sequence[BlameResult], out: Path) -> int:
     from gatekeeper.author.blame.words import blame_document, sentences
+    from gatekeeper.reports.escape import visible
     from gatekeeper.reports.terminal.console import log_console
 
     document = json.dumps(blame_document(found), indent=2, ensure_ascii=False)
@@ -70,6 +71,8 @@ def _report(found: Sequence[BlameResult], out: Path) -> int:
             console.print(f"{result.contract}: {result.prompt_path}", style="bold", markup=False)
             for sentence in sentences(result):
                 console.print(f"  {sentence}", markup=False, highlight=False)
+            if result.revert and result.revert.written:
+                console.print(visible(result.revert.written.diff), markup=False, highlight=False)
             console.print(f"  {result.calls.made} calls for the search", style="dim", markup=False)
 
     write_and_show({"blame.json": lambda: f"{document}\n"}, out, show)

@@ -11,6 +11,7 @@ from gatekeeper.reports.markdown.details import Depth, add_details
 from gatekeeper.reports.markdown.glance import add_glance
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.promises import add_promises
+from gatekeeper.reports.markdown.revert import add_reverts
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
 from gatekeeper.reports.markers import DEFAULT_ID, comment_marker
 
@@ -38,10 +39,15 @@ def render_comment(
 
 
 def comment_text(
-    result: GateResult, notices: Sequence[str] = (), *, limit: int = COMMENT_LIMIT
+    result: GateResult,
+    notices: Sequence[str] = (),
+    *,
+    limit: int = COMMENT_LIMIT,
+    suggested: bool = False,
 ) -> str:
-    """Render the comment without its marker."""
-    return compose(result, notices, limit=limit, depth=_DEPTH)
+    """Render the comment without its marker. `suggested` says that reverts are also suggested on
+    the lines of the pull request, if they can be."""
+    return compose(result, notices, limit=limit, depth=_DEPTH, suggested=suggested)
 
 
 def compose(
@@ -51,6 +57,7 @@ def compose(
     limit: int,
     depth: Depth,
     size: Callable[[str], int] = len,
+    suggested: bool = False,
 ) -> str:
     """Write the answer without the marker.
 
@@ -62,6 +69,7 @@ def compose(
     for paragraph in lead(result):
         page.add(paragraph)
     add_glance(page, result)
+    add_reverts(page, result, suggested=suggested)
     if result.contracts:
         add_table(page, result)
         add_reasons(page, result)

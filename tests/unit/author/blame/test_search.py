@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.author.blame.rates import ERROR, Rates, expected_rates
-from gatekeeper.author.blame.search import Found, Group, find_causes
+from gatekeeper.author.blame.search import Found, Group, find_causes, smallest_revert
 
 
 def search(edits: int, causes: list[set[int]]) -> tuple[Found, int]:
@@ -88,3 +88,27 @@ def test_what_chance_breaks_is_taken_out_of_the_expected_rates():
     certain = expected_rates(1.0, 0.0, broke=10, fixed=0)
     assert certain is not None
     assert certain.harmless < 1
+
+
+@pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        ([{3}], {3}),
+        ([{3}, {5}], {3, 5}),
+        ([{3, 5}], {5}),
+        ([{1, 3, 5}, {2, 7}], {5, 7}),
+    ],
+)
+def test_of_edits_that_break_only_together_one_is_reverted(causes, expected):
+    async def breaks(group: Group) -> bool | None:
+        return any(cause <= group for cause in causes)
+
+    groups = [frozenset(cause) for cause in causes]
+    assert asyncio.run(smallest_revert(groups, 10, breaks)) == expected
+
+
+def test_every_edit_of_a_cause_is_reverted_if_fewer_cannot_be_shown_to_be_enough():
+    async def breaks(_: Group) -> bool | None:
+        return None
+
+    assert asyncio.run(smallest_revert([frozenset({3, 5})], 10, breaks)) == {3, 5}

@@ -1,0 +1,151 @@
+"""A revert is written as lines of head's files, and makes exactly what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+
+import pytest
+
+from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
+from gatekeeper.author.blame.revert import Arms, WrittenRevert, write_revert
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import Contract, PromptStep, Target
+from gatekeeper.contract.prompts.load import load_prompt
+
+Files = Mapping[str, str]
+
+
+def target(revision: MemoryRevision, *references: str) -> Target:
+    prompts = [load_prompt(revision, reference) for reference in references]
+    *steps, last = prompts
+    named = tuple(PromptStep(PurePath(p.path).stem, p) for p in steps)
+    return Target(last, last.model or "m/x", last.params, steps=named)
+
+
+def written(
+    before: Files, now: Files, harmful: Callable[[Edit], bool], *references: str
+) -> WrittenRevert | None:
+    base, head = (
+        MemoryRevision({path: text.encode() for path, text in files.items()})
+        for files in (before, now)
+    )
+    references = references or (next(iter(now)),)
+    arms = [target(revision, *references) for revision in (base, head)]
+    contract = Contract("c", "c.yaml", arms[1], (), ())
+    edits = find_edits(*arms)
+    reverted = [edit for edit in edits if harmful(edit)]
+    assert reverted
+    wanted = apply_edits(*arms, [edit for edit in edits if edit not in reverted])
+    return write_revert(Arms(contract, *arms, base, head), edits, reverted, wanted)
+
+
+def about(*words: str) -> Callable[[Edit], bool]:
+    return lambda edit: any(word in edit.before + edit.after for word in words)
+
+
+BASE = "Be kind.\nAnswer in one word.\nUse English.\n\n{{ x }}\n"
+MARKDOWN = "---\nmodel: m/a\nparameters:\n  temperature: 0\n---\n"
+MARKDOWN += "system:\nBe kind. Be brief.\n\nuser:\n{{ x }}\n"
+YAML = "messages:\n  - role: system\n    content: |\n      Be kind. Be brief.\n      No puns.\n"
+YAML += "  - role: user\n    content: '{{ x }}'\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now", "harmful", "expected"),
+    [
+        # A deleted line comes back before the line that followed it.
+        ("p.txt", BASE, BASE.replace("Answer in one word.\n", ""), "one word", (2, 2)),
+        # At the end, after the line before it.
+        ("p.txt", "{{ x }}\nBe brief.", "{{ x }}", "brief", (1, 1)),
+        # An added line goes.
+        ("p.txt", BASE, BASE.replace("Use", "Think twice.\nUse"), "twice", (3, 3)),
+        # A reworded line next to another reworded line, which stays.
+        (
+            "p.txt",
+            BASE,
+            "Be very kind.\nAnswer in two words.\nUse English.\n\n{{ x }}\n",
+            "two",
+            (2, 2),
+        ),
+        # One sentence of a line; the other stays as it is at head.
+        (
+            "p.md",
+            MARKDOWN,
+            MARKDOWN.replace("kind. Be brief", "so kind. Be verbose"),
+            "verbose",
+            (7, 7),
+        ),
+        ("p.yml", YAML, YAML.replace("kind. Be brief", "so kind. Be verbose"), "verbose", (4, 4)),
+        # A setting of the front matter, and a part of the front matter that is no edit.
+        ("p.md", MARKDOWN, MARKDOWN.replace("m/a", "m/b"), "m/b", (2, 2)),
+        ("p.md", MARKDOWN, MARKDOWN.replace("temperature: 0", "temperature: 17"), "17", (4, 4)),
+        # Templates of another style.
+        ("p.txt", "Say {x}.\nBe brief.\n", "Say {x}.\nBe long.\n", "long", (2, 2)),
+    ],
+)
+def test_the_smallest_range_of_lines_is_replaced(
+    path: str, before: str, now: str, harmful: str, expected: tuple[int, int]
+) -> None:
+    found = written({path: before}, {path: now}, about(harmful))
+    assert found is not None
+    lines = found.replacement
+    assert lines is not None
+    assert (lines.start, lines.end) == expected
+    assert lines.is_exact
+    text = now.split("\n")
+    text[lines.start - 1 : lines.end] = lines.lines
+    assert (harmful in "\n".join(text)) == (harmful in before)
+    if "so kind" in now or "very kind" in now:
+        assert "so kind" in "\n".join(text) or "very kind" in "\n".join(text)
+    assert found.diff.startswith(f"--- a/{path}\n+++ b/{path}\n@@")
+
+
+def test_two_places_are_one_range_with_what_is_between() -> None:
+    now = BASE.replace("kind", "rude").replace("English", "French")
+    found = written({"p.txt": BASE}, {"p.txt": now}, about("rude", "French"))
+    assert found is not None
+    assert found.replacement is not None
+    assert (found.replacement.start, found.replacement.end) == (1, 3)
+    assert found.replacement.lines == tuple(BASE.split("\n")[:3])
+
+
+def test_the_prompt_of_a_step_and_an_included_file_are_reverted_in_their_files() -> None:
+    before = {
+        "one.md": "Find it.\n{{ x }}\n",
+        "two.md": "Greet {{ one }}.\n{% include 'tone.md' %}\n",
+        "tone.md": "Be brief.\nNo jokes.\n",
+    }
+    now = {**before, "one.md": "Guess it.\n{{ x }}\n", "tone.md": "Be long.\nNo jokes.\n"}
+    step = written(before, now, about("Guess"), "one.md", "two.md")
+    tone = written(before, now, about("long"), "one.md", "two.md")
+    both = written(before, now, about("Guess", "long"), "one.md", "two.md")
+    assert step and tone and both  # noqa: PT018
+    assert step.replacement is not None
+    assert (step.replacement.path, step.replacement.lines) == ("one.md", ("Find it.",))
+    assert tone.replacement is not None
+    assert (tone.replacement.path, tone.replacement.lines) == ("tone.md", ("Be brief.",))
+    assert both.replacement is None
+    assert both.diff.count("--- a/") == 2
+
+
+@pytest.mark.parametrize("mark", ["\r\n", "\ufeff"])
+def test_line_ends_that_a_suggestion_would_change_are_shown_as_a_diff(mark: str) -> None:
+    def in_file(text: str) -> str:
+        return text.replace("\n", mark) if "\n" in mark else mark + text
+
+    now = BASE.replace("kind", "rude")
+    found = written({"p.txt": in_file(BASE)}, {"p.txt": in_file(now)}, about("rude"))
+    assert found is not None
+    assert found.replacement is None
+    assert "+Be kind." in found.diff
+
+
+def test_a_setting_that_no_prompt_file_has_cannot_be_written() -> None:
+    now = {"p.txt": BASE}
+    base = MemoryRevision({"p.txt": BASE.encode()})
+    arms = [Target(load_prompt(base, "p.txt"), "m/x", {"temperature": t}) for t in (0, 1)]
+    contract = Contract("c", "c.yaml", arms[1], (), (), own_params={"temperature": 1})
+    (edit,) = find_edits(*arms)
+    found = write_revert(Arms(contract, *arms, base, base), [edit], [edit], arms[0])
+    assert (found, now) == (None, {"p.txt": BASE})
