@@ -393,11 +393,8 @@ class GateResult:
     order_seed: str | None = None
     """The seed of the order of fixtures and arms; contracts may have another."""
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
-    """Every evaluated sample, for samples.jsonl."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
-    """Which edits made contracts worse, if the policy pays for the search."""
     promises: tuple[PromptPromises, ...] = ()
-    """What the change does to the promises of prompts, by their specifications."""
