@@ -21,6 +21,7 @@ from gatekeeper.action.events import (
     RunPush,
 )
 from gatekeeper.action.explanation import explain_check
+from gatekeeper.action.nightly_batches import nightly_batches
 from gatekeeper.action.requirements import install_requirements
 from gatekeeper.action.workspace import cache_file, give_to_owner
 from gatekeeper.contract.policy import NO_HISTORY, load_policy, policy_in_force
@@ -235,10 +236,17 @@ def _full(
     # A commit that somebody names may be a stranger's: its code does not run.
     trusted = (checkout.revision(activity.sha), revision)
     install_requirements(settings.requirements, trusted[0])
-    work = plan_run(revision, policy, names, activity.samples, trusted=trusted, anchors=True)
+    batches = nightly_batches(settings, activity, revision)
+    seed = batches.order_seed if batches else None
+    work = plan_run(revision, policy, names, activity.samples, seed, trusted, anchors=True)
     history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
-    result = measure(work, (revision,), RunOptions(history=history, keep=keep, full_suite=True))
+    options = RunOptions(history=history, keep=keep, full_suite=True)
+    try:
+        result = measure(work, (revision,), batches.options(work, options) if batches else options)
+    finally:
+        if batches:
+            batches.share()
     if keep:
         _give_history_to_owner(settings, policy, history, result)
     return result

@@ -53,6 +53,7 @@ class ActionInputs:
     cache: Path | None = None
     requirements: Path | None = None
     formats: tuple[Format, ...] = ()
+    batch: bool = False
     notify: tuple[str, ...] = field(default=(), repr=False)
     notify_on: tuple[str, ...] = NEWS
     notify_template: str | None = None
@@ -87,6 +88,7 @@ def read_settings(environ: Mapping[str, str]) -> ActionInputs:
         cache=_file(environ, "cache"),
         requirements=_file(environ, "requirements"),
         formats=_formats(_input(environ, "formats")),
+        batch=_yes_or_no("batch", _input(environ, "batch")),
         notify=_addresses(environ),
         notify_on=_notify_on(_input(environ, "notify-on")),
         notify_template=_input(environ, "notify-template") or None,
@@ -169,6 +171,12 @@ def _formats(text: str) -> tuple[Format, ...]:
         known = ", ".join(get_args(Format))
         raise UsageError(f"input formats: {unknown[0]!r} is not valid; use some of {known}")
     return cast(tuple[Format, ...], names)
+
+
+def _yes_or_no(name: str, text: str) -> bool:
+    if text.lower() not in ("", "true", "false"):
+        raise UsageError(f"input {name}: {text!r} is not valid; use true or false")
+    return text.lower() == "true"
 
 
 def _addresses(environ: Mapping[str, str]) -> tuple[str, ...]:

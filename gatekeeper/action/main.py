@@ -29,6 +29,7 @@ from gatekeeper.action.github.comments import marked_body, post_or_update
 from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
 from gatekeeper.action.github.workflow_step import Annotation
 from gatekeeper.action.inputs import ActionInputs, read_settings
+from gatekeeper.action.nightly_batches import forget_batches
 from gatekeeper.action.publish import (
     Answer,
     answer_to,
@@ -145,6 +146,8 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)
     answer = answer_to(result, out, settings, (*after.news, *after.known))
+    if settings.batch:
+        forget_batches(out, result)
     return replace(
         answer, news=(*answer.news, *after.news), drifts=after.drifts, judges=after.judges
     )

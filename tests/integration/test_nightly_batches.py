@@ -1,0 +1,133 @@
+"""The action's nightly run in batches; a second attempt of the job pays for nothing twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bot_comments import CheckedPull
+from support.github_server import FakeGithub
+from support.native_clients import point_at
+from support.openai_batch_server import OpenAIBatchServer
+from support.openai_server import OpenAIServer
+from support.pull_request import BROKEN, FEW, PROMPT, answer
+
+from gatekeeper.action.inputs import read_settings
+from gatekeeper.errors import UsageError
+from gatekeeper.providers.batch import client as batch_client
+from gatekeeper.runs.unfinished import BATCHES, FILE
+
+NIGHT = {"schedule": "0 3 * * *"}
+QUICKLY_OVER = {".github/gatekeeper.yml": "limits: {minutes: 0.03}\n"}
+
+
+def said(body: Any) -> str:
+    return answer({"messages": [{"content": body["messages"][-1]["content"]}]})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_client, "_QUIET_SECONDS", 0.02)
+    monkeypatch.setattr(batch_client, "_FIRST_POLL_SECONDS", 0.01)
+
+
+@pytest.fixture
+def batches() -> Iterator[OpenAIBatchServer]:
+    with OpenAIBatchServer(said) as running:
+        yield running
+
+
+@pytest.fixture
+def nights(
+    github: FakeGithub,
+    model: OpenAIServer,
+    batches: OpenAIBatchServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Callable[..., CheckedPull]:
+    def make(more: dict[str, str | bytes] | None = None) -> CheckedPull:
+        made = CheckedPull.make(tmp_path, github, model, monkeypatch, {PROMPT: BROKEN}, more)
+        point_at(batches.url, monkeypatch)
+        return made
+
+    return make
+
+
+def out(pull: CheckedPull) -> Path:
+    return pull.change.workspace / ".gatekeeper/out"
+
+
+def test_a_scheduled_run_asks_all_in_one_batch(
+    nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
+) -> None:
+    pull = nights()
+    pull.act("schedule", NIGHT, batch="true")
+    (batch,) = batches.batches
+    assert len(batch.requests) == FEW
+    assert pull.result()["calls"]["made"] == FEW
+    assert pull.result()["verdict"] != "error"
+    assert not (out(pull) / BATCHES).exists()
+    assert not (out(pull) / FILE).exists()
+
+
+def test_a_second_attempt_collects_what_the_first_one_submitted(
+    nights: Callable[..., CheckedPull],
+    batches: OpenAIBatchServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pull = nights(dict(QUICKLY_OVER))
+    batches.polls = 1_000_000
+    assert pull.act("schedule", NIGHT, batch="true") == 3
+    assert (out(pull) / BATCHES).exists()
+    batches.polls = 1
+    pull.act("schedule", NIGHT, batch="true")
+    assert len(batches.batches) == 1
+    assert pull.result()["verdict"] != "error"
+    assert not (out(pull) / BATCHES).exists()
+
+
+def test_the_answers_of_another_plan_are_refused(
+    nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
+) -> None:
+    pull = nights(dict(QUICKLY_OVER))
+    batches.polls = 1_000_000
+    assert pull.act("schedule", NIGHT, batch="true") == 3
+    header, *rest = (out(pull) / FILE).read_text().splitlines()
+    other = json.dumps(json.loads(header) | {"plan": "other"})
+    (out(pull) / FILE).write_text("\n".join([other, *rest, ""]))
+    assert pull.act("schedule", NIGHT, batch="true") == 2
+    assert len(batches.batches) == 1
+    assert (out(pull) / FILE).exists()
+
+
+def test_answers_in_the_repository_are_refused(
+    nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
+) -> None:
+    pull = nights({f"somewhere/{FILE}": "{}\n"})
+    assert pull.act("schedule", NIGHT, batch="true") == 2
+    assert batches.batches == []
+
+
+def test_only_scheduled_runs_ask_in_batches(
+    nights: Callable[..., CheckedPull],
+    batches: OpenAIBatchServer,
+    model: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pull = nights()
+    monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+    before = len(model.requests)
+    pull.act("workflow_dispatch", {"ref": "refs/heads/main", "inputs": {}}, batch="true")
+    assert len(model.requests) > before
+    assert batches.batches == []
+
+
+@pytest.mark.parametrize("written", ["yes", "1", "on"])
+def test_an_input_that_is_neither_true_nor_false_is_refused(written: str) -> None:
+    names = ("EVENT_NAME", "EVENT_PATH", "WORKSPACE", "REPOSITORY")
+    step = {f"GITHUB_{name}": "/x/y" for name in names}
+    with pytest.raises(UsageError, match="input batch"):
+        read_settings(step | {"INPUT_BATCH": written})
