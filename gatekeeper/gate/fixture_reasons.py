@@ -6,15 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gatekeeper import numbers
-from gatekeeper.gate.result import (
-    ArmResult,
-    FixtureResult,
-    MustPassFinding,
-    MustPassResult,
-    Reason,
-    Tally,
-    Verdict,
-)
+from gatekeeper.gate.fixture_result import FixtureResult, MustPassFinding, MustPassResult, Tally
+from gatekeeper.gate.result import ArmResult, Reason, Verdict
 
 MOST_NAMES = 5
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.alpha import must_pass_level
-from gatekeeper.gate.result import MustPassFinding, MustPassResult, Tally
+from gatekeeper.gate.fixture_result import MustPassFinding, MustPassResult, Tally
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.multiple import holm
 

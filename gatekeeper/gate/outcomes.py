@@ -13,7 +13,8 @@ from gatekeeper.contract.definition import Aggregate, Contract, Fixture, Message
 from gatekeeper.contract.digests import chain_meaning, digest, request_digest
 from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
-from gatekeeper.gate.result import ArmResult, FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.fixture_result import FixtureChange, FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.result import ArmResult
 from gatekeeper.gate.step_results import step_results
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.stored_text import shorten

@@ -21,10 +21,11 @@ from gatekeeper.gate.alternative_methods import (
     paired_latency,
     visible_drop,
 )
+from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.outcomes import Change
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.resources import resource_changes
-from gatekeeper.gate.result import FixtureResult, PairedResult, Stopped
+from gatekeeper.gate.result import PairedResult, Stopped
 from gatekeeper.stats.intervals import paired_difference_interval
 from gatekeeper.stats.power import fixtures_needed
 from gatekeeper.stats.sequential import SequentialTest

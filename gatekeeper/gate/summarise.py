@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.gate.budget_impact import Burn, burns
+from gatekeeper.gate.fixture_result import FixtureResult, MustPassResult
 from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.must_pass import must_pass_results
 from gatekeeper.gate.objectives import objective_status, slo_results, undecided
@@ -19,7 +20,7 @@ from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.repairs import repair_result
 from gatekeeper.gate.resource_limits import limit_results
 from gatekeeper.gate.resource_result import LimitResult
-from gatekeeper.gate.result import ArmResult, FixtureResult, MustPassResult, SloResult
+from gatekeeper.gate.result import ArmResult, SloResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from gatekeeper import numbers
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.blame_result import ContractBlame
-from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult
+from gatekeeper.gate.fixture_result import FixtureResult
+from gatekeeper.gate.result import ArmResult, ContractResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons

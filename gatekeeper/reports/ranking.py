@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ContractResult, FixtureResult, Reason, Tally, Verdict
+from gatekeeper.gate.fixture_result import FixtureResult, Tally
+from gatekeeper.gate.result import ContractResult, Reason, Verdict
 from gatekeeper.reports.comparison_text import is_significant
 
 _SEVERITY: dict[Verdict, int] = {"fail": 0, "error": 1, "inconclusive": 2, "pass": 3}

@@ -35,7 +35,8 @@ from itertools import chain
 from typing import Any, TypeVar, get_args
 
 from gatekeeper.contract.trial import Arm, Request
-from gatekeeper.gate.result import FixtureChange, ReasonCode, Stopped, Verdict
+from gatekeeper.gate.fixture_result import FixtureChange
+from gatekeeper.gate.result import ReasonCode, Stopped, Verdict
 from gatekeeper.reports.secrets import secrets_in
 
 SHORTEST = 8

@@ -10,17 +10,15 @@ from gatekeeper import numbers
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Request, Sample, Trial
+from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, Tally
 from gatekeeper.gate.result import (
     ArmResult,
     Calls,
     ContractResult,
-    FixtureFailure,
-    FixtureResult,
     GateResult,
     PairedResult,
     Reason,
     SloResult,
-    Tally,
 )
 from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval

@@ -5,12 +5,13 @@ from __future__ import annotations
 from support.evaluations import evaluation_of, evidence_of
 from support.outcomes import contract
 
+from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.reasons import (
     EvaluationSummary,
     paired_reasons,
 )
-from gatekeeper.gate.result import FixtureResult, PairedResult, Reason
+from gatekeeper.gate.result import PairedResult, Reason
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gatekeeper.contract.trial import Arm, ContractFrom, JudgeAnswer, Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult, Tally
+from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import xml_text
 from gatekeeper.reports.formats.samples import sample_document
 

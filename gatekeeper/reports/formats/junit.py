@@ -11,7 +11,8 @@ from junit_xml import TestCase, TestSuite, to_xml_report_string
 from gatekeeper import numbers
 from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
-from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult
+from gatekeeper.gate.fixture_result import FixtureResult
+from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
 
 _MESSAGE_LIMIT = 1_000

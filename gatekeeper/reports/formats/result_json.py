@@ -14,15 +14,13 @@ from typing import Any
 from gatekeeper import __version__
 from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, MustPassResult
 from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
     ArmResult,
     ContractResult,
     Difference,
-    FixtureFailure,
-    FixtureResult,
     GateResult,
-    MustPassResult,
     PairedResult,
     SloResult,
     UnderBase,

@@ -13,7 +13,7 @@ from html import escape
 
 from gatekeeper import numbers
 from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.result import FixtureResult
+from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.reports.escape import clip, plain, visible
 
 STEPS = 9

@@ -31,7 +31,8 @@ from gatekeeper import numbers
 from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.conversation import spoken
 from gatekeeper.contract.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
-from gatekeeper.gate.result import ArmResult, ContractResult, FixtureResult, GateResult
+from gatekeeper.gate.fixture_result import FixtureResult
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.html.inputs import distinct_parts

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from gatekeeper import numbers
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ContractResult, FixtureFailure, FixtureResult, GateResult
+from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult
+from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
 from gatekeeper.reports.markdown.page import Page, fold

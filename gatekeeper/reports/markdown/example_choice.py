@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import (
-    ContractResult,
-    FixtureFailure,
-    FixtureResult,
-    ReasonCode,
-    SloResult,
-)
+from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult
+from gatekeeper.gate.result import ContractResult, ReasonCode, SloResult
 from gatekeeper.reports.catalogue import REASONS, Example
 from gatekeeper.reports.ranking import is_proven
 

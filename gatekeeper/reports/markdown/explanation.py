@@ -6,13 +6,8 @@ from collections.abc import Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.result import (
-    ContractResult,
-    FixtureResult,
-    GateResult,
-    PairedResult,
-    SloResult,
-)
+from gatekeeper.gate.fixture_result import FixtureResult
+from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, SloResult
 from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, observed_value, status_text

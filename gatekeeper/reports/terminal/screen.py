@@ -13,7 +13,8 @@ from rich.text import Text
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.result import ContractResult, FixtureResult, GateResult, PairedResult, Verdict
+from gatekeeper.gate.fixture_result import FixtureResult
+from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, Verdict
 from gatekeeper.reports.call_counts import describe_calls, describe_cost, estimate_text
 from gatekeeper.reports.columns import Column, columns, shown_objectives, status_text
 from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted

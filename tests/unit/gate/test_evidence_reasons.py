@@ -9,14 +9,9 @@ from support.outcomes import contract
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.definition import GatePolicy
 from gatekeeper.contract.policy import Policy
+from gatekeeper.gate.fixture_result import FixtureResult, MustPassFinding, MustPassResult, Tally
 from gatekeeper.gate.reasons import EvaluationSummary, evidence_reasons
-from gatekeeper.gate.result import (
-    FixtureResult,
-    MustPassFinding,
-    MustPassResult,
-    SloResult,
-    Tally,
-)
+from gatekeeper.gate.result import SloResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.interval import ConfidenceInterval
 

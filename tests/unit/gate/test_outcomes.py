@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.definition import Fixture
+from gatekeeper.gate.fixture_result import Tally
 from gatekeeper.gate.outcomes import (
     aggregate,
     arm_result,
@@ -18,7 +19,6 @@ from gatekeeper.gate.outcomes import (
     fixture_results,
     quantile,
 )
-from gatekeeper.gate.result import Tally
 
 RULES = ["first", "majority", "all", "any"]
 

@@ -15,9 +15,9 @@ from gatekeeper.contract.policy import Allow, Policy
 from gatekeeper.gate.blind_fixtures import blind_text
 from gatekeeper.gate.contract_reasons import new_contract_reasons
 from gatekeeper.gate.fixture_reasons import must_pass_reasons, nothing_passes_reasons
+from gatekeeper.gate.fixture_result import FixtureResult, MustPassFinding, MustPassResult, Tally
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import paired_reasons, warnings_of
-from gatekeeper.gate.result import FixtureResult, MustPassFinding, MustPassResult, Tally
 from gatekeeper.gate.work import plan_check, plan_run
 
 

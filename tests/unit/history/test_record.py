@@ -13,15 +13,9 @@ from support.outcomes import outcome
 
 from gatekeeper import __version__
 from gatekeeper.contract.trial import CheckResult, Outcome
+from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.outcomes import quantile
-from gatekeeper.gate.result import (
-    ArmResult,
-    ContractResult,
-    FixtureResult,
-    GateResult,
-    SloResult,
-    Waiver,
-)
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.history.lines import to_lines, to_record
 from gatekeeper.history.record import Count, Record, events_of, fixture_key, records_of
 from gatekeeper.stats.error_budget import Event

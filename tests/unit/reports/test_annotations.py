@@ -21,7 +21,8 @@ from support.results import (
 
 from gatekeeper.contract.change import AffectedBy
 from gatekeeper.gate.blame_result import ContractBlame, HarmfulCause, HarmfulEdit
-from gatekeeper.gate.result import ContractResult, FixtureFailure, Reason, UnderBase
+from gatekeeper.gate.fixture_result import FixtureFailure
+from gatekeeper.gate.result import ContractResult, Reason, UnderBase
 from gatekeeper.reports.annotations import failing_check, places
 from gatekeeper.reports.prompt_diff import diff_prompts
 

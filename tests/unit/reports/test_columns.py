@@ -11,7 +11,8 @@ from rich.console import Console
 from support import early_results as early_examples
 from support import results as examples
 
-from gatekeeper.gate.result import FixtureResult, GateResult, Reason, SloResult, Tally
+from gatekeeper.gate.fixture_result import FixtureResult, Tally
+from gatekeeper.gate.result import GateResult, Reason, SloResult
 from gatekeeper.reports.columns import columns
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from support import results as examples
 
-from gatekeeper.gate.result import FixtureFailure, GateResult, Reason, UnderBase
+from gatekeeper.gate.fixture_result import FixtureFailure
+from gatekeeper.gate.result import GateResult, Reason, UnderBase
 from gatekeeper.reports.markdown.explanation import render_explanation
 
 

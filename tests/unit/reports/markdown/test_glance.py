@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from support import results as examples
 from support.ticket_run import gate_result
 
+from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, MustPassResult, Tally
 from gatekeeper.gate.result import (
     ContractResult,
-    FixtureFailure,
-    FixtureResult,
     GateResult,
-    MustPassResult,
     Reason,
     ReasonCode,
     SloResult,
-    Tally,
     UnderBase,
 )
 from gatekeeper.reports.html import render_html
