@@ -35,14 +35,28 @@ def constant_prompt(text: str, place: PromptReference, style: TemplateStyle | No
     """Return the prompt of a constant, in Jinja.
 
     Each hole of an f-string or template literal is a variable. The text between holes is literal
-    unless `style` is declared; a text without holes is read as that of a file is. Raises
-    ContractError with the line of what cannot be read.
+    unless `style` is declared, and so are messages without holes next to such with holes; a
+    constant without holes is read as the text of a file is. Raises ContractError with the line of
+    what cannot be read.
     """
-    prompt, parts = _read(text, place)
-    if all(isinstance(part, str) for part in parts):
+    prompt, parts_of = _read(text, place)
+    if all(isinstance(part, str) for parts in parts_of for part in parts):
         return in_jinja(prompt, style)
     own: TemplateStyle = style or ("fstring" if _language(place.path) == "python" else "jinja")
-    message = prompt.messages[0]
+    messages = tuple(
+        _with_holes(message, parts, place, style)
+        for message, parts in zip(prompt.messages, parts_of, strict=True)
+    )
+    return replace(prompt, messages=messages, style=own)
+
+
+def _with_holes(
+    message: MessageTemplate,
+    parts: Sequence[Any],
+    place: PromptReference,
+    style: TemplateStyle | None,
+) -> MessageTemplate:
+    """Return the message with a tag in each hole. Raises ContractError."""
     line = 1
     made: list[str] = []
     try:
@@ -56,8 +70,7 @@ def constant_prompt(text: str, place: PromptReference, style: TemplateStyle | No
         at = message.line_at(fault.line)
         raise ContractError([Problem(place.path, fault.what, fault.fix, at)]) from None
     content = "".join(made)
-    content = content if style == "jinja" else with_line_end(content)
-    return replace(prompt, messages=(replace(message, content=content),), style=own)
+    return replace(message, content=content if style == "jinja" else with_line_end(content))
 
 
 def written_constant(text: str, place: PromptReference) -> Prompt:
@@ -72,21 +85,32 @@ def has_constant(text: str, place: PromptReference) -> bool:
     return bool(found.get("has", True))
 
 
-def _read(text: str, place: PromptReference) -> tuple[Prompt, Sequence[Any]]:
+def _read(text: str, place: PromptReference) -> tuple[Prompt, Sequence[Sequence[Any]]]:
+    """Return the prompt as it is written, and the parts of each message. Raises ContractError."""
     found = _ask("read", text, place.path, place.constant or "")
     if "fault" in found:
         what, fix, line = found["fault"]
         raise ContractError([Problem(place.path, what, fix, line, field=place.constant)])
-    parts, lines = found["parts"], tuple(found["lines"])
-    opening = "{" if _language(place.path) == "python" else "${"
-    shown = "".join(part if isinstance(part, str) else _hole(opening, part) for part in parts)
+    messages = tuple(_message(each, place.path) for each in found["messages"])
+    shown = messages[0].content
+    if [message.role for message in messages] != ["user"]:
+        shown = "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)
+    prompt = Prompt(place.path, messages, shown, part=place.part)
+    return prompt, [each["parts"] for each in found["messages"]]
+
+
+def _message(found: dict[str, Any], path: str) -> MessageTemplate:
+    lines = tuple(found["lines"])
+    opening = "{" if _language(path) == "python" else "${"
+    shown = "".join(
+        part if isinstance(part, str) else _hole(opening, part) for part in found["parts"]
+    )
     try:
         shown.encode()
     except UnicodeEncodeError:
         what, fix = "half of a surrogate pair", "write both halves"
-        raise ContractError([Problem(place.path, what, fix, lines[0])]) from None
-    message = MessageTemplate("user", shown, lines[0], lines if len(lines) > 1 else ())
-    return Prompt(place.path, (message,), shown, part=place.part), parts
+        raise ContractError([Problem(path, what, fix, lines[0])]) from None
+    return MessageTemplate(found["role"], shown, lines[0], lines if len(lines) > 1 else ())
 
 
 def _hole(opening: str, path: Sequence[str | int]) -> str:

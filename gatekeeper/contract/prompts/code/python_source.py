@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gatekeeper.contract.prompts.code.langchain import (
@@ -24,19 +24,28 @@ from gatekeeper.contract.prompts.code.python_changes import (
     replaces_member,
 )
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
-from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
+from gatekeeper.contract.prompts.code.python_messages import (
+    message_items,
+    refuse_list_changes,
+)
+from gatekeeper.contract.prompts.code.python_scopes import (
+    FUNCTIONS,
+    binds,
+    line_of,
+    scope_nodes,
+)
+from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, Written
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _MOVE = "give the text its own constant, and name that constant"
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
 
-def read_python(source: str, name: str) -> Written:
-    """Return the constant of that name. Raises CodeFault, with its line."""
+def read_python(source: str, name: str) -> Messages:
+    """Return the messages of the constant of that name; a text is one of the user. Raises
+    CodeFault, with its line."""
     return _Reading(_parse(source), source).constant(name)
 
 
@@ -44,7 +53,7 @@ def has_python_name(source: str, name: str) -> bool:
     """Return whether the file gives the name a value itself, and not only by an import."""
     body: Sequence[ast.stmt] = _parse(source).body
     for step in name.split("."):
-        nodes = [node for node in _scope(body) if _binds(node, step)]
+        nodes = [node for node in scope_nodes(body) if binds(node, step)]
         nodes = [node for node in nodes if not isinstance(node, ast.alias)]
         if not nodes:
             return False
@@ -67,36 +76,6 @@ def _parse(source: str) -> ast.Module:
         raise CodeFault("the file is nested too deeply", "simplify it", 1) from None
 
 
-def _scope(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes of one scope, without the bodies of functions and classes inside it."""
-    waiting: list[ast.AST] = list(reversed(body))
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, _SCOPES):
-            inner = set(map(id, node.body if isinstance(node.body, list) else [node.body]))
-            waiting += [part for part in ast.iter_child_nodes(node) if id(part) not in inner]
-        elif isinstance(node, ast.comprehension):
-            waiting += [node.iter, *node.ifs]  # its target is a name of its own
-        else:
-            waiting += ast.iter_child_nodes(node)
-
-
-def _binds(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.Name):
-        return node.id == name and not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.alias):
-        return (node.asname or node.name.partition(".")[0]) == name
-    if isinstance(node, ast.MatchMapping):
-        return node.rest == name
-    named = (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
-    return isinstance(node, named) and node.name == name
-
-
-def _line(node: ast.AST) -> int:
-    return int(getattr(node, "lineno", 1))
-
-
 @dataclass
 class _Reading:
     """Reads constants. `own` are names that a caller gives, `classes` those around the constant."""
@@ -115,7 +94,7 @@ class _Reading:
     def __post_init__(self) -> None:
         self._lines = [line.encode() for line in self.source.split("\n")]
 
-    def constant(self, name: str) -> Written:
+    def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
         *classes, last = name.split(".")
         body: Sequence[ast.stmt] = self.tree.body
@@ -123,18 +102,31 @@ class _Reading:
         for step in classes:
             found = self._only_binding(body, step, line)
             if not isinstance(found, ast.ClassDef):
-                raise CodeFault(f"`{step}` is no class", "correct the name", _line(found))
+                raise CodeFault(f"`{step}` is no class", "correct the name", line_of(found))
             body, line = found.body, found.lineno
             self.classes = (*self.classes, found)
         statement = self._only_binding(body, last, line)
         self._refuse_changes(last)
         refuse_class_changes(self.tree, self.classes)
-        return self._value_of(statement, last)
+        if isinstance(statement, FUNCTIONS):
+            return self._messages(statement, *self._returned(statement))
+        if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+            fix = "name a constant whose value is text"
+            raise CodeFault(f"`{last}` is no constant", fix, statement.lineno)
+        return self._messages(statement, statement.value, self)
+
+    def _messages(self, statement: ast.stmt, value: ast.expr, reading: _Reading) -> Messages:
+        items = message_items(value)
+        if items is None:
+            return [("user", reading.value(value))]
+        for target in _targets(statement):
+            refuse_list_changes(self.tree, getattr(target, "id", ""))
+        return [(item.role, reading.value(item.content)) for item in items]
 
     def _bindings(self, body: Sequence[ast.stmt], name: str) -> list[ast.AST]:
         known = (id(body), name)
         if known not in self._bindings_of:
-            self._bindings_of[known] = [node for node in _scope(body) if _binds(node, name)]
+            self._bindings_of[known] = [node for node in scope_nodes(body) if binds(node, name)]
         return self._bindings_of[known]
 
     def _bound(self, name: str) -> tuple[Sequence[ast.stmt], list[ast.AST]]:
@@ -150,7 +142,7 @@ class _Reading:
         bound = self._bindings(body, name)
         if not bound:
             raise CodeFault(f"there is no `{name}`", self._nearest(body, name), line)
-        lines = sorted({_line(node) for node in bound})
+        lines = sorted({line_of(node) for node in bound})
         if len(bound) > 1:
             places = ", ".join(map(str, lines[:10]))
             what = f"`{name}` is assigned more than once (lines {places})"
@@ -180,13 +172,12 @@ class _Reading:
     def _refuse_later_stars(self, body: Sequence[ast.stmt], statement: ast.stmt, name: str) -> None:
         if (id(body), name) in self._unstarred:
             return
-        for node in _scope(body):
+        for node in scope_nodes(body):
             is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-            if is_star and _line(node) > statement.lineno:
+            if is_star and line_of(node) > statement.lineno:
                 what = f"an `import *` after it may give `{name}` another value"
-                raise CodeFault(
-                    what, "import single names, or move the import before the constant", _line(node)
-                )
+                fix = "import single names, or move the import before the constant"
+                raise CodeFault(what, fix, line_of(node))
         self._unstarred.add((id(body), name))
 
     def _refuse_changes(self, name: str) -> None:
@@ -199,16 +190,10 @@ class _Reading:
             raise CodeFault(what, _MOVE, node.lineno)
         self._unchanged.add(name)
 
-    def _value_of(self, statement: ast.stmt, name: str) -> Written:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            return self.value(statement.value)
-        if isinstance(statement, _FUNCTIONS):
-            return self._returned(statement)
-        fix = "name a constant whose value is text"
-        raise CodeFault(f"`{name}` is no constant", fix, statement.lineno)
-
-    def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Written:
-        """Return the text that a function returns, if it does nothing else."""
+    def _returned(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> tuple[ast.expr, _Reading]:
+        """Return what a function returns, if it does nothing else, and what reads it."""
         body = function.body
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:]
@@ -222,7 +207,7 @@ class _Reading:
         named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
         own = frozenset(argument.arg for argument in named if argument)
         inner = _Reading(self.tree, self.source, own)  # a class around it lends it no names
-        return inner.value(body[0].value)
+        return body[0].value, inner
 
     def value(self, node: ast.expr) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
@@ -302,7 +287,7 @@ class _Reading:
     def _is_langchain(self, called: ast.expr) -> bool:
         """Return whether the class comes from a package of LangChain, under a name of its own."""
         name = next(node.id for node in ast.walk(called) if isinstance(node, ast.Name))
-        bound = [node for node in _scope(self.tree.body) if _binds(node, name)]
+        bound = [node for node in scope_nodes(self.tree.body) if binds(node, name)]
         is_imported = len(bound) == 1 and bound[0] in langchain_imports(self.tree)
         return is_imported and not replaces_member(self.tree, "", ("from_template", *CLASSES))
 
@@ -312,10 +297,10 @@ class _Reading:
         name = called.value if isinstance(called, ast.Attribute) else called
         if not isinstance(name, ast.Name) or name.id != ("textwrap" if module else "dedent"):
             return False
-        bound = [node for node in _scope(self.tree.body) if _binds(node, name.id)]
+        bound = [node for node in scope_nodes(self.tree.body) if binds(node, name.id)]
         wanted = [
             alias
-            for node in _scope(self.tree.body)
+            for node in scope_nodes(self.tree.body)
             if isinstance(node, ast.Import if module else ast.ImportFrom)
             and getattr(node, "module", "textwrap") == "textwrap"
             for alias in node.names

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatekeeper.contract.prompts.code.python_source import has_python_name, read_python
-from gatekeeper.contract.prompts.code.written import CodeFault, Written
+from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Written
 
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the one response to a request: the constant's `parts` and `lines`, whether the file
-    `has` it, or the `fault` that keeps it from being read."""
+    """Yield the one response to a request: the constant's `messages`, each with its `role`, `parts`
+    and `lines`, whether the file `has` it, or the `fault` that keeps it from being read."""
     try:
         yield _answer(request)
     except CodeFault as fault:
@@ -34,10 +34,14 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
     if request["kind"] == "has":
         return {"has": has_typescript_name(source, name, language)}
-    return _as_json(read_typescript(source, name, language))
+    return _as_json([("user", read_typescript(source, name, language))])
 
 
-def _as_json(found: Written) -> dict[str, Any]:
+def _as_json(messages: Messages) -> dict[str, Any]:
+    return {"messages": [_message_as_json(role, text) for role, text in messages]}
+
+
+def _message_as_json(role: str, found: Written) -> dict[str, Any]:
     parts = [part if isinstance(part, str) else list(part) for part in found.parts]
     first = next((line for line in found.lines if line is not None), 1)
-    return {"parts": parts, "lines": found.numbered(first)}
+    return {"role": role, "parts": parts, "lines": found.numbered(first)}

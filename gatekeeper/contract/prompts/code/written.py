@@ -102,3 +102,7 @@ class Written:
         if self.length > LONGEST:
             fix = "keep the prompt in a file of its own"
             raise CodeFault(f"the text has more than {LONGEST:,} characters", fix, line)
+
+
+Messages = list[tuple[str, Written]]
+"""A constant as messages: the role of each, and its text."""

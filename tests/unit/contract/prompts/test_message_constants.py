@@ -1,0 +1,105 @@
+"""Lists of messages in Python files as prompts: what is read, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+from support.constants_here import read_here
+
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.errors import ContractError, Problem
+
+
+@pytest.fixture(autouse=True)
+def without_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_here(monkeypatch)
+
+
+SOURCE = '''\
+SYSTEM = "You sort mail."
+MESSAGES: list[dict[str, str]] = [
+    {"role": "system", "content": SYSTEM + """
+Be brief."""},
+    {"role": "user", "content": "Mail: {mail}"},
+]
+HOLES = (
+    {"role": "developer", "content": "Use {json}."},
+    {"content": f"{SYSTEM} Mail: {mail}", "role": "User"},
+)
+PAIRS = [("system", "Be kind."), ("human", "Hi"), ("ai", "Hello"), ("user", "{{ mail }}")]
+class Prompts:
+    CHAT = [{"role": "user", "content": "Sort {mail}"}]
+def ask(mail):
+    """A note."""
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": f"Mail: {mail}"}]
+def send(client, mail):
+    return client.create(messages=[*MESSAGES, MESSAGES[0], {"role": "user", "content": mail}])
+'''
+
+
+def load(name: str, source: str = SOURCE) -> Prompt:
+    return load_prompt(MemoryRevision({"src/app.py": source.encode()}), f"src/app.py:{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "messages"),
+    [
+        (
+            "MESSAGES",
+            [("system", "You sort mail.\nBe brief."), ("user", "Mail: Hi")],
+        ),
+        ("HOLES", [("developer", "Use {json}."), ("user", "You sort mail. Mail: Hi")]),
+        (
+            "PAIRS",
+            [("system", "Be kind."), ("user", "Hi"), ("assistant", "Hello"), ("user", "Hi")],
+        ),
+        ("Prompts.CHAT", [("user", "Sort Hi")]),
+        ("ask", [("system", "You sort mail."), ("user", "Mail: Hi")]),
+    ],
+)
+def test_a_list_of_messages_is_a_prompt(name: str, messages: list[tuple[str, str]]) -> None:
+    rendered = render_messages(load(name), {"mail": "Hi"})
+    assert [(message.role, message.content) for message in rendered] == messages
+
+
+def test_each_message_has_its_lines() -> None:
+    found = load("MESSAGES").messages
+    assert [(m.role, m.line, m.lines) for m in found] == [
+        ("system", 3, (3, 4)),
+        ("user", 5, ()),
+    ]
+    assert "system:\nYou sort mail." in load("MESSAGES").text
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "what"),
+    [
+        ("M = []", 1, "no message"),
+        ('M = [\n "text"]', 2, "`'text'` is no message"),
+        ('M = [{"role": "tool", "content": "x"}]', 1, "`'tool'`"),
+        ('M = [{"role": ROLE, "content": "x"}]', 1, "`ROLE`"),
+        ('M = [{"role": "user"}]', 1, "no `content`"),
+        ('M = [{"role": "user", "content": "x",\n "name": "y"}]', 2, "`'name'`"),
+        ('M = [{"role": "user", "content": "x",\n **more}]', 2, "`**`"),
+        ('M = [{"role": "user",\n "content": [{"type": "text"}]}]', 2, "computes"),
+        ('M = [{"role": "user", "content": "x"}, *more]', 1, "no message"),
+        ('M = [m("x")]', 1, "`Call` is no message"),
+        ('M = [("user", "x")]\nM.append(1)', 2, "changes `M`"),
+        ('M = [("user", "x")]\ndef f():\n M[0]["content"] = "y"', 3, "changes `M`"),
+        ('M = [("user", "x")]\ndef f():\n M[0].update(content="y")', 3, "changes `M`"),
+        ('M = [("user", "x")]\ndel M[0]', 2, "changes `M`"),
+        ('M = [("user", "x")]\nM += [1]', 2, "more than once"),
+        ('class A:\n M = [("user", "x")]\nA.M.clear()', 3, "changes `M`"),
+        ('def M(a):\n x = a\n return [("user", x)]', 1, "more than return"),
+        ("class M: pass", 1, "no constant"),
+    ],
+)
+def test_what_is_no_list_of_messages_is_named(source: str, line: int, what: str) -> None:
+    name = "A.M" if source.startswith("class A") else "M"
+    with pytest.raises(ContractError) as error:
+        load(name, source)
+    problem: Problem = error.value.problems[0]
+    assert problem.line == line
+    assert what in problem.what
