@@ -49,6 +49,9 @@ MOST_TURNS = 20
 _OF_USERS = ("goal", "persona", "max_turns")
 """The keys that a fixture's `user` may have. The contract sets all others."""
 _LONGEST_GOAL = 10_000
+_START = 28
+"""The most characters of a fixture's text in an id that is made for it."""
+_LONGEST_LOOK = 500
 MOST_PROBLEMS = 100
 """The most problems of one file that are reported. Each becomes an annotation."""
 
@@ -209,11 +212,26 @@ def identified(fixtures: list[Fixture], problems: list[Problem]) -> tuple[Fixtur
 
 def _made_id(fixture: Fixture) -> str:
     """Make an id from the values alone, whatever the names and the order of the variables: if a
-    variable is renamed in the prompt and the fixtures, each fixture keeps its partner."""
+    variable is renamed in the prompt and the fixtures, each fixture keeps its partner. It begins
+    like the longest text among the values, so that people recognise the fixture."""
     values = [sorted(map(canonical, fixture.vars.values())), fixture.expected]
     turns = [list(fixture.turns)] if fixture.turns else []
     goal = [fixture.user.goal] if fixture.user else []
-    return "f-" + digest([*values, *turns, *goal])[:10]
+    made = digest([*values, *turns, *goal])[:10]
+    start = _start_of_text(fixture)
+    return f"{start} ({made})" if start else f"f-{made}"
+
+
+def _start_of_text(fixture: Fixture) -> str:
+    """Return the first words of the longest text among the values; empty if there is none."""
+    texts = sorted(value for value in fixture.vars.values() if isinstance(value, str))
+    longest = max(texts, key=len, default="")[:_LONGEST_LOOK]
+    shown = "".join(c if c.isprintable() else " " for c in longest)
+    words = " ".join(shown.split())
+    if len(words) <= _START:
+        return words
+    cut = words[: _START + 1].rpartition(" ")[0] or words[:_START]
+    return f"{cut}…"
 
 
 def _twice(fixture: Fixture, first: Fixture) -> Problem:

@@ -214,7 +214,7 @@ def test_a_suite_that_cannot_be_read_any_more_stops_the_gate(
     foreign, _, answered, _ = CASES["pcsl"]
     found = check_of({**foreign, **POLICY, RECORDING: answered}, {"evals/es.json": None})
     assert (found.code, found.result) == (2, None)
-    assert "evals/ep.json:1:1: there is no `es.json`" in capsys.readouterr().err
+    assert "evals/ep.json:1:1: this evaluation profile needs `es.json`" in capsys.readouterr().err
 
 
 def test_a_pull_request_that_converts_a_suite_changes_nothing(

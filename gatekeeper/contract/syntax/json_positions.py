@@ -163,7 +163,7 @@ class _Scanner:
         name, end = self._string(index)
         if name in members:
             first = self._keys[(*key, name)][0]
-            what = f"the key {name!r} is written twice, first on line {first}"
+            what = f"the key {name!r} occurs twice, first on line {first}"
             raise BrokenJsonError(what, "keep one of them", *place)
         self._keys[(*key, name)] = place
         colon = self.skip(end)

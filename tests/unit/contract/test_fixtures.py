@@ -52,7 +52,7 @@ def test_the_same_rows_in_every_format(path: str, text: str) -> None:
     assert (first.id, first.vars, first.expected) == ("a", ROWS[0]["vars"], "no")
     assert first.category == "c"
     assert (second.vars, second.expected) == ({"text": "plain"}, "yes")
-    assert second.id.startswith("f-")
+    assert second.id.startswith("plain (")
     assert second.position is not None
     assert (second.position.path, bool(second.position.line)) == (path, True)
 
@@ -72,6 +72,17 @@ def test_made_ids_depend_on_content_alone() -> None:
     first, again, other = load('[{"a": 2, "b": 1}, {"a": 2, "b": 1}, {"a": 3}]', "g.json")
     assert (first.id, again.id) == (one.id, f"{one.id}-2")
     assert other.id not in (first.id, again.id)
+
+
+def test_made_ids_begin_like_the_text_of_the_fixture() -> None:
+    rows = [
+        {"tone": "kind", "mail": "Where is my order?\nI wait since Monday\u2028and want it now."},
+        {"mail": "x" * 90},
+        {"mail": " \u200b\n"},
+        {"count": 3},
+    ]
+    ids = [fixture.id.rpartition(" (")[0] for fixture in load(json.dumps(rows), "f.json")]
+    assert ids == ["Where is my order? I wait…", f"{'x' * 28}…", "", ""]
 
 
 def test_a_renamed_variable_leaves_made_ids_as_they_are() -> None:
