@@ -31,6 +31,7 @@ def add(made, log: str, *flags: str) -> int:
 def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
     lines = [{"messages": [{"role": "user", "content": f"Say {word}"}]} for word in ("one", "ten")]
     log = "".join(f"{json.dumps(line)}\n" for line in [*lines, *lines])
+    log += '{"message": "cut\n\n[1]\n'
     assert add(repository, log) == 0
     file = repository.path / "contracts/words.from-logs.jsonl"
     (row,) = map(json.loads, file.read_text("utf-8").splitlines())
@@ -38,6 +39,8 @@ def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
     said = capsys.readouterr().out
     assert "- file: words.from-logs.jsonl" in said
     assert "4 requests" in said
+    assert "in 2 lines" in said
+    assert "log.jsonl:5" in said
     # A second run overwrites nothing.
     assert add(repository, log) == 2
     repository.write(
@@ -51,6 +54,7 @@ def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
     ("log", "flags", "named"),
     [
         ("", (), "no request"),
+        ("Hello\nyou\n", (), "log.jsonl:1"),
         ('{"input": "hello"}\n', (), "prompts/words.txt"),
         ('{"vars": {"word": "x"}}\n', ("--most", "0"), "--most"),
         ('{"vars": {"word": "x"}}\n', ("--countries", "Germany"), "GERMANY"),

@@ -35,10 +35,20 @@ class LoggedInput:
     values: Mapping[str, Any] | None = None
 
 
-def read_log(path: Path) -> Iterator[LoggedInput]:
-    """Yield the requests of a log: JSON Lines, or one JSON document.
+@dataclass(frozen=True, slots=True)
+class UnreadLine:
+    """A line of a log that is no JSON, or that holds no request. A log that is one document counts
+    as one line."""
 
-    What is no request is left out. Raises UsageError if the file cannot be read.
+    path: Path
+    number: int
+
+
+def read_log(path: Path) -> Iterator[LoggedInput | UnreadLine]:
+    """Yield the requests of a log, which is JSON Lines or one JSON document, and its lines without
+    any.
+
+    Raises UsageError if the file cannot be read.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -46,19 +56,24 @@ def read_log(path: Path) -> Iterator[LoggedInput]:
         text = path.read_text("utf-8-sig", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    for document in _documents(text):
-        yield from _requests(document, 0)
+    for number, document in _documents(text):
+        found = False
+        for request in _requests(document, 0):
+            found = True
+            yield request
+        if not found:
+            yield UnreadLine(path, number)
 
 
-def _documents(text: str) -> Iterator[Any]:
+def _documents(text: str) -> Iterator[tuple[int, Any]]:
+    """Yield each document with the number of its line; None for what is no JSON."""
     whole = _json(text)
     if whole is not None:
-        yield whole
+        yield 1, whole
         return
-    for line in text.splitlines():
-        found = _json(line)
-        if found is not None:
-            yield found
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, _json(line)
 
 
 def _json(text: str) -> Any:

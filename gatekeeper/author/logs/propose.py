@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.author.logs.choose import choose_inputs
-from gatekeeper.author.logs.formats import LoggedInput
+from gatekeeper.author.logs.formats import LoggedInput, UnreadLine
 from gatekeeper.author.logs.personal_data import (
     TooMuchPersonalDataError,
     without_personal_data,
@@ -29,7 +29,8 @@ class Proposal:
     Of the `requests` in the logs, `other` are not of this prompt. `inputs` are distinct, and
     `compared` those that were looked at. `replaced` personal data and secrets were replaced, and
     `left_out` inputs have too many to look at. `covered` is the share of the compared inputs that
-    are near a fixture of the suite, `covered_then` with the proposed ones too.
+    are near a fixture of the suite, `covered_then` with the proposed ones too. `unread` are the
+    lines of the logs without a request.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -41,11 +42,12 @@ class Proposal:
     left_out: int
     covered: float
     covered_then: float
+    unread: tuple[UnreadLine, ...] = ()
 
 
 def propose_fixtures(
     contract: Contract,
-    logged: Iterable[LoggedInput],
+    logged: Iterable[LoggedInput | UnreadLine],
     most: int,
     countries: Sequence[str] = (),
 ) -> Proposal:
@@ -54,7 +56,11 @@ def propose_fixtures(
     requests = 0
     found: dict[str, dict[str, Any]] = {}
     other = 0
+    unread: list[UnreadLine] = []
     for one in logged:
+        if isinstance(one, UnreadLine):
+            unread.append(one)
+            continue
         requests += 1
         values = reader.values(one)
         if values is None:
@@ -91,4 +97,5 @@ def propose_fixtures(
         left_out=left_out,
         covered=chosen.covered,
         covered_then=chosen.covered_then,
+        unread=tuple(unread),
     )

@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
+    from gatekeeper.author.logs.formats import UnreadLine
     from gatekeeper.author.logs.propose import Proposal
     from gatekeeper.contract.definition import Contract
 
@@ -68,7 +69,7 @@ def fixtures(arguments: argparse.Namespace) -> int:
     logged = (one for path in arguments.logs for one in read_log(path))
     found = propose_fixtures(contract, logged, arguments.most, countries)
     if found.requests == found.other:
-        raise UsageError(_nothing(contract, found.requests))
+        raise UsageError(_nothing(contract, found))
     if found.rows:
         _write(out, found)
     with readers_may_leave():
@@ -76,10 +77,12 @@ def fixtures(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _nothing(contract: Contract, requests: int) -> str:
+def _nothing(contract: Contract, found: Proposal) -> str:
+    requests = found.requests
     if not requests:
+        unread = f" in {_lines(found.unread)}" if found.unread else ""
         return (
-            "the logs hold no request that gatekeeper can read: see "
+            f"the logs hold no request that gatekeeper can read{unread}: see "
             "docs/fixtures-from-logs.md for the forms of logs"
         )
     names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
@@ -88,6 +91,13 @@ def _nothing(contract: Contract, requests: int) -> str:
         "their messages do not match the template, and they have no values for "
         f"{names}"
     )
+
+
+def _lines(unread: Sequence[UnreadLine]) -> str:
+    from gatekeeper.numbers import count
+
+    first = unread[0]
+    return f"{count(len(unread), 'line')} (the first is {first.path}:{first.number})"
 
 
 def _write(out: Path, found: Proposal) -> None:
@@ -106,6 +116,8 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
         f"{count(found.requests, 'request')}, {found.requests - found.other:,} of this prompt with "
         f"{count(found.inputs, 'distinct input')}"
     )
+    if found.unread:
+        yield f"No request in {_lines(found.unread)}."
     if found.compared < found.inputs:
         yield f"{count(found.compared, 'input')} compared"
     if found.left_out:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.logs.formats import LoggedInput, read_log
+from gatekeeper.author.logs.formats import LoggedInput, UnreadLine, read_log
 from gatekeeper.errors import UsageError
 
 MESSAGES = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]
@@ -43,7 +43,11 @@ SPAN = {
 def read(tmp_path, *documents: object) -> list[LoggedInput]:
     path = tmp_path / "log.jsonl"
     path.write_text("".join(f"{json.dumps(document)}\n" for document in documents), "utf-8")
-    return list(read_log(path))
+    return requests(path)
+
+
+def requests(path) -> list[LoggedInput]:
+    return [found for found in read_log(path) if isinstance(found, LoggedInput)]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +96,9 @@ def test_one_document_with_many_requests_is_read_whole(tmp_path):
 
 def test_broken_lines_and_deep_documents_are_left_out(tmp_path):
     path = tmp_path / "log.jsonl"
-    path.write_text("{broken\n" + "[" * 5000 + "\n" + '{"input": "Hi"}\n', "utf-8")
-    assert list(read_log(path)) == [LoggedInput((("user", "Hi"),))]
+    path.write_text("{broken\n" + "[" * 5000 + "\n" + '\n{"input": "Hi"}\n[]\n', "utf-8")
+    found = [UnreadLine(path, 1), UnreadLine(path, 2), LoggedInput((("user", "Hi"),))]
+    assert list(read_log(path)) == [*found, UnreadLine(path, 5)]
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -119,5 +124,5 @@ JSON = st.recursive(
 def test_no_document_raises(tmp_path_factory, document):
     path = tmp_path_factory.mktemp("log") / "log.json"
     path.write_text(json.dumps(document), "utf-8")
-    for found in read_log(path):
+    for found in requests(path):
         assert found.messages or found.values
