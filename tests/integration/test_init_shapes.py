@@ -166,6 +166,25 @@ def test_what_init_writes_is_valid_and_runs_green(
     assert shape == "empty" or " none " not in table
 
 
+def test_a_second_run_names_the_keys_of_all_models(git_repository, capsys) -> None:
+    made = git_repository("keys")
+    for model in ("openai/gpt-4o-mini", "mistral/mistral-small-latest"):
+        name = model.partition("/")[0]
+        text = GITHUB_PROMPT.replace("openai/gpt-4o-mini", model).replace("Sentiment", name)
+        made.write(f"ai/{name}.prompt.yml", text + EVALUATORS)
+    made.commit("before")
+    assert main(["init", "--repo", str(made.path)]) == 0
+    capsys.readouterr()
+    workflow = made.path / ".github/workflows/gatekeeper.yml"
+    workflow.write_text(workflow.read_text("utf-8").replace("MISTRAL_API_KEY", "OTHER"), "utf-8")
+    assert main(["init", "--repo", str(made.path)]) == 0
+    said = capsys.readouterr().out
+    assert "set MISTRAL_API_KEY, OPENAI_API_KEY and run" in said
+    [lacking] = [line for line in said.splitlines() if "secrets.MISTRAL_API_KEY" in line]
+    assert lacking.startswith(".github/workflows/gatekeeper.yml ")
+    assert "secrets.OPENAI_API_KEY" not in lacking
+
+
 def test_a_single_file_is_proposed_on_request(git_repository, capsys) -> None:
     made = git_repository("one")
     made.commit("before", SHAPES["files"][0])

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.author.onboarding.length_demands import find_length
+
 _MOST_LABELS = 30
 _JSON = re.compile(
     r"\b(?:answer|respond|reply|return|output|produce|provide|format|write)\w*\b[^.\n]{0,80}?"
@@ -42,12 +44,8 @@ _TWO = re.compile(
     r"[\"'`]?(?:no|false)\b[\"'`]?)(?=\s*(?:[.;:)\n]|only|$))",
     re.IGNORECASE,
 )
-_SIZE = re.compile(
-    r"\b(?:at most|no more than|not more than|up to|fewer than|less than|under|within|maximum of"
-    r"|max(?:imum)?\.?|limit(?:ed)? (?:\w+ )?to)\s+(?P<number>\d{1,5})\s+"
-    r"(?P<unit>words?|characters?)\b"
-    r"|\b(?P<number2>\d{1,5})\s+(?P<unit2>words?|characters?)\s+(?:or (?:less|fewer)|at most|max)",
-    re.IGNORECASE,
+_NEGATED = re.compile(
+    r"\b(?:not|never|avoid|without|instead of|don['\u2019]?t)\b[^.;:\n]{0,20}$", re.IGNORECASE
 )
 _FILLER = frozenset(
     {"a", "an", "the", "it", "this", "that", "your", "only", "word", "words", "json"}
@@ -91,7 +89,7 @@ def _labels(text: str) -> Iterator[Demand]:
             yield _label_check(labels, bullets.group())
             return
     listed = _LABELS.search(text) or _TWO.search(text)
-    if listed is None:
+    if listed is None or _NEGATED.search(text[: listed.start()]):
         return
     labels = _items(listed["list"])
     if 1 < len(labels) <= _MOST_LABELS and not _FILLER & {label.lower() for label in labels}:
@@ -105,14 +103,9 @@ def _label_check(labels: list[str], words: str) -> Demand:
 
 
 def _length(text: str) -> Iterator[Demand]:
-    size = _SIZE.search(text)
-    if size is None:
-        return
-    number = int(size["number"] or size["number2"])
-    unit = (size["unit"] or size["unit2"]).lower().rstrip("s") + "s"
-    if number:
-        check = {"type": "length", "max": number, "unit": unit, "name": f"at most {number} {unit}"}
-        yield Demand(check, _shorten(size.group()))
+    found = find_length(text)
+    if found:
+        yield Demand(found.check, _shorten(found.words))
 
 
 def _items(written: str) -> list[str]:

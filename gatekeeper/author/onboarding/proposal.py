@@ -35,6 +35,7 @@ from gatekeeper.contract.inventory import (
     InventorySuite,
     take_inventory,
 )
+from gatekeeper.contract.models.allowed import models_in_use
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
@@ -206,7 +207,7 @@ class _Proposing:
         return hosted[0] if hosted else DEFAULT_MODEL
 
     def _providers(self) -> tuple[str, ...]:
-        found = set()
+        found = {name.provider for name in models_in_use(self.revision, self.policy)}
         for model in (*self.models, *self.judges):
             try:
                 if is_hosted(model):

@@ -45,7 +45,7 @@ def init(arguments: argparse.Namespace) -> int:
     from gatekeeper.cli import starter
     from gatekeeper.cli.installed_release import installed_release
     from gatekeeper.gate.validate import repository_path
-    from gatekeeper.providers.catalogue import CATALOGUE
+    from gatekeeper.providers.catalogue import key_variable
     from gatekeeper.reports.terminal.console import log_console
 
     action = starter.require_action(arguments.action) if arguments.action is not None else None
@@ -59,8 +59,7 @@ def init(arguments: argparse.Namespace) -> int:
     else:
         texts = {made.path: made.text for made in found.skeletons}
         texts |= starter.policy_file(policy_lines(found))
-    known = [CATALOGUE[name] for name in found.providers if name in CATALOGUE]
-    keys = [provider.keys[0] for provider in known if provider.keys and not provider.keyless]
+    keys = list(filter(None, map(key_variable, found.providers)))
     texts |= starter.workflow_files(branch, keys)
     action = action or installed_release()
     lines = list(starter.write_files(root, texts, action))
@@ -73,24 +72,26 @@ def init(arguments: argparse.Namespace) -> int:
 
 def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iterator[str]:
     """Yield what to do now."""
-    from gatekeeper.cli.starter import WORKFLOWS, has_placeholder
+    from gatekeeper.cli.starter import WORKFLOWS, has_placeholder, missing_secrets
 
-    needed = " and ".join(keys) or "OPENAI_API_KEY"
+    keys = keys or (["OPENAI_API_KEY"] if found.is_empty else [])
+    needed = ", ".join(keys)
     if found.missing:
         patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
         yield f"Add these patterns to `contracts` in .github/gatekeeper.yml: {patterns}."
     yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
     if any(made.source == "to replace" for made in found.skeletons):
         yield "Replace the example fixtures in the proposed contracts with real inputs."
-    yield f"Then set {needed} and run `gatekeeper run`, which tests every contract once."
+    first = f"Then set {needed} and run" if keys else "Then run"
+    yield f"{first} `gatekeeper run`, which tests every contract once."
     yield (
         f"Commit these files to `{branch}`. The policy on that branch applies "
         "to every pull request."
     )
-    yield (
-        f"On GitHub: add {'the secret' if len(keys) < 2 else 'the secrets'} {needed}, and require "
-        "the check `Prompt gate`."
-    )
+    secrets = f"add the secret{'s' * (len(keys) > 1)} {needed}, and " if keys else ""
+    yield f"On GitHub: {secrets}require the check `Prompt gate`."
+    for place, lines in missing_secrets(root, keys).items():
+        yield f"{place} does not pass every key to the gate. Add to its `env`: {lines}"
     yield (
         f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
         "every merge; error budgets need these runs."

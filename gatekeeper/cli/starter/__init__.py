@@ -99,6 +99,17 @@ def has_placeholder(root: Path) -> bool:
     return any(_PLACEHOLDER.search(_text(root / place)) for place in WORKFLOWS.values())
 
 
+def missing_secrets(root: Path, keys: Sequence[str]) -> Mapping[str, str]:
+    """Return what to add to each workflow that does not name one of these secrets."""
+    found = {}
+    for place in WORKFLOWS.values():
+        text = _text(root / place)
+        lacking = [key for key in keys if key not in text]
+        if text and lacking:
+            found[place] = ", ".join(_secrets("", lacking).splitlines())
+    return found
+
+
 def _packaged(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 

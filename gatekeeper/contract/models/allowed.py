@@ -51,7 +51,7 @@ def allowed_models(policy: Policy, revisions: Iterable[Revision]) -> AllowedMode
     if policy.models is not None:
         return AllowedModels(policy.models, from_policy=True)
     distinct = {revision.sha: revision for revision in revisions}
-    used = {name.provider for r in distinct.values() for name in _models_in_use(r, policy)}
+    used = {name.provider for r in distinct.values() for name in models_in_use(r, policy)}
     return AllowedModels(tuple(f"{provider}/*" for provider in sorted(used)), from_policy=False)
 
 
@@ -86,7 +86,7 @@ def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | N
     return Problem(place.path, what, fix, place.line, place.column, "model")
 
 
-def _models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
+def models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:
     """Return the hosted models of the contracts, as far as they are known without loading them
     completely.
 

@@ -52,6 +52,10 @@ def test_a_list_of_labels_is_an_enum(text, checks):
         ("Return JSON; `label` is one of good, bad.", [("json_valid", None)]),
         ("Answer in at most 50 words.", [("length", 50)]),
         ("Write 200 characters or less.", [("length", 200)]),
+        ("Do not use more than 100 words.", [("length", 100)]),
+        ("Your answer must not exceed 80 characters.", [("length", 80)]),
+        ("Don't write over 30 words. No more than 30 words!", [("length", 30)]),
+        ("Summarise it.\nNever go beyond 12 words, please.", [("length", 12)]),
     ],
 )
 def test_json_and_lengths_are_checks(text, checks):
@@ -68,6 +72,15 @@ def test_json_and_lengths_are_checks(text, checks):
         "Categories: a big list of things, of which some are new.",
         "Read at least 50 words.",
         "The file is JSON.",
+        "Do not use fewer than 100 words.",
+        "Write no less than 100 words.",
+        "Write more than 100 words.",
+        "Write a title of at most 9 words and a body of at most 90 words.",
+        "Use sentences of at most 20 words.",
+        "Use at most 20 words per sentence.",
+        "If the mail has less than 5 words, ask for more.",
+        "Do not answer with yes or no.",
+        "Never reply with good or bad.",
         "",
     ],
 )
