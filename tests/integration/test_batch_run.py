@@ -240,7 +240,9 @@ class TestAnInterruptedRun:
         assert len(server.batches) == 1
         assert not (out / BATCHES).exists()
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+    @pytest.mark.parametrize(
+        "number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
+    )
     def test_a_signal_leaves_the_batch_running(
         self,
         number: int,
@@ -257,7 +259,7 @@ class TestAnInterruptedRun:
         assert main(arguments(made, out, "--batch", "--resume")) == 0
         assert len(server.batches) == 1
 
-    @pytest.mark.parametrize("begun", [False, True])
+    @pytest.mark.parametrize("begun", [pytest.param(False, marks=pytest.mark.long), True])
     def test_a_kill_at_the_submission_pays_for_nothing_twice(
         self,
         begun: bool,

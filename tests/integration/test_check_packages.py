@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def install(folder: Path, **wheel: str) -> None:
     install_requirements(LOCK, MemoryRevision({LOCK.as_posix(): text.encode()}))
 
 
+def unpack(folder: Path, **wheel: str) -> None:
+    """Make the package importable as pip does, without the seconds that pip takes."""
+    with zipfile.ZipFile(write_wheel(folder, **wheel)) as archive:
+        archive.extractall(folder / "site-packages")
+    sys.path.append(str(folder / "site-packages"))
+
+
 def policy(*names: str) -> Policy:
     return Policy(checks=OwnChecks(packages=names))
 
@@ -63,7 +71,7 @@ def test_a_locked_package_brings_a_check(
 
 
 def test_a_package_that_only_head_names_is_not_loaded(check_of: CheckOf, tmp_path: Path) -> None:
-    install(tmp_path, module="raise SystemError('it ran')\n" + MODULE)
+    unpack(tmp_path, module="raise SystemError('it ran')\n" + MODULE)
     base = contract_files(NO_SLO, MANY, HALF_BREAK)
     head = {POLICY: NAMES_IT, PROMPT_FILE: OTHER}
     checked = check_of(base, head)
@@ -76,7 +84,7 @@ def test_a_package_that_only_head_names_is_not_loaded(check_of: CheckOf, tmp_pat
 def test_a_name_without_its_package_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not installed"):
         use_packages(policy(PINNED))
-    install(tmp_path)
+    unpack(tmp_path)
     with pytest.raises(UsageError, match=r"1\.2\.0"):
         use_packages(policy("acme-checks==1.3.0"))
     with pytest.raises(UsageError, match="no entry point"):
@@ -100,7 +108,7 @@ def test_a_name_without_its_package_is_an_error(tmp_path: Path) -> None:
 def test_what_is_no_check_of_its_own_is_refused(
     tmp_path: Path, wheel: dict[str, str], said: str
 ) -> None:
-    install(tmp_path, **wheel)
+    unpack(tmp_path, **wheel)
     with pytest.raises(UsageError, match=said):
         use_packages(policy(PINNED))
 
@@ -130,7 +138,7 @@ def test_pip_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_check_in_python_may_import_it(
     tmp_path: Path, git_repository: Callable[..., GitRepository]
 ) -> None:
-    install(tmp_path)
+    unpack(tmp_path)
     repository = git_repository("words")
     contract = NO_SLO.replace(SAYS_OK, "{python: tone.py:good}") + "slo: {success_rate: 0.5}\n"
     code = "import acme_checks\ndef good(output): return acme_checks.WORD == 'please'\n"

@@ -86,7 +86,16 @@ def test_a_suite_without_contracts_is_no_pass(git_repository, tmp_path, capsys):
     assert "gatekeeper init" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "affected", "affected --json", "validate"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check",
+        *(
+            pytest.param(c, marks=pytest.mark.long)
+            for c in ("affected", "affected --json", "validate")
+        ),
+    ],
+)
 def test_a_reader_that_leaves_does_not_change_the_exit_code(command, repository, tmp_path):
     arguments = [sys.executable, "-m", "gatekeeper", *command.split()]
     if not command.startswith("validate"):

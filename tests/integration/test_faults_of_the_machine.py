@@ -99,6 +99,7 @@ CASES = [
     pytest.param(PASS, 3, "may merge", id="pass"),
     pytest.param(FAIL, 1, "do not merge", id="fail"),
 ]
+_LONG = {"marks": pytest.mark.long}
 
 
 @pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
@@ -120,7 +121,7 @@ def test_result_json_is_a_folder(
         pytest.param("size=4k", errno.ENOSPC, PASS, 3, "may merge", marks=pytest.mark.long),
         ("size=64k", errno.ENOSPC, FAIL, 1, "do not merge"),
         ("size=64k,nr_inodes=3", errno.ENOSPC, PASS, 3, "may merge"),
-        ("ro", errno.EROFS, PASS, 3, "may merge"),
+        pytest.param("ro", errno.EROFS, PASS, 3, "may merge", marks=pytest.mark.long),
         pytest.param("ro", errno.EROFS, FAIL, 1, "do not merge", marks=pytest.mark.long),
     ],
 )
@@ -243,7 +244,14 @@ def test_standard_output_is_full(
 
 
 @needs_full
-@pytest.mark.parametrize("shell", ["{} 2> /dev/full", "{} 2>&-", "{} 2> >(exec true)"])
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "{} 2> /dev/full",
+        pytest.param("{} 2>&-", **_LONG),
+        pytest.param("{} 2> >(exec true)", **_LONG),
+    ],
+)
 def test_standard_error_takes_nothing(run_check: RunCheck, shell: str) -> None:
     ran = run_check(PASS, shell)
     assert ran.returncode == 0
@@ -257,7 +265,14 @@ def test_both_streams_are_full_and_so_is_the_disk(run_check: RunCheck, tmp_path:
     assert run_check(PASS, "{} > /dev/full 2>&1").returncode == 3
 
 
-@pytest.mark.parametrize("shell", ["{} >&-", "{} <&- >&- 2>&-", "{} | true; exit ${PIPESTATUS[0]}"])
+@pytest.mark.parametrize(
+    "shell",
+    [
+        pytest.param("{} >&-", **_LONG),
+        "{} <&- >&- 2>&-",
+        pytest.param("{} | true; exit ${PIPESTATUS[0]}", **_LONG),
+    ],
+)
 def test_nobody_reads_standard_output(run_check: RunCheck, tmp_path: Path, shell: str) -> None:
     ran = run_check(PASS, shell)
     assert ran.returncode == 0
@@ -272,7 +287,7 @@ def test_nobody_reads_standard_output(run_check: RunCheck, tmp_path: Path, shell
 @pytest.mark.parametrize(
     "environment",
     [
-        {"HOME": "/dev/null/nobody", "TMPDIR": "/dev/null/none"},
+        pytest.param({"HOME": "/dev/null/nobody", "TMPDIR": "/dev/null/none"}, **_LONG),
         {"HOME": "", "TERM": "dumb", "COLUMNS": "0"}
         | {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],

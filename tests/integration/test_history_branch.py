@@ -129,6 +129,7 @@ sys.exit(sum(os.waitpid(writer, 0)[1] != 0 for writer in writers))
 """
 
 
+@pytest.mark.long
 def test_eight_processes_at_once_lose_and_double_nothing(place: Place) -> None:
     """The first of them make the branch, each from nothing."""
     paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]

@@ -44,7 +44,9 @@ def hosted(git_repository: Callable[..., GitRepository]) -> GitRepository:
     return made
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_a_signal_ends_the_run_with_what_was_gathered(number, hosted, tmp_path):
     answered = 4
     asked = threading.Semaphore(0)

@@ -70,7 +70,9 @@ def check(rows: list[dict[str, Any]], models: tuple[str, str], mode: str) -> Gat
     return asyncio.run(measure(work, RunContext(Recording(rows))))
 
 
-@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize(
+    "prompt", [PROMPTS[0], *(pytest.param(name, marks=pytest.mark.long) for name in PROMPTS[1:])]
+)
 def test_adaptive_sampling_decides_as_fixed_sampling_for_fewer_calls(prompt, shared_data: Path):
     lines = (shared_data / f"promptpex/{prompt}.jsonl").read_text("utf-8").splitlines()
     recorded = [json.loads(line) for line in lines]

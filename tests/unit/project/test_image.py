@@ -15,14 +15,18 @@ import prune  # noqa: E402
 import rehearse  # noqa: E402
 
 
-def test_of_scipy_the_gate_imports_what_the_image_keeps() -> None:
-    imported = {
+@pytest.fixture(scope="module")
+def imported() -> set[str]:
+    """Every module that gatekeeper imports."""
+    return {
         module
         for path in (ROOT / "gatekeeper").rglob("*.py")
         for module, _ in rehearse.imports_of(path.read_text())
-        if module.split(".")[0] == "scipy"
     }
-    assert imported == {"scipy.special"}
+
+
+def test_of_scipy_the_gate_imports_what_the_image_keeps(imported: set[str]) -> None:
+    assert {name for name in imported if name.split(".")[0] == "scipy"} == {"scipy.special"}
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
@@ -76,18 +80,16 @@ def test_what_needs_a_package_that_the_image_does_without_is_left_out(
         rehearse.carry_out("broken", None)
 
 
-def test_what_the_gate_imports_is_locked_for_the_image_or_known_to_be_left_out() -> None:
+def test_what_the_gate_imports_is_locked_for_the_image_or_known_to_be_left_out(
+    imported: set[str],
+) -> None:
     lock = (ROOT / "requirements" / "runtime.lock").read_text()
     installed = {line.split("==")[0] for line in lock.splitlines() if "==" in line}
-    imported = {
-        module.split(".")[0]
-        for path in (ROOT / "gatekeeper").rglob("*.py")
-        for module, _ in rehearse.imports_of(path.read_text())
-    }
+    packages = {module.split(".")[0] for module in imported}
     names = packages_distributions()
     missing = {
         module
-        for module in imported - set(sys.stdlib_module_names) - {"gatekeeper"}
+        for module in packages - set(sys.stdlib_module_names) - {"gatekeeper"}
         if not installed & {name.lower().replace("_", "-") for name in names.get(module, ())}
     }
     assert missing == set(rehearse.OPTIONAL)

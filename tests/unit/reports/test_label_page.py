@@ -11,7 +11,10 @@ from support.browser import PROGRAM, chromium
 from gatekeeper.gate.calibration.label_tasks import LabelTask
 from gatekeeper.reports.judges.label_page import label_page
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
+]
 
 HOSTILE = '</pre></main><script>window.owned = 1</script>"><img src=x onerror="window.owned = 2">'
 
