@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
 import os
 import sys
@@ -20,13 +21,19 @@ settings.register_profile("same", deadline=None, derandomize=True, max_examples=
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("same")
 
+ROOT = Path(__file__).parents[1]
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let a thread begin in one piece while coverage is measured.
+    """Compile gatekeeper, and let a thread begin in one piece while coverage is measured.
+
+    A child of the sandbox may write no byte code, and would compile what it imports at each start.
 
     Python fails if two threads install coverage's trace function at once. One that installs it
     can be interrupted in the audit hook of providers/network_guard.py, after a switch interval.
     """
+    if not hasattr(config, "workerinput") and not sys.dont_write_bytecode:
+        compileall.compile_dir(ROOT / "gatekeeper", quiet=2)
     if config.getoption("cov_source", None):
         sys.setswitchinterval(0.5)
 
@@ -38,7 +45,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-SHARED = Path(__file__).parents[1].parent / "shared"
+SHARED = ROOT.parent / "shared"
 
 
 @pytest.fixture

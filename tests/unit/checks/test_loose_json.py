@@ -135,12 +135,12 @@ def scalars(value: object) -> list[str]:
     "unit", ["{", "[", "[x", '{"', '\\"', '"\\', "[]", "{}x", '{"a":[', "`", "'", "//", "/*", " "]
 )
 def test_hostile_texts_take_no_time(unit: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     for length in (MOST_CHARACTERS - 2, 1_000_000):
         text = "[" + (unit * length)[:length] + "]"
         json_loose_parse(text)
         lowercase_fields(text, ("a",))
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -133,11 +133,11 @@ def test_extract_json_finds_a_value_in_prose(value, before, after):
 @pytest.mark.parametrize("unit", ["{", "[", "[x", '{"', '\\"', '"\\', "[]", "{}x", '{"a":[', "`"])
 def test_hostile_outputs_take_no_time(unit):
     text = unit * 50_000
-    started = time.monotonic()
+    started = time.process_time()
     for step in STEPS.values():
         step(text)
         step(text + "\\")
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_the_contract_schema_names_exactly_these_steps():

@@ -265,9 +265,9 @@ def test_an_end_without_an_ellipsis_before_it_is_ordinary_text() -> None:
 
 def test_ends_that_follow_one_another_take_linear_time() -> None:
     text = "…" + TOKEN[-8:] * 50_000
-    started = time.perf_counter()
+    started = time.process_time()
     Redactor([TOKEN]).text(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("length", [16, 17, 23, 30])
