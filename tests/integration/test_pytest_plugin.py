@@ -60,7 +60,9 @@ def run(pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         made = propose(tmp_path / "repository", base, head)
         monkeypatch.chdir(made.origin.path)
         rootdir = f"--rootdir={made.origin.path}"
-        more = ("-p", "no:cacheprovider", "-p", "no:randomly", "-rA", "-v")
+        # Inside of this process, all that pytest would rewrite is imported already.
+        silent = ("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning")
+        more = ("-p", "no:cacheprovider", "-p", "no:randomly", *silent, "-rA", "-v")
         return pytester.runpytest_inprocess(rootdir, *more, *options)
 
     return run_pytest
