@@ -25,6 +25,7 @@ from gatekeeper.stats.judge_accuracy import count_confusion
 from gatekeeper.stats.label_shift import corrected_rate
 from gatekeeper.stats.mcnemar import mcnemar_exact
 from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean, powered_rate
+from gatekeeper.stats.score_shift import corrected_mean
 
 BEGIN, END = "<!-- bench-judges:begin -->", "<!-- bench-judges:end -->"
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
@@ -33,6 +34,7 @@ MOST_BLOCKS, LEAST_COVERAGE = 0.055, 0.94
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
+Amounts = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,57 @@ def simulate_shift(
     return held[0], held[1], held[2]
 
 
+SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+GOOD, BAD = (0.05, 0.1, 0.15, 0.3, 0.4), (0.3, 0.25, 0.2, 0.15, 0.1)
+SCORE_CASES = (
+    ("as now", GOOD, 50),
+    ("as now", GOOD, 100),
+    ("worse", BAD, 50),
+    ("worse", BAD, 100),
+    ("worse", BAD, 200),
+)
+"""The scores among the labels, and how many labels there are; now they are those of GOOD."""
+
+
+def judge_score(source: Generator, human: Amounts) -> Amounts:
+    """Return the scores of a judge that is lenient with bad outputs and strict with good ones."""
+    raw = 0.25 + 0.6 * human + source.normal(0, 0.15, human.shape)
+    return np.clip(np.round(raw * 4) / 4, 0, 1)
+
+
+def simulate_scores(
+    among: tuple[float, ...], labels: int, runs: int, seed: int, inputs: int = 400
+) -> tuple[int, int, int]:
+    """Return in how many runs the interval of the mean score held the truth: as judged, by PPI, and
+    by the line from people's scores to the judge's."""
+    source, held = np.random.default_rng(seed), [0, 0, 0]
+    truth = float(SCORES @ np.array(GOOD))
+    for _ in range(runs):
+        human = source.choice(SCORES, labels, p=among)
+        old = judge_score(source, human)
+        now = judge_score(source, source.choice(SCORES, inputs, p=GOOD))
+        mean, error = float(now.mean()), float(now.std(ddof=1)) / inputs**0.5
+        held[0] += abs(mean - truth) <= 1.96 * error
+        powered = powered_mean(human.tolist(), old.tolist(), now.tolist())
+        line = corrected_mean(mean, error, human.tolist(), old.tolist())
+        held[1] += powered is None or _holds(powered.interval(), truth)
+        held[2] += line is None or line.interval is None or _holds(line.interval, truth)
+    return held[0], held[1], held[2]
+
+
+def _score_rows(seed: int, runs: int, broken: list[str]) -> list[list[str]]:
+    rows = []
+    for name, among, labels in SCORE_CASES:
+        held = simulate_scores(among, labels, runs, seed)
+        promised = held[1:] if among == GOOD else held[2:]
+        if any(wilson(count, runs).high < LEAST_COVERAGE for count in promised):
+            broken.append(f"scores, {labels} labels {name}: held in {held} of {runs} runs")
+        rows.append([name, f"{labels}", *(rate(count, runs) for count in held)])
+    return rows
+
+
 def table(seed: int, runs: int) -> tuple[str, list[str]]:
-    """Return the two tables, and the promises that are broken."""
+    """Return the three tables, and the promises that are broken."""
     broken: list[str] = []
     rows = []
     for case in CASES:
@@ -184,6 +235,9 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
             markdown_table(COLUMNS, rows),
             "**Labels are of an earlier run**, 400 inputs now, 80 % of the answers good.",
             markdown_table(SHIFT_COLUMNS, shifted),
+            "**Scores**, 400 inputs now. The judge gives 0.25 and 60 % of people's score, with an "
+            "error of 0.15, in steps of a quarter.",
+            markdown_table(SCORE_COLUMNS, _score_rows(seed, runs, broken)),
         )
     )
     return text, broken
@@ -207,6 +261,15 @@ SHIFT_COLUMNS = (
     "Holds the truth, as judged",
     "Prediction-powered",
     "By sensitivity and specificity",
+)
+
+
+SCORE_COLUMNS = (
+    "Outputs among the labels",
+    "Labels",
+    "Holds the mean score, as judged",
+    "Prediction-powered",
+    "By the line",
 )
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class GradedLabel:
     """The verdict of people and that of the judge on one output. `output` is its SHA-256 in
-    hexadecimal, `text` the output itself, which only anchors have. `score` is the judge's, if it
-    gives one."""
+    hexadecimal, `text` the output itself, which only anchors have. `score` is the judge's and
+    `human_score` that of people, if they give one."""
 
     fixture: str
     output: str
@@ -23,6 +23,7 @@ class GradedLabel:
     judge: bool
     score: float | None = None
     text: str | None = None
+    human_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,12 @@ class CheckCalibration:
     def anchors(self) -> tuple[GradedLabel, ...]:
         """Return the labels whose outputs nightly runs have graded again."""
         return tuple(label for label in self.labels if label.text is not None)
+
+    @property
+    def scores(self) -> tuple[tuple[float, float], ...]:
+        """Return the scores of people and of the judge, of each label that has both."""
+        both = ((label.human_score, label.score) for label in self.labels)
+        return tuple((a, b) for a, b in both if a is not None and b is not None)
 
     @property
     def confusion(self) -> Confusion:

@@ -108,7 +108,7 @@ def _label_document(label: GradedLabel) -> dict[str, Any]:
         "human": label.human,
         "judge": label.judge,
     }
-    more = {"score": label.score, "text": label.text}
+    more = {"score": label.score, "human_score": label.human_score, "text": label.text}
     return document | {name: value for name, value in more.items() if value is not None}
 
 
@@ -121,6 +121,7 @@ def _labels(rows: Any) -> tuple[GradedLabel, ...]:
             _flag(row["judge"]),
             _share(row.get("score")),
             _anchor_text(row),
+            _share(row.get("human_score")),
         )
         for row in rows
     )

@@ -13,13 +13,17 @@ from gatekeeper.contract.calibration_record import Calibrations, CheckCalibratio
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.result import Difference
+from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.label_shift import corrected_difference
+from gatekeeper.stats.score_shift import corrected_mean
 
 
 def judge_behind(
     objective: Objective, outcomes: Sequence[Outcome], calibrations: Calibrations
 ) -> CheckCalibration | None:
     """Return the calibration of the judge that alone decides what the objective counts."""
+    if objective.measure.unit == "score":
+        return sole_scorer(outcomes, calibrations)
     if objective.measure.unit != "share" or not calibrations:
         return None
     if objective.check is not None:
@@ -33,6 +37,29 @@ def sole_judge(outcomes: Sequence[Outcome], calibrations: Calibrations) -> Check
         return None
     names = {c.check for o in outcomes for c in o.check_results if c.severity == "error"}
     return calibrations.get(next(iter(names))) if len(names) == 1 else None
+
+
+def sole_scorer(outcomes: Sequence[Outcome], calibrations: Calibrations) -> CheckCalibration | None:
+    """Return the calibration of the judge that alone gives scores, if people gave some too."""
+    names = {c.check for o in outcomes for c in o.check_results if c.score is not None}
+    found = calibrations.get(next(iter(names))) if len(names) == 1 else None
+    return found if found is not None and found.scores else None
+
+
+def correct_score(
+    means: Sequence[float], calibration: CheckCalibration, confidence: float = 0.95
+) -> Estimate | None:
+    """Return the mean score as people would give it. `means` are the judge's, of each unit. None if
+    the labels say too little of the judge's scores."""
+    n = len(means)
+    if n < 2:
+        return None
+    mean = math.fsum(means) / n
+    variance = math.fsum((value - mean) ** 2 for value in means) / (n - 1)
+    if variance == 0:
+        variance = 1 / n  # as if one unit had another score
+    human, judge = zip(*calibration.scores, strict=True)
+    return corrected_mean(mean, math.sqrt(variance / n), human, judge, confidence)
 
 
 def rests_on_judges(objective: Objective, outcomes: Sequence[Outcome]) -> bool:

@@ -23,7 +23,7 @@ from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
 from gatekeeper.gate.consistency import Pairs, agreeing_pairs, count_pairs
-from gatekeeper.gate.judge_correction import judge_behind, rests_on_judges
+from gatekeeper.gate.judge_correction import correct_score, judge_behind, rests_on_judges
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
 from gatekeeper.stats.e_process import bounded_mean_interval
@@ -238,6 +238,23 @@ def _corrected(
     return SloResult(name, target, shown.value, shown.interval, met, judged=judged)
 
 
+def _corrected_score(
+    objective: Objective,
+    judged: float,
+    means: Sequence[float],
+    judge: CheckCalibration,
+    confidence: float,
+) -> SloResult:
+    """Return the mean score corrected for the judge's errors. Not known if the labels say too
+    little of its scores."""
+    wide, shown = correct_score(means, judge, confidence), correct_score(means, judge)
+    if wide is None or shown is None:
+        return SloResult(objective.name, objective.target, None, None, None, judged=judged)
+    met = _decide(objective, wide.value, wide.interval)
+    value, interval = shown.value, shown.interval
+    return SloResult(objective.name, objective.target, value, interval, met, judged=judged)
+
+
 def _side(
     target: float,
     better: Literal["higher", "lower"],
@@ -322,6 +339,8 @@ def _bounded_mean(
             rows = [(t + filled * (wanted - known), wanted, wanted) for t, known, wanted in inputs]
         means = [min(1.0, total / known) for total, known, _ in rows if known]
         observed = math.fsum(means) / len(means) if means else None
+        if data.judge and observed is not None:
+            return _corrected_score(objective, observed, means, data.judge, data.confidence)
         interval = bounded_mean_interval(means, data.confidence)
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, interval, met)

@@ -94,6 +94,25 @@ def test_labels_of_the_run_show_that_head_is_as_good(run, capsys) -> None:
     assert "as judged" in capsys.readouterr().out
 
 
+def test_scores_of_people_correct_the_mean_score(run, capsys) -> None:
+    capsys.readouterr()
+    labels = label(run, 20)
+    rows = [json.loads(line) | {"score": 0.75} for line in labels.read_text().splitlines()]
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["judge", "correct", "reply", "--run", str(run), "--labels", str(labels)]
+    assert main([*command, "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)["scores"]
+    assert scores["head"]["judged"] == 13 / 40
+    assert scores["head"]["corrected"] == pytest.approx(0.75, abs=0.05)
+    low, high = scores["difference"]["interval"]
+    assert low < 0 < high
+    assert main(command) == 0
+    assert "score of right" in capsys.readouterr().out
+    labels.write_text(json.dumps(rows[0] | {"score": "seven"}) + "\n")
+    assert main(command) == 2
+    assert "score" in capsys.readouterr().err
+
+
 def test_labels_of_every_fixture_speak_for_themselves(run, capsys) -> None:
     capsys.readouterr()
     command = ["judge", "correct", "reply", "--run", str(run), "--labels", str(label(run, 40))]

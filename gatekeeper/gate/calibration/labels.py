@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ class Label:
     """One person's verdict on an output.
 
     `check` names the check that the verdict is about; None: the only judge of the contract.
+    `score` is how good the output is, from 0 to 1, if the person says so.
     """
 
     fixture: str
@@ -32,6 +34,7 @@ class Label:
     verdict: bool
     annotator: str | None = None
     check: str | None = None
+    score: float | None = None
 
 
 LabelKey = tuple[str, str, str | None]
@@ -40,12 +43,13 @@ LabelKey = tuple[str, str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class SettledLabel:
-    """What most annotators say of an output."""
+    """What most annotators say of an output. `score` is the mean of their scores."""
 
     fixture: str
     output: str
     verdict: bool
     check: str | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ def label_document(label: Label) -> dict[str, Any]:
         "verdict": "pass" if label.verdict else "fail",
         "annotator": label.annotator,
         "check": label.check,
+        "score": label.score,
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -92,7 +97,9 @@ def settle_labels(labels: Iterable[Label]) -> tuple[SettledLabel, ...]:
         passes = sum(label.verdict for label in given)
         if 2 * passes != len(given):
             verdict = 2 * passes > len(given)
-            settled.append(SettledLabel(fixture, output, verdict, check))
+            scores = [label.score for label in given if label.score is not None]
+            score = math.fsum(scores) / len(scores) if scores else None
+            settled.append(SettledLabel(fixture, output, verdict, check, score))
     return tuple(settled)
 
 
@@ -148,7 +155,22 @@ def _label(row: LabelRow) -> Label:
         verdict=read_verdict(row, "verdict"),
         annotator=row.values.get("annotator"),
         check=row.values.get("check"),
+        score=_read_score(row),
     )
+
+
+def _read_score(row: LabelRow) -> float | None:
+    """Return the person's score. Raises UsageError for anything but a number from 0 to 1."""
+    written = row.values.get("score")
+    if written is None:
+        return None
+    try:
+        score = float(written)
+    except ValueError:
+        score = math.nan
+    if not 0 <= score <= 1:
+        raise UsageError(f"{row.place}: score: must be a number from 0 to 1, got {written!r}")
+    return score
 
 
 def read_verdict(row: LabelRow, name: str) -> bool:

@@ -218,7 +218,14 @@ def _calibrations(plan: CalibrationPlan, results: Results) -> Calibrations:
     found: dict[str, CheckCalibration] = {}
     for name, judge in plan.judges.items():
         graded = [
-            GradedLabel(label.fixture, output_digest(label.output), label.verdict, passed, score)
+            GradedLabel(
+                label.fixture,
+                output_digest(label.output),
+                label.verdict,
+                passed,
+                score,
+                human_score=label.score,
+            )
             for label, passed, score in _of_check(name, results)
             if passed is not None
         ]

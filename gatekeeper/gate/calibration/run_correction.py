@@ -7,16 +7,16 @@ holds whatever errors the judge makes, also if it favours the longer outputs of 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from gatekeeper.contract.trial import Arm, Outcome
+from gatekeeper.contract.trial import Arm, CheckResult, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import SettledLabel, require_last_output
 from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean
 
 Shares = Mapping[str, float]
-"""By fixture, or cluster: the share of its outputs that pass."""
+"""By fixture, or cluster: the share of its outputs that pass, or their mean score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,14 @@ class CorrectedFigure:
 @dataclass(frozen=True, slots=True)
 class RunCorrection:
     """The pass rates of a check on both arms of a run, and head's minus base's; None for an arm
-    that the run does not have."""
+    that the run does not have. `scores` are the same of the mean scores, if both the judge and the
+    labels have some."""
 
     check: str
     base: CorrectedFigure | None
     head: CorrectedFigure | None
     difference: CorrectedFigure | None
+    scores: RunCorrection | None = None
 
 
 def correct_run(
@@ -59,15 +61,39 @@ def correct_run(
     ]
     name = check or _only_judge(contract, mine)
     require_last_output(contract, mine, name)
-    human = {
-        (label.fixture, label.output): label.verdict for label in labels if _is_about(label, name)
-    }
+    about = [label for label in labels if _is_about(label, name)]
+    human = {(label.fixture, label.output): float(label.verdict) for label in about}
+    found = _correction(mine, name, human, _verdict_of)
+    if found is None:
+        raise UsageError(f"the run of {contract} has no verdict of a check {name}")
+    graded = {(x.fixture, x.output): x.score for x in about if x.score is not None}
+    scores = _correction(mine, name, graded, _score_of) if graded else None
+    return replace(found, scores=scores)
+
+
+def _verdict_of(result: CheckResult) -> float | None:
+    return None if result.passed is None else float(result.passed)
+
+
+def _score_of(result: CheckResult) -> float | None:
+    return result.score
+
+
+Value = Callable[[CheckResult], float | None]
+Human = Mapping[tuple[str, str], float]
+"""What people say, by fixture and output."""
+
+
+def _correction(
+    mine: Sequence[Outcome], name: str, human: Human, value: Value
+) -> RunCorrection | None:
+    """Return the figures of a value of the check's results; None if no result has it."""
     judged: dict[Arm, Shares] = {}
     labelled: dict[Arm, Shares] = {}
     for arm in ("base", "head"):
-        judged[arm], labelled[arm] = _shares(mine, arm, name, human)
+        judged[arm], labelled[arm] = _shares(mine, arm, name, human, value)
     if not judged["base"] and not judged["head"]:
-        raise UsageError(f"the run of {contract} has no verdict of a check {name}")
+        return None
     both = judged["base"].keys() & judged["head"].keys()
     return RunCorrection(
         name,
@@ -100,15 +126,15 @@ def _is_about(label: SettledLabel, check: str) -> bool:
 
 
 def _shares(
-    outcomes: Sequence[Outcome], arm: Arm, check: str, human: Mapping[tuple[str, str], bool]
+    outcomes: Sequence[Outcome], arm: Arm, check: str, human: Human, value: Value
 ) -> tuple[Shares, Shares]:
-    """Return what the judge passes and what people pass, of each unit; people only for units whose
-    outputs all have a label."""
-    judged: dict[str, list[bool]] = defaultdict(list)
-    given: dict[str, list[bool | None]] = defaultdict(list)
+    """Return the mean of what the judge says and of what people say, of each unit; people only for
+    units whose outputs all have a label."""
+    judged: dict[str, list[float]] = defaultdict(list)
+    given: dict[str, list[float | None]] = defaultdict(list)
     for outcome in outcomes:
         sample = outcome.sample
-        verdict = next((c.passed for c in outcome.check_results if c.check == check), None)
+        verdict = next((value(c) for c in outcome.check_results if c.check == check), None)
         if sample.trial.arm != arm or verdict is None:
             continue
         unit = sample.trial.cluster or sample.trial.fixture
@@ -117,9 +143,9 @@ def _shares(
     return (
         {unit: sum(verdicts) / len(verdicts) for unit, verdicts in judged.items()},
         {
-            unit: sum(map(bool, verdicts)) / len(verdicts)
+            unit: sum(known) / len(known)
             for unit, verdicts in given.items()
-            if None not in verdicts
+            if len(known := [v for v in verdicts if v is not None]) == len(verdicts)
         },
     )
 

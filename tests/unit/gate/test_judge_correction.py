@@ -9,6 +9,7 @@ import pytest
 from support.outcomes import contract, outcome
 
 from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.definition import CheckShape, CheckSpec
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.trial import CheckResult, Vote
 from gatekeeper.gate.judge_correction import (
@@ -44,9 +45,14 @@ def head(passed: int, failed: int):
     return [outcome(f"f{i}", "head", 0, fate) for i, fate in enumerate(fates)]
 
 
+SCORING = CheckSpec("similarity", "says ok", {}, shape=CheckShape({}, scores=True))
+
+
 def result(objectives, outcomes, calibrations):
     planned = Counter(o.sample.trial.fixture for o in outcomes)
     made = contract(*planned, slo=read_objectives(objectives))
+    if "judge_score" in objectives:
+        made = replace(made, checks=(SCORING,))
     (found,) = slo_results(made, outcomes, planned, calibrations=calibrations)
     return found
 
@@ -154,3 +160,70 @@ def test_equal_arms_leave_room_for_a_difference():
     assert found.interval is not None
     assert found.value == 0
     assert found.interval.low < -0.05
+
+
+def scored(scores, check="says ok"):
+    """Outcomes with a judge's score."""
+    made = head(len(scores), 0)
+    return [
+        replace(
+            o,
+            check_results=(
+                CheckResult(check, True, "", score=score, votes=(Vote("openai/j", True),)),
+            ),
+        )
+        for o, score in zip(made, scores, strict=True)
+    ]
+
+
+def score_calibration() -> CheckCalibration:
+    """A judge that gives half of people's score and 0.3 more."""
+    humans = [0.0, 0.25, 0.5, 0.75, 1.0] * 10
+    labels = [
+        GradedLabel("f", str(i), human > 0.5, human > 0.5, 0.3 + human / 2, human_score=human)
+        for i, human in enumerate(humans)
+    ]
+    return CheckCalibration("digest", tuple(labels))
+
+
+def test_a_mean_score_is_corrected_by_the_scores_of_people():
+    outcomes = scored([0.6, 0.8] * 100)
+    found = result({"judge_score": 0.6}, outcomes, {"says ok": score_calibration()})
+    assert found.judged == pytest.approx(0.7)
+    assert found.observed == pytest.approx(0.8)
+    assert found.met is True
+    assert not found.as_judged
+    assert "(as judged" in observed_value(found)
+
+
+def test_without_scores_of_people_a_mean_score_is_as_judged():
+    found = result({"judge_score": 0.6}, scored([0.6, 0.8] * 100), KNOWN)
+    assert found.judged is None
+    assert found.as_judged
+    assert found.observed == pytest.approx(0.7)
+
+
+def test_scores_of_two_checks_are_not_corrected():
+    first, second = scored([0.6, 0.8] * 10), scored([0.5, 0.5] * 10, "other")
+    both = [
+        replace(a, check_results=(*a.check_results, *b.check_results))
+        for a, b in zip(first, second, strict=True)
+    ]
+    found = result({"judge_score": 0.6}, both, {"says ok": score_calibration()})
+    assert found.as_judged
+
+
+def test_a_judge_whose_scores_say_nothing_leaves_the_objective_unknown():
+    flat = CheckCalibration(
+        "digest",
+        tuple(GradedLabel("f", str(i), True, True, 0.7, human_score=i % 2) for i in range(20)),
+    )
+    found = result({"judge_score": 0.6}, scored([0.6, 0.8] * 100), {"says ok": flat})
+    assert objective_status(found) == "unknown"
+    (reason,) = slo_reasons([found], read_objectives({"judge_score": 0.6}))
+    assert reason.verdict == "inconclusive"
+
+
+def test_one_scored_output_is_too_few_to_correct():
+    found = result({"judge_score": 0.6}, scored([0.7]), {"says ok": score_calibration()})
+    assert found.observed is None
