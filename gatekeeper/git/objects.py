@@ -155,8 +155,9 @@ class Objects:
         if self._held > MOST_BYTES_HELD:
             # Not the author's mistake in any one file, and never a reason to leave base's out.
             raise MeasurementError(
-                "the prompts, contracts and fixtures of this change are more than "
-                f"{MOST_BYTES_HELD // 1_000_000} MB together; make the files or the change smaller"
+                "the prompts, contracts and fixtures of this change are more "
+                f"than {MOST_BYTES_HELD // 1_000_000} MB together; make the files "
+                "or the change smaller"
             )
         self._blobs |= blobs
 

@@ -41,6 +41,7 @@ def temporary_lines(lines: Iterable[bytes]) -> Iterator[IO[bytes]]:
 
 def _unusable(error: OSError) -> MeasurementError:
     return MeasurementError(
-        f"the folder for temporary files cannot be used ({error.strerror or error}); free space "
-        "there, or set TMPDIR to a folder that can be written"
+        "the folder for temporary files cannot be used "
+        f"({error.strerror or error}); free some space in it, or set TMPDIR to a "
+        "folder where you may write"
     )

@@ -128,7 +128,7 @@ class BranchHistory:
 
     def _past(self, branch: Branch, files: Mapping[str, Stored]) -> Past:
         faults = [
-            f"{self._name}:{path}: {fault}; it is left out of the history"
+            (f"{self._name}:{path}: {fault}; the history does not include this record")
             for path, stored in files.items()
             if path.startswith(_FOLDER) and (fault := _fault(path, stored))
         ]

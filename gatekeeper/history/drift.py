@@ -25,9 +25,10 @@ from gatekeeper.stats.homogeneity import homogeneity_p
 DriftStatus = Literal["drifted", "watch", "steady", "learning"]
 WatchReason = Literal["tonight", "evidence", "first_nights"]
 NIGHTS_NEEDED = LEARNED_NIGHTS + 1
-"""The number of nights that define the usual range; none of them can be outside of it."""
+"""The number of nights that define the usual range. None of them can be outside of it."""
 WATCHED_E_VALUE = 20.0
-"""Evidence that, if nothing changes, is ever reached with a probability of at most 5 %."""
+"""How strong the evidence must be. If nothing changes, it ever gets so strong with a
+probability of at most 5 %."""
 _FIRST_NIGHTS_LEVEL = 0.01
 _NOT_MEASURED = Count(0, 0)
 _FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
@@ -180,8 +181,8 @@ def _change(found: Drift, nights: Sequence[Record]) -> CertainChange | None:
 
 
 FALSE_ALARMS = (
-    "If the model does not change and the nights could have come in any order, a contract is "
-    f"wrongly reported as drifted with a probability of at most {numbers.percent(ALPHA)} until "
-    f"its prompt changes. The chart raises a false alarm about once in "
-    f"{numbers.number(NIGHTS_PER_FALSE_ALARM)}."
+    "If the model does not change and the nights could have come in any order, "
+    "the probability that a contract is ever reported as drifted is at most "
+    f"{numbers.percent(ALPHA)} until its prompt changes. The chart raises a false "
+    f"alarm about once in {numbers.number(NIGHTS_PER_FALSE_ALARM)}."
 )

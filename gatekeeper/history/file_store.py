@@ -22,8 +22,8 @@ class FileHistory:
         try:
             if self._path.stat().st_size > LARGEST_FILE:
                 text = (
-                    f"{self._path}: more than {LARGEST_FILE:,} bytes, too many for a file; "
-                    "take a history NAME.sqlite"
+                    f"{self._path}: the file has more than {LARGEST_FILE:,} "
+                    "bytes; use a history NAME.sqlite for so many runs"
                 )
                 return Past(faults=(text,), unread=True)
             content = self._path.read_bytes()
@@ -46,7 +46,7 @@ class FileHistory:
         except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
             raise UsageError(
                 f"{self._path}: the history cannot be written ({error.strerror}); "
-                "name a file that can"
+                "name a file that you may write"
             ) from error
         except OSError as error:
             raise MeasurementError(
@@ -63,7 +63,7 @@ def _append(path: Path, lines: bytes) -> None:
         if size and os.pread(file, 1, size - 1) != b"\n":
             lines = b"\n" + lines
         if os.write(file, lines) != len(lines):
-            raise OSError(None, "only a part of it was written; the disk may be full")
+            raise OSError(None, "only a part of the record was written; the disk may be full")
         os.fsync(file)
     finally:
         os.close(file)

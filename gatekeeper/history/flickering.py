@@ -14,7 +14,7 @@ from gatekeeper.history.drift import stretch
 from gatekeeper.history.record import Count, Record
 
 MOST_RUNS = 30
-"""The number of latest runs that are looked at."""
+"""The number of latest runs in which changes are counted."""
 LEAST_CHANGES = 4
 """The fewest changes of a flickering fixture. One that breaks changes once, and a second time when
 it is fixed; twice is still no flickering."""

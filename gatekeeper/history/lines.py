@@ -28,8 +28,8 @@ LARGEST_FILE = 64 * 2**20
 """The most bytes of a history file; a larger one is no history, or needs another store."""
 
 MOST_NOTICES = 10
-"""Faults named one by one; the rest are only counted, so that a file of another kind does not
-fill the report."""
+"""The most faults that are listed. The others are only counted, so that a file of another
+kind does not fill the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _line(document: dict[str, Any]) -> bytes:
 def _explained(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return "not a JSON record, perhaps cut short"
+        return "not a JSON record; the line may be cut short"
     place = ".".join(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ")
     return f"{place}: {said}" if place else said
@@ -156,4 +156,4 @@ def _explained(error: ValidationError) -> str:
 def _shortened(wrong: list[str]) -> Iterable[str]:
     yield from wrong[:MOST_NOTICES]
     if len(wrong) > MOST_NOTICES:
-        yield f"{len(wrong) - MOST_NOTICES} more records of the history are left out"
+        yield f"{len(wrong) - MOST_NOTICES} more records are left out of the history"

@@ -11,7 +11,7 @@ from gatekeeper.history.record import Record
 from gatekeeper.providers.cost_estimate import FREE
 
 WARNING_SHARE = 0.8
-"""The share of the month's limit from which on users are warned."""
+"""The share of the month's limit at which users get a warning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,9 @@ def _postgresql(location: str) -> HistoryStore:
         url = make_url(location)
     except (ArgumentError, ValueError):
         raise UsageError(
-            "history postgresql://…: not an address; give postgresql://USER@HOST/NAME, and a "
-            "password by the variable PGPASSWORD"
+            "history postgresql://…: not an address; write "
+            "postgresql://USER@HOST/NAME, and set the password in the variable "
+            "PGPASSWORD"
         ) from None
     shown = url.set(query={}).render_as_string(hide_password=True)
     return DatabaseHistory(url.set(drivername="postgresql+psycopg"), shown)

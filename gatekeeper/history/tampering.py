@@ -34,8 +34,9 @@ def refuse_own_history(location: str, change: Change) -> None:
             )
         if found[-1] not in found[:-1]:
             raise UsageError(
-                f"history {location}: the change modifies {name}, and a change must not write the "
-                "history that its error budget is computed from; remove it from the change"
+                f"history {location}: the change modifies {name}, but a change "
+                "must not write the history that its error budget is computed "
+                "from; remove this file from the change"
             )
 
 

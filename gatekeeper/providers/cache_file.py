@@ -56,7 +56,7 @@ def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
         return Recalled(stands)
     said = ", ".join(f"{count} {reason}" for reason, count in wrong.most_common())
     left = "1 entry is" if wrong.total() == 1 else f"{wrong.total()} entries are"
-    return Recalled(stands, (f"{path}: {left} left out of the cache and measured anew: {said}",))
+    return Recalled(stands, (f"{path}: {left} left out of the cache and measured again: {said}",))
 
 
 def write_cache(path: Path, entries: Iterable[Entry], key: bytes) -> tuple[str, ...]:
@@ -69,8 +69,9 @@ def write_cache(path: Path, entries: Iterable[Entry], key: bytes) -> tuple[str, 
         line = written(entry, key) + b"\n"
         if len(line) > MOST_BYTES:
             notices.append(
-                f"{path}: the answers of contract {entry.contract} are not kept, because they take "
-                f"{len(line):,} bytes and the cache holds {MOST_BYTES:,}"
+                f"{path}: the answers of contract {entry.contract} do not fit "
+                f"into the cache: they take {len(line):,} bytes, and the cache "
+                f"may have {MOST_BYTES:,}"
             )
             continue
         size += len(line)

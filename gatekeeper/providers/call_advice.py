@@ -91,7 +91,7 @@ def advise_on_calls(
     if price_entry(model) is None:
         yield CallAdvice(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
-            "check the name, or rely on `limits.calls`",
+            "check the name of the model, or rely on `limits.calls`",
         )
 
 
@@ -105,4 +105,4 @@ def _refuses(provider: str, name: str, param: str, value: object) -> bool:
 
 def _advice(provider: str, param: str) -> str:
     instead = [name for name in _INSTEAD.get(param, ()) if name not in REFUSED.get(provider, ())]
-    return f"did you mean `{instead[0]}`? Else remove it" if instead else "remove it"
+    return f"did you mean `{instead[0]}`? Otherwise remove it" if instead else "remove it"

@@ -15,8 +15,8 @@ def require_known_params(request: Request) -> None:
     unknown = sorted(set(request.params) - HOSTED_PARAMS)
     if unknown:
         raise CallFailed(
-            f"{request.model}: the parameter {unknown[0]!r} cannot be set by a contract; "
-            f"use any of {', '.join(sorted(HOSTED_PARAMS))}",
+            f"{request.model}: a contract cannot set the parameter "
+            f"{unknown[0]!r}; use only {', '.join(sorted(HOSTED_PARAMS))}",
             fatal=True,
             author=True,
         )

@@ -97,8 +97,8 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
     key = _first(environ, provider.keys)
     if key and not (key.isascii() and key.isprintable()):
         raise UsageError(
-            f"{model}: the API key holds a character that no HTTP header may have; copy the key "
-            f"again into {' or '.join(provider.keys)}"
+            f"{model}: the API key contains a character that no HTTP header may "
+            f"have; copy the key again into {' or '.join(provider.keys)}"
         )
     needed = not (key or provider.keyless or any(environ.get(n) for n in provider.private))
     return Endpoint(

@@ -149,9 +149,9 @@ class HostedClient:
 
 def _no_embeddings(model: str) -> CallFailed:
     return CallFailed(
-        f"{model}: gatekeeper cannot ask this provider for embeddings; use a model that is called "
-        "natively and speaks OpenAI's API, such as openai/text-embedding-3-small (docs/models.md "
-        "lists the providers)",
+        f"{model}: gatekeeper cannot get embeddings from this provider; use a "
+        "model that gatekeeper calls through OpenAI's API, such as "
+        "openai/text-embedding-3-small (docs/models.md lists the providers)",
         fatal=True,
         author=True,
     )

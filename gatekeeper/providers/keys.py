@@ -36,8 +36,8 @@ def waiver_keys(environ: Mapping[str, str]) -> tuple[bytes, ...]:
     given = environ.get(WAIVER_KEY, "").strip()
     if given and len(given) < _SHORTEST:
         raise UsageError(
-            f"{WAIVER_KEY} has {len(given)} characters, and can be guessed; "
-            f"set a random one of {_SHORTEST} or more"
+            f"{WAIVER_KEY} has {len(given)} characters, so it can be guessed; set "
+            f"a random value of {_SHORTEST} or more characters"
         )
     models = [value for name, value in model_access(environ) if not _ADDRESS.search(name)]
     secrets = [given] if given else list(dict.fromkeys(models))

@@ -142,16 +142,17 @@ def _refuse(request: Request) -> None:
         )
     if is_comparison(request):
         raise CallFailed(
-            f"{MODEL}: the vectors of the embedded model do not tell texts apart well enough; use "
-            "an embedding model of a provider, such as openai/text-embedding-3-small",
+            f"{MODEL}: the embedded model does not tell the meanings of texts "
+            "apart well enough; use an embedding model of a provider, such as "
+            "openai/text-embedding-3-small",
             fatal=True,
             author=True,
         )
     unknown = sorted(set(request.params) - LOCAL_PARAMS)
     if unknown:
         raise CallFailed(
-            f"{MODEL}: unknown parameter {unknown[0]!r}; "
-            f"use any of {', '.join(sorted(LOCAL_PARAMS))}",
+            f"{MODEL}: unknown parameter {unknown[0]!r}; use only "
+            f"{', '.join(sorted(LOCAL_PARAMS))}",
             fatal=True,
             author=True,
         )

@@ -33,4 +33,6 @@ def find_enforcement(model: str) -> Enforcement:
         known = entry.get("supports_response_schema") is True
     if known:
         return takes
-    return Enforcement(False, False, f"nothing says that {model} takes a JSON Schema")
+    return Enforcement(
+        False, False, f"gatekeeper does not know whether {model} takes a JSON Schema"
+    )

@@ -66,8 +66,9 @@ class ReplayClient:
         recorded = self._choose(by_model, request.model, path)
         if recorded.cut_at is not None:
             raise NotRecorded(
-                f"not recorded whole in {path}: only the beginning of an answer of "
-                f"{recorded.cut_at:,} characters was kept, and a part cannot be evaluated",
+                f"not recorded whole in {path}: the file holds only the beginning "
+                f"of an answer of {recorded.cut_at:,} characters, and a part "
+                "cannot be evaluated",
                 path,
             )
         if recorded.completion is None:
@@ -85,8 +86,9 @@ class ReplayClient:
             raise NotRecorded(f"not recorded in {path} for {model}, only for {others}", path)
         if len(by_model) > 1:
             raise CallFailed(
-                f"{path} has answers of several models ({', '.join(sorted(by_model))}) to the "
-                "same request; keep the lines of one, or replay the whole run with --replay",
+                f"{path} has answers of several models "
+                f"({', '.join(sorted(by_model))}) to the same request; keep the "
+                "lines of one model, or replay the whole run with --replay",
                 fatal=True,
                 author=True,
             )
@@ -96,7 +98,10 @@ class ReplayClient:
         try:
             return self._read(path).decode("utf-8")
         except FileNotFoundError:
-            reason = "there is no such file; record one with any run, which leaves samples.jsonl"
+            reason = (
+                "the file does not exist; to record one, run any contract, "
+                "which writes samples.jsonl"
+            )
         except OSError as error:
             reason = f"it cannot be read: {error.strerror or error}"
         except UnicodeDecodeError:

@@ -14,8 +14,9 @@ _BE_SURE_OF_LIMIT = (
     "Find out why calls cost more or take longer. Add fixtures or samples for a clear result."
 )
 _MEND_NEW = (
-    "Look at the answers that fail, below. If they are wrong, correct the new prompt; if they are "
-    "right, correct the checks or the expected values of its contract."
+    "Look at the failing answers below. If they are wrong, correct the new "
+    "prompt; if they are right, correct the checks or the expected values of its "
+    "contract."
 )
 _MOST_AIMS = 3
 
@@ -52,10 +53,8 @@ def _limit_advice(contract: ContractResult) -> str:
     limits = [*contract.limits, *(under_base.limits if under_base else ())]
     if any(limit.found == "unmeasured" for limit in limits):
         if any((limit.name, limit.found) == ("cost", "unmeasured") for limit in limits):
-            return (
-                "Set `gate.tokens` in place of `gate.cost`, or choose a model with a known price."
-            )
-        return "Remove the limit, or choose a model that reports the amount that it limits."
+            return "Use `gate.tokens` instead of `gate.cost`, or choose a model with a known price."
+        return "Remove the limit, or choose a model that reports this amount."
     few = [
         limit for limit in limits if limit.found == "open" and limit.inputs < limit.inputs_needed
     ]
@@ -102,8 +101,9 @@ def _to_be_sure(contract: ContractResult) -> str:
 def _also_frozen(contract: ContractResult) -> str:
     """Say what a freeze requires beside another reason."""
     return (
-        "Its error budget is overspent too, so only a significantly better change may merge. "
-        f"Or a maintainer waives all of this with the comment {_waive(contract)}."
+        "Its error budget is overspent too, so only a significantly better "
+        "change may merge. A maintainer can waive all of this with the comment "
+        f"{_waive(contract)}."
     )
 
 
@@ -124,7 +124,7 @@ def _thaw(contract: ContractResult) -> str:
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
-        sooner = "earlier if good runs follow, later if more fails"
+        sooner = "earlier if good runs follow, later if more samples fail"
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     return (
         f"{better[0].upper()}{better[1:]} by more than chance explains: a change that does so "

@@ -18,7 +18,7 @@ from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons
 
 _MOST_SECTIONS = 4
-"""The most annotations for one prompt, so that a prompt that was rewritten leaves room for other
+"""The most annotations for one prompt, so that a rewritten prompt leaves room for other
 contracts."""
 _TITLE = 80
 _REASON = 600

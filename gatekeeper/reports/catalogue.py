@@ -15,11 +15,11 @@ from gatekeeper.gate.result import ReasonCode
 
 NewsKind = Literal["regression", "freeze", "drift", "spending"]
 Level = Literal["error", "warning"]
-"""`error` if the reason can fail a contract; `warning` if something could not be decided or
-measured."""
+"""`error` if the reason can fail a contract; `warning` if the gate could not decide or
+measure something."""
 Example = Literal["worse", "failing", "objective", "must_pass"]
-"""The fixtures that show a reason: those that got worse, all that fail on head, those that fail
-what an objective counts, or those that must pass and fail."""
+"""The fixtures that explain a reason: those that got worse, all that fail on head, those that
+fail a check that an objective counts, or those that must pass and fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "slo": ReasonEntry(
         "An objective is missed",
-        "An objective of the contract is missed, or its interval leaves open whether it is met.",
-        "Bring the prompt back within its objectives, or agree on another objective in a pull "
-        "request of its own.",
+        "An objective of the contract is missed, or it is not clear whether it is met.",
+        "Improve the prompt until it meets its objectives, or agree on another "
+        "objective in a separate pull request.",
         "error",
         ("misses its objective", "miss their objectives"),
         "objective",
@@ -95,16 +95,18 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "budget": ReasonEntry(
         "The error budget is spent",
         "Until the window has moved on, only changes that make things better may merge.",
-        "Make the prompt significantly better by the objective whose budget is spent, or wait "
-        "until the budget recovers, or ask a maintainer to waive it.",
+        "Make the prompt significantly better by the objective whose budget is "
+        "spent. Or wait until the budget recovers, or ask a maintainer to waive "
+        "it.",
         "error",
         ("has no error budget left", "have no error budget left"),
         news="freeze",
     ),
     "must_pass": ReasonEntry(
         "A fixture or check that must pass fails",
-        "A fixture or check with `must_pass: true` got worse. It fails in every sample on head and "
-        "passed at least once on base, or it fails significantly more often than on base.",
+        "A fixture or check with `must_pass: true` got worse: it fails in every "
+        "sample on head and passed at least once on base, or it fails "
+        "significantly more often than on base.",
         "Look at the answers to the fixtures that must pass, then correct the prompt.",
         "error",
         ("fails what must pass", "fail what must pass"),
@@ -114,7 +116,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "nothing_passes": ReasonEntry(
         "No fixture passes",
         "Every fixture that was measured fails on head.",
-        "Look at what head answers: the prompt or the contract's checks are wrong.",
+        "Look at the answers of head. Then correct the prompt, or the checks of "
+        "the contract if they are wrong.",
         "error",
         ("passes no fixture", "pass no fixture"),
         "failing",
@@ -123,18 +126,18 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "preference": ReasonEntry(
         "Judges prefer the answers of base",
         "Judges compared the answers of both arms to the same inputs, in both orders. They prefer "
-        "base's answers by more than chance explains, or this is still open.",
+        "base's answers by more than chance explains, or it is not clear whether they do.",
         "Look at the answers that judges prefer less, then correct the prompt.",
         "error",
-        ("is liked less than before", "are liked less than before"),
+        ("is preferred less than before", "are liked less than before"),
         about_answers=True,
     ),
     "resource_limit": ReasonEntry(
         "A call takes more than the contract allows",
-        "Cost, tokens or latency rose above a limit of the contract's `gate` by more than chance "
-        "explains, or this is still open.",
-        "Make the prompt or its answers shorter or choose a quicker model, or agree on another "
-        "limit in a pull request of its own.",
+        "Cost, tokens or latency rose above a limit of the contract's `gate` by "
+        "more than chance explains, or it is not clear whether it did.",
+        "Shorten the prompt or its answers, or choose a faster model. Or agree "
+        "on another limit in a separate pull request.",
         "error",
         ("takes more than allowed", "take more than allowed"),
         about_answers=True,
@@ -143,7 +146,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "Answers need repairs more often",
         "Head's outputs need repairs significantly more often than base's, and the contract has "
         "`gate: {repairs: fail}`.",
-        "Ask for the form of the output in the prompt, or enforce it with `mode: enforce`.",
+        "Describe the form of the output in the prompt, or enforce it with `mode: enforce`.",
         "error",
         ("needs repairs more often", "need repairs more often"),
         about_answers=True,
@@ -158,8 +161,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "weakened": ReasonEntry(
         "The contract was weakened",
-        "The change removes or lowers what the contract requires, and the policy does not allow "
-        "it.",
+        "The change removes or lowers a requirement of the contract, and the "
+        "policy does not allow this.",
         "Undo the weakening, or allow it in the policy on the base branch.",
         "error",
         ("was weakened", "were weakened"),
@@ -175,7 +178,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "removed": ReasonEntry(
         "The contract was removed",
-        "The prompt remains, and no contract tests it.",
+        "The prompt remains, but no contract tests it.",
         "Restore the contract, or remove the prompt too.",
         "error",
         ("was removed", "were removed"),
@@ -183,7 +186,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "uncovered": ReasonEntry(
         "A changed prompt has no contract",
-        "No contract describes what the prompt must do.",
+        "No contract says what the prompt must do.",
         "Write a contract for the prompt.",
         "error",
         noted=True,
@@ -194,7 +197,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
 _OPEN: dict[ReasonCode, ReasonEntry] = {
     "undecided": ReasonEntry(
         "Not enough evidence",
-        "The prompt may have got worse by more than the margin, or it may be chance.",
+        "The prompt may have got worse by more than the margin, but this may also be chance.",
         "Add fixtures or samples to detect smaller differences.",
         "warning",
         example="worse",
@@ -211,21 +214,22 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "untested": ReasonEntry(
         "No fixture reaches what changed in a prompt",
-        "Every message of the contract's fixtures is the same as before.",
+        "Every message of the contract's fixtures is the same as before the change.",
         "Add a fixture whose request changes with the prompt.",
         "warning",
     ),
     "replaced": ReasonEntry(
         "A prompt was replaced without a comparison",
-        "A prompt was removed, and the change adds others that may replace it.",
-        "Keep the contract's name and change its `prompt` to the file that replaces the old one, "
-        "or move the other part of the change to a separate pull request.",
+        "A prompt was removed, and the change adds other prompts that may replace it.",
+        "Keep the contract's name and set its `prompt` to the file that replaces "
+        "the old one. If nothing replaces it, move the rest of the change to a "
+        "separate pull request.",
         "warning",
     ),
     "unread": ReasonEntry(
         "The history could not be read",
-        "It is not known whether an error budget is spent.",
-        "Correct the problem with the history that the notes name, and run the gate again.",
+        "Gatekeeper does not know whether an error budget is spent.",
+        "Solve the problem with the history that the notes name, and run the gate again.",
         "warning",
     ),
     "error": ReasonEntry(
@@ -242,7 +246,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "interrupted": ReasonEntry(
         "The run was interrupted",
-        "Somebody or something stopped the run before the result was clear.",
+        "A person or a system stopped the run before the result was clear.",
         "Run the gate again.",
         "warning",
     ),
@@ -275,12 +279,12 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
 _PASSES: dict[ReasonCode, ReasonEntry] = {
     "not_worse": ReasonEntry(
         "Not worse by the margin or more",
-        "The comparison shows that head is not worse than base by the contract's margin.",
+        "The comparison shows that head is not worse than base, or worse by less than the margin.",
         by_comparison=True,
     ),
     "no_regression": ReasonEntry(
         "No regression found",
-        "The comparison found no significant drop, and no open one above the margin.",
+        "The comparison found no significant drop, and the measured drop is not above the margin.",
         by_comparison=True,
     ),
     "waived": ReasonEntry(

@@ -64,9 +64,10 @@ def corrected_difference(paired: PairedResult) -> str:
     if found is None:
         return ""
     return (
-        f"corrected for the judge's errors, head minus base is {numbers.points(found.value)} "
-        f"{numbers.points_interval(found.interval)}; the verdict depends on the test above, which "
-        "uses the uncorrected verdicts of the judge"
+        "corrected for the judge's errors, the difference of head minus base is "
+        f"{numbers.points(found.value)} "
+        f"{numbers.points_interval(found.interval)}; the verdict depends on the "
+        "test above, which uses the judge's uncorrected verdicts"
     )
 
 
@@ -134,7 +135,7 @@ def early_stop(paired: PairedResult) -> str:
     if not ended_early(paired):
         return ""
     if paired.stopped == "regressed" and not is_significant(paired):
-        return "sampling ended because the contract's other comparison was certain"
+        return "sampling ended because the result of the contract's other comparison was certain"
     if paired.compared_rounds:
         planned = numbers.count(paired.planned_rounds, "sample")
         return f"certain after {paired.compared_rounds:,} of {planned} of each fixture"

@@ -26,7 +26,9 @@ SCHEMA = 1
 _WATCHED: Mapping[WatchReason, str] = {
     "tonight": "outside of its usual range",
     "evidence": "likely changed, but not certain yet",
-    "first_nights": f"the first {NIGHTS_NEEDED} nights differ by more than chance explains",
+    "first_nights": (
+        f"the first {NIGHTS_NEEDED} nights differ from each other by more than chance explains"
+    ),
 }
 _STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "learning": "dim"}
 
@@ -142,7 +144,7 @@ def issue_body(
     if not drifted and of_judges:
         return "\n".join(of_judges).rstrip() + link + "\n"
     if not drifted:
-        return f"No contract drifts now: the drifted contracts have changed since.{link}\n"
+        return f"No contract drifts now, because the drifted contracts have changed since.{link}\n"
     lines = [
         "A model changed its answers, although the prompt did not change.",
         "",

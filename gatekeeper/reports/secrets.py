@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 _SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)(?:_|$)", re.IGNORECASE)
 _LONG_PART = re.compile(r"[^/:@?&=\s]{16,}")
-"""The shortest part of a notification address that counts as a token; other words are shorter."""
+"""The shortest part of a notification address that counts as a token. Other words in an
+address are shorter."""
 _PASSWORD = re.compile(r"://[^/@:]*:(.+)@")
 _ADDRESS_NAME = re.compile(r"(?:_PROXY|_BASE|_URL)$", re.IGNORECASE)
 _SHORTEST_SECRET = 8

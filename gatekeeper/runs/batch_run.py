@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.limits import Price
 
 MOST_CALLS = 100_000
-"""Of one run in batches: all of them wait at the same time."""
+"""The most requests of one run in batches. All of them wait at the same time."""
 
 _ATTEMPTS = 3
-"""A request whose batch did not answer it is asked again in the next batch."""
+"""How many batches a request may be part of. A request that its batch did not answer goes
+into the next batch."""
 
 _RETRY = RetryPolicy(
     attempts=_ATTEMPTS,
@@ -87,8 +88,9 @@ class BatchRun(ModelSource):
             yield f"The models were called in {batches}, so no latency was measured."
         for batch, cancel in self.client.running.items():
             yield (
-                f"The answers of the batch {batch} were not collected, and it is billed: run the "
-                f"same command with --resume to collect them, or cancel it with {cancel}."
+                f"The answers of the batch {batch} were not collected, but the "
+                "provider bills it: run the same command with --resume to "
+                f"collect them, or cancel the batch with {cancel}."
             )
         if self.client.possibly_paid_twice:
             yield (
@@ -113,8 +115,8 @@ def open_batches(work: Work, file: Path) -> BatchRun:
     calls = len(distinct_requests(work.trials))
     if calls > MOST_CALLS:
         raise UsageError(
-            f"--batch: the run takes {calls:,} calls, and a run in batches at most "
-            f"{MOST_CALLS:,}; name some contracts with --contract"
+            f"--batch: the run takes {calls:,} calls, but a run in batches may "
+            f"have at most {MOST_CALLS:,}; name some contracts with --contract"
         )
     # Two contracts may ask the same, and each gets an answer of its own: so a request is known by
     # its trial, and not by what it says.
@@ -140,8 +142,9 @@ def _require_no_times(contract: Contract) -> None:
     ]
     if timed:
         raise UsageError(
-            f"--batch: {contract.name} has {timed[0]}, and no time is measured in a batch; run "
-            "this contract without --batch, and name the others with --contract"
+            f"--batch: {contract.name} has {timed[0]}, but batches measure no "
+            "time; run this contract without --batch, and name the others with "
+            "--contract"
         )
 
 
@@ -163,7 +166,7 @@ def _require_prices(work: Work) -> None:
     for request in distinct_requests(work.trials):
         if worst_batch_cost(request) is None:
             raise UsageError(
-                f"--batch: no price is known for {request.model}, so limits.cost_usd could not "
-                "limit a batch; set limits.cost_usd to null in the policy, so that limits.calls "
-                "alone counts"
+                f"--batch: no price is known for {request.model}, so "
+                "limits.cost_usd cannot limit a batch; set limits.cost_usd to "
+                "null in the policy, and limits.calls alone will count"
             )

@@ -78,8 +78,9 @@ def require_no_judges(job: Job, option: str) -> None:
     judges = judge_models(job)
     if judges:
         raise UsageError(
-            f"{option}: a check of {job.contract.name} uses the judge {judges[0][1]}, and judges "
-            f"are called one by one; run this contract without {option}, and name the others with "
+            f"{option}: a check of {job.contract.name} uses the judge "
+            f"{judges[0][1]}, but here models cannot be called one after the "
+            f"other; run this contract without {option}, and name the others with "
             "--contract"
         )
 

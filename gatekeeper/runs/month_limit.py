@@ -30,14 +30,17 @@ def require_month_limit(work: Work, past: Past | None, now: datetime) -> tuple[s
         return ()
     if past is None:
         return (
-            "limits.month_usd does not hold for this run: it has no history, so what was spent "
-            "this month is not known.",
+            (
+                "limits.month_usd has no effect on this run: without a history, "
+                "gatekeeper does not know what was spent this month."
+            ),
         )
     if past.unread:
         faults = "; ".join(past.faults)
         raise MeasurementError(
-            f"what was spent this month is not known, so limits.month_usd of {POLICY_PATH} cannot "
-            f"hold and no model was called: {faults}"
+            "gatekeeper does not know what was spent this month, so it cannot "
+            f"apply limits.month_usd of {POLICY_PATH}, and no model was called: "
+            f"{faults}"
         )
     from gatekeeper.history.month_spending import month_spending
 
@@ -61,12 +64,14 @@ def _notices(spent: MonthSpending, limit: float, *, damaged: bool) -> list[str]:
     said = describe_reached(spent, limit)
     notices = [said] if said else []
     if damaged:
-        notices.append("A part of the history cannot be read, so more may be spent this month.")
+        notices.append(
+            "A part of the history cannot be read, so the real amount of this month may be higher."
+        )
     if spent.unpriced:
         records = numbers.count(spent.unpriced, "record")
         notices.append(
-            f"The price of {records} of this month is not known: limits.month_usd counts "
-            f"{numbers.dollars(spent.usd)}, but the real amount is higher."
+            f"The price of {records} of this month is not known: limits.month_usd "
+            f"counts {numbers.dollars(spent.usd)}, but the real amount is higher."
         )
     return notices
 

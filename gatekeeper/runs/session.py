@@ -291,15 +291,15 @@ def _about_unfinished(
             said.append(f"Resumed with {answers} of an earlier run.")
         if unfinished.damaged:
             said.append(
-                f"{log.path}: {count(unfinished.damaged, 'line')} could not be read; those "
-                "requests were sent again."
+                f"{log.path}: {count(unfinished.damaged, 'line')} could not be "
+                "read, so those requests were sent again."
             )
     if log.set_aside:
-        said.append(f"The answers of an earlier run that had not ended are in {log.set_aside}.")
+        said.append(f"The answers of an earlier, unfinished run are in {log.set_aside}.")
     if log.fault:
         said.append(log.fault)
     elif log.count and any(contract.verdict == "error" for contract in found.contracts):
-        said.append("The answers so far are kept: add --resume to go on without paying again.")
+        said.append("The answers so far are kept: add --resume to continue without paying again.")
     return said
 
 

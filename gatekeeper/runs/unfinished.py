@@ -56,9 +56,10 @@ class UnfinishedRun:
         no model need none of them."""
         if trials and plan_digest(trials) != self.plan:
             raise UsageError(
-                f"{self.path}: the unfinished run had other requests, because its commits, "
-                "contracts or options were different: repeat its command with --resume, or run "
-                f"without --resume to begin anew without its {count(len(self.answers), 'answer')}"
+                f"{self.path}: the unfinished run sent other requests, because "
+                "its commits, contracts or options were different: repeat its "
+                "command with --resume, or run without --resume to start again "
+                f"without its {count(len(self.answers), 'answer')}"
             )
 
     def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
@@ -90,9 +91,8 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
         raise UsageError(f"--resume: {path} cannot be read: {error.strerror}") from error
     if tracked(path):
         raise UsageError(
-            f"--resume: {path} is under version control, so anybody may have written its answers; "
-            "remove "
-            "it from the repository and run without --resume"
+            f"--resume: git tracks {path}, so anybody may have written its "
+            "answers; remove it from the repository and run without --resume"
         )
     first, *rest = content.split(b"\n")
     try:
@@ -209,7 +209,7 @@ class AnswerLog:
             yield
         except OSError as error:
             reason = error.strerror or error
-            self.fault = f"{self.path}: answers are not kept for --resume: {reason}"
+            self.fault = f"{self.path}: the answers cannot be stored for --resume: {reason}"
             self.close()
 
 
@@ -219,9 +219,10 @@ def refuse_unfinished_batches(folder: Path) -> None:
     file = folder / BATCHES
     if os.path.lexists(file):  # False, too, for a name that is too long
         raise UsageError(
-            f"{file}: an earlier run in batches has not ended, and its batches are billed in any "
-            "case; collect their answers with `gatekeeper run --batch --resume`, use another "
-            "--out, or delete the file"
+            f"{file}: an earlier run in batches is unfinished, and the provider "
+            "bills its batches in any case; collect their answers with "
+            "`gatekeeper run --batch --resume`, use another --out, or delete the "
+            "file"
         )
 
 

@@ -39,8 +39,8 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
         answers = [turn.completion.text for turn in turns]
         if is_too_long(call.messages, dict(zip(steps, answers, strict=False))):
             raise CallFailed(
-                f"the next step would have more than {MOST_TEXT:,} characters with the outputs "
-                "before it"
+                "with the outputs of earlier steps, the next step would have "
+                f"more than {MOST_TEXT:,} characters"
             )
         messages = filled(call.messages, answers, steps)
         answer = await ask(replace(call, messages=messages, whole=(whole, number)))
@@ -99,7 +99,9 @@ async def _say(
         # The model has not answered yet, so nothing can be done.
         if said is not None and not (said.done and begins):
             return said
-    raise CallFailed(f"no answer of the simulated user {user.model} can be read, in {TRIES} tries")
+    raise CallFailed(
+        f"the simulated user {user.model} gave no answer that can be read, in {TRIES} tries"
+    )
 
 
 def _refused(answer: Completion) -> bool:

@@ -218,7 +218,7 @@ class Meter:
         said = f"the cost limit of {numbers.dollars(limit)} is reached: {spent} are spent"
         if self._assumed:
             said += (
-                f", of which {assumed} is the highest possible cost of calls without a known price"
+                f", including {assumed}, the highest possible cost of calls without a known price"
             )
         raise LimitReached(
             f"{said}, and the next call to {reserve.model} can cost "

@@ -28,7 +28,7 @@ def shorten(text: str, most: int) -> str:
         return text
     # The dots come first: they are how half a secret is found. A character beyond ASCII would
     # double the memory that the text takes.
-    return f"{text[:most]}... [cut: only the first {most:,} characters are kept]"
+    return f"{text[:most]}... [cut: only the first {most:,} characters are stored]"
 
 
 def is_long(completion: Completion) -> bool:

@@ -31,7 +31,8 @@ from gatekeeper.stats.objective import parse_window
 from gatekeeper.stats.rate_boundary import fewest_failures
 
 BURN_WINDOWS = ("1d", "7d")
-"""Shown in addition to the objective's own window, if they are shorter than it."""
+"""These windows are shown in addition to the objective's own window, if they are shorter than
+it."""
 
 CLOCK_SKEW = timedelta(days=1)
 """An event up to this far in the future counts as happening now, because of a fast clock; a later
@@ -42,8 +43,8 @@ FREEZE_ERROR = 0.05
 exactly."""
 
 LEAST_ALLOWED = Decimal("0.001")
-"""A stricter objective is tested as if it were 99.9 %. At 100 % nothing could be chance, and a
-single fault outside the prompt would freeze it."""
+"""A stricter objective is tested as if it were 99.9 %. At 100 %, no failure could be chance,
+and a single fault outside of the prompt would freeze it."""
 
 State = Literal["unknown", "left", "spent", "overspent"]
 """No event in the window; something is left, or exactly nothing; more failed than the budget

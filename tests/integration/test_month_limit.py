@@ -114,13 +114,13 @@ def test_a_history_that_cannot_be_read_holds_back(
 ) -> None:
     (checked_pull.change.workspace / "runs.sqlite").write_text("no database")
     assert checked_pull.act("schedule", {}, history="runs.sqlite") == 3
-    assert "what was spent this month is not known" in summary(checked_pull)
+    assert "does not know what was spent this month" in summary(checked_pull)
     assert model.requests == []
 
 
 def test_without_a_history_a_run_is_not_limited_and_says_so(checked_pull: CheckedPull) -> None:
     assert checked_pull.act("schedule", {}, history="off") == 0
-    assert "limits.month_usd does not hold for this run" in summary(checked_pull)
+    assert "limits.month_usd has no effect on this run" in summary(checked_pull)
 
 
 def test_the_terminal_refuses_too(

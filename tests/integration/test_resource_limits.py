@@ -90,7 +90,7 @@ def test_a_price_that_is_not_known_does_not_pass_for_a_low_one(check_of: Any) ->
     assert checked.contract["limits"][0]["found"] == "unmeasured"
     said = "The cost of some calls is unknown, so `gate.cost: +20%` cannot be evaluated."
     assert said in {reason["text"] for reason in checked.contract["reasons"]}
-    assert "Set `gate.tokens` in place of `gate.cost`" in checked.comment
+    assert "Use `gate.tokens` instead of `gate.cost`" in checked.comment
 
 
 def test_every_sample_is_drawn_for_a_limit(check_of: Any) -> None:

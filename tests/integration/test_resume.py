@@ -208,7 +208,7 @@ def test_a_change_after_the_interruption_is_refused(
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
     said = capsys.readouterr().err
     assert (tmp_path / "result.json").read_text("utf-8") == "of the unfinished run"
-    assert "the unfinished run had other requests" in said
+    assert "the unfinished run sent other requests" in said
     assert "3 answers" in said, "what a run without --resume would begin without"
     assert count_answers(tmp_path) == 3
 
@@ -221,7 +221,7 @@ def test_answers_that_a_pull_request_brings_are_refused(
     proposed.git("add", "--force", "out")
     proposed.commit("bring answers")
     assert main(arguments(proposed, out, "--resume")) == 2
-    assert "is under version control" in capsys.readouterr().err
+    assert "anybody may have written its answers" in capsys.readouterr().err
 
 
 def test_answers_that_a_pull_request_brings_through_a_link_are_refused(
@@ -232,7 +232,7 @@ def test_answers_that_a_pull_request_brings_through_a_link_are_refused(
     proposed.git("add", "--force", "kept", "out")
     proposed.commit("bring answers")
     assert main(arguments(proposed, proposed.path / "out", "--resume")) == 2
-    assert "is under version control" in capsys.readouterr().err
+    assert "anybody may have written its answers" in capsys.readouterr().err
 
 
 def test_answers_that_a_pull_request_brings_in_a_submodule_are_refused(
@@ -244,7 +244,7 @@ def test_answers_that_a_pull_request_brings_in_a_submodule_are_refused(
     proposed.git("add", "Reports")
     proposed.git("commit", "--quiet", "--message", "bring a submodule")
     assert main(arguments(proposed, proposed.path / "Reports", "--resume")) == 2
-    assert "is under version control" in capsys.readouterr().err
+    assert "anybody may have written its answers" in capsys.readouterr().err
 
 
 def test_answers_that_were_only_taken_out_of_the_index_are_refused(
@@ -256,7 +256,7 @@ def test_answers_that_were_only_taken_out_of_the_index_are_refused(
     proposed.git("commit", "--quiet", "--message", "bring answers")
     proposed.git("rm", "--quiet", "--cached", "-r", "out")
     assert main(arguments(proposed, out, "--resume")) == 2
-    assert "is under version control" in capsys.readouterr().err
+    assert "anybody may have written its answers" in capsys.readouterr().err
 
 
 def test_a_line_that_was_cut_short_is_asked_again(
@@ -311,7 +311,7 @@ def test_a_full_disk_costs_the_answers_and_not_the_run(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 1
     notices = json.loads((tmp_path / "result.json").read_text())["notices"]
-    assert any("answers are not kept for --resume" in notice for notice in notices)
+    assert any("the answers cannot be stored for --resume" in notice for notice in notices)
 
 
 def test_an_answer_with_a_secret_is_not_kept(

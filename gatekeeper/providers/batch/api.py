@@ -95,7 +95,7 @@ class BatchApi(Protocol):
 def unknown_status(batch: str, status: object) -> CallFailed:
     """Return the failure of a batch that goes on, or has ended, in a way that is not known. It may
     be billed, so nothing of it is asked again."""
-    said = f"the batch {batch} has the status {str(status)[:40]!r} but names no results"
+    said = f"the batch {batch} has the status {str(status)[:40]!r}, but no results"
     return CallFailed(said, fatal=True, billable=True)
 
 

@@ -50,8 +50,9 @@ Kind = Literal[
 Row = Mapping[str, Any]
 
 _NO_PYARROW = (
-    "the format parquet needs pyarrow: `pip install 'gatekeeper[parquet]'`; the action's image "
-    "does not carry it, and samples.csv and fixtures.csv hold the same tables"
+    "the format parquet needs pyarrow: `pip install 'gatekeeper[parquet]'`; the "
+    "action's image does not contain it, but samples.csv and fixtures.csv hold "
+    "the same tables"
 )
 
 # Most cells: nothing in them is invisible, ends a line or begins a formula.

@@ -18,7 +18,8 @@ from gatekeeper.reports.escape import clip, plain, xml_text
 _MESSAGE_LIMIT = 1_000
 _LONGEST_OUTPUT, _SHORTEST_OUTPUT = 10_000, 200
 _OUTPUTS_IN_ALL = 6_000_000
-"""The most characters of a file: readers hold it in memory, and some publish it as one comment."""
+"""The most characters of a file. Readers hold the file in memory, and some publish it as one
+comment."""
 
 
 class _Case(TestCase):  # type: ignore[misc]

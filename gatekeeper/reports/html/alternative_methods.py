@@ -12,8 +12,8 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 _Unit = Callable[[float], str]
 OVERSTATED = (
-    " They ignore that sampling stopped early, so they overstate significance; the deciding test "
-    "allows for it."
+    " They ignore that sampling stopped early, so they overstate significance. "
+    "The deciding test takes early stopping into account."
 )
 _METHODS = {
     "wilson": "Wilson",

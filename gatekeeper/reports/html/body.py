@@ -42,7 +42,7 @@ _DIFF = 8_000
 """Characters of a section's difference; samples hold the whole prompts."""
 _SECTIONS = 20
 _MOST_TRENDS = 3
-"""Error budgets shown as charts, of one contract."""
+"""The most error budgets of one contract that are shown as charts."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
 _FOR_INFORMATION = (
     "For information; these do not affect the verdict. p-values are one-sided unless they say "

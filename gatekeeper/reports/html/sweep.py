@@ -65,7 +65,10 @@ def sweep_map(result: SweepResult) -> str:
             marked=number == result.recommendation.setting,
         )
     rows, columns = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
-    caption = "Pass rate: the darker, the further below the best; the recommended one is framed"
+    caption = (
+        "Pass rate: a darker cell is further below the best setting; a frame "
+        "marks the recommended setting"
+    )
     return heatmap(caption, rows, columns, cells)
 
 

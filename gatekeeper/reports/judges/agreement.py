@@ -119,7 +119,7 @@ def drift_text(found: JudgeDrift) -> str:
 def annotator_text(found: AnnotatorAgreement) -> str:
     """Say how far the annotators agree."""
     if len(found.annotators) == 1:
-        return "One annotator: there is no agreement to measure."
+        return "There is only one annotator, so agreement between people cannot be measured."
     kind = "Cohen" if len(found.annotators) == 2 else "Fleiss"
     text = (
         f"{len(found.annotators)} annotators, {numbers.count(found.common, 'output')} labelled by "
@@ -246,8 +246,8 @@ _PAIR_COLUMNS = (
     "right",
     "wrong",
     "tie",
-    "right if the right one is longer",
-    "right if it is shorter",
+    "right if the right output is longer",
+    "right if the right output is shorter",
 )
 
 

@@ -99,7 +99,7 @@ def _test(paired: PairedResult) -> str:
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"
     if is_better(paired):
-        meaning = "nothing speaks for a drop"
+        meaning = "the results do not suggest a drop"
     test = prose(deciding_test(paired))
     return f"**Significance**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
 

@@ -23,7 +23,8 @@ from gatekeeper.stats.error_budget import CLOCK_SKEW, ErrorBudget
 from gatekeeper.stats.objective import parse_window
 
 MISSED_AFTER = timedelta(days=2)
-"""A contract that has not run for this long before the latest nightly run was left out of it."""
+"""If a contract has not run for this long before the latest nightly run, that run left it
+out."""
 
 Severity = Literal["fail", "inconclusive", "pass", "info"]
 FindingCode = Literal[
@@ -183,7 +184,7 @@ def _findings_of_budgets(budgets: ContractBudgets | None) -> Iterator[Finding]:
             text = f"Error budget of {label} spent: {spent}{freeze}"
             yield Finding("budget", "fail", text, "budget spent")
         elif budget.state == "spent":
-            text = f"Error budget of {label} spent, but it could be chance: {spent}"
+            text = f"Error budget of {label} spent, but this could be chance: {spent}"
             yield Finding("budget", "inconclusive", text, "budget spent")
         elif budget.burning:
             windows = ", ".join(budget.burning)
@@ -202,7 +203,7 @@ def _findings_of_records(records: Sequence[Record], nightly: datetime | None) ->
         text = f"The last run ended with `{last.verdict}`: {rate} of its samples passed"
         yield Finding("verdict", severity, text, f"last run: {last.verdict}")
     if nightly and nightly - last.time > MISSED_AFTER:
-        text = f"Not measured since {numbers.moment(last.time)}, although nightly runs went on"
+        text = f"Not measured since {numbers.moment(last.time)}, although nightly runs continued"
         yield Finding("missed", "inconclusive", text, "not measured")
 
 

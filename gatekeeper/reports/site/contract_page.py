@@ -219,9 +219,9 @@ def _plots_note(history: ContractHistory) -> str:
     changed = len(trends.changes(history.records))
     if changed:
         times = numbers.count(changed, "time")
-        notes.append(f"Dotted: prompt, contract or model changed ({times}).")
+        notes.append(f"A dotted line shows where prompt, contract or model changed ({times}).")
     if history.drift and history.drift.change:
-        notes.append("The upright line is where the model began to drift.")
+        notes.append("The vertical line shows when the model began to drift.")
     return " ".join(notes)
 
 

@@ -20,8 +20,9 @@ from gatekeeper.reports.site.plots import amount_axis, bars
 
 _RECENT = timedelta(days=30)
 _EXPLAINED = (
-    "In US dollars, as far as prices are known. Embedded models and recordings cost nothing. Only "
-    "runs of the default branch are in the history: what pull requests cost is not."
+    "In US dollars, for models with a known price. Embedded models and "
+    "recordings cost nothing. The history holds only runs of the default branch, "
+    "so the costs of pull requests are missing."
 )
 _COST_HEAD = [
     ("Runs", True),

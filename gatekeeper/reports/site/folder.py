@@ -94,8 +94,8 @@ def _require_own(out: Path, pages: Iterable[str], before: set[str]) -> None:
         shown = ", ".join(foreign[:_MOST_NAMED])
         rest = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
         raise UsageError(
-            f"--out {out}: {shown}{rest} exist and were not written by `gatekeeper site`; "
-            "choose another folder"
+            f"--out {out}: {shown}{rest} exist, but `gatekeeper site` did not "
+            "write them; choose another folder"
         )
 
 

@@ -181,10 +181,11 @@ def _flickering(live: list[ContractHistory]) -> Part:
     left = len(found) - len(rows)
     more = f"{numbers.count(left, 'more fixture')} on the pages of the contracts. " if left else ""
     explained = (
-        f"A fixture flickers if its result changed at least {LEAST_CHANGES} times in the last "
-        f"{MOST_RUNS} runs with the same prompt, contract and model. A run whose samples disagree "
-        "counts as a change. The squares are runs: green if all samples passed, red if all failed, "
-        "half and half if they disagreed."
+        f"A fixture flickers if its result changed at least {LEAST_CHANGES} times "
+        f"in the last {MOST_RUNS} runs with the same prompt, contract and model. "
+        "A run whose samples disagree counts as a change. Each square is a run: "
+        "green if all samples passed, red if all failed, both colours if they "
+        "disagreed."
     )
     head = [
         ("Contract", _WORDS),

@@ -20,7 +20,7 @@ from gatekeeper.reports.html.document import LIMIT
 
 _LARGEST_RESULT = 64 * 2**20
 _OWN_POLICY = b"default-src 'none'; style-src 'sha256-"
-"""What every page of gatekeeper has in its first bytes. Other HTML is not published."""
+"""The first bytes of every page that gatekeeper writes. Other HTML is not published."""
 _VERDICTS = ("pass", "fail", "inconclusive", "error")
 
 
@@ -64,7 +64,9 @@ def find_kept_runs(
             else:
                 found.setdefault(run.page, run)
     if others:
-        notices.append(f"{others} results of pull requests are left out; the site shows runs")
+        notices.append(
+            f"{others} results of pull requests are left out, because the site shows only runs"
+        )
     return tuple(sorted(found.values(), key=lambda r: r.started, reverse=True)), tuple(notices)
 
 
@@ -79,12 +81,12 @@ def _kept_run(path: Path, clean: Callable[[Any], Any]) -> KeptRun | None:
     """Read one result; None if it is not that of a run. Raises OSError and ValueError."""
     document = clean(json.loads(_read(path, _LARGEST_RESULT)))
     if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
-        raise ValueError("not a result of this version of gatekeeper")
+        raise ValueError("this version of gatekeeper did not write this result")
     if document.get("kind") != "run":
         return None
     report = path.with_name("report.html")
     if _OWN_POLICY not in _read(report, 2 * LIMIT)[:1024]:
-        raise ValueError("report.html is not a page of gatekeeper")
+        raise ValueError("gatekeeper did not write this report.html")
     try:
         started = datetime.fromisoformat(document["started"]).astimezone(UTC)
         sha, verdict = str(document["head"]["sha"]), document["verdict"]

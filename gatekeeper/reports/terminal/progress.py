@@ -31,7 +31,7 @@ _SHARE_OF_TIME = 0.05
 """The largest share of the run's time that showing its progress may take."""
 _SECONDS_FOR_ESTIMATE = 5.0
 _CALLS_FOR_ESTIMATE = 20
-"""Or a quarter of them all, if that is fewer: then the time left is worth telling."""
+"""The share of all calls after which the time left is shown, if that comes sooner."""
 _MOST_CONTRACTS = 12
 _ENOUGH_OF_A_NAME = 12
 _BAR = 12

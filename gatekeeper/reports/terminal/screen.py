@@ -174,7 +174,7 @@ def _print_contract_estimate(console: Console, contract: ContractEstimate) -> No
     for affected in contract.affected_by:
         console.print(Text(f"  {affected.change} ").append(_text(affected.path)))
     if contract.removed:
-        console.print(Text("  removed at head: nothing to sample", "yellow"))
+        console.print(Text("  removed at head, so there is nothing to sample", "yellow"))
         return
     effect = contract.minimum_detectable_effect
     # The warning says it with what to do.

@@ -48,14 +48,16 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
         _print_rest(console, rest, "prompt without a contract", "`--json` has all of them")
     foreign = [suite for suite in inventory.unused if suite.kind != "contract"]
     for suite in foreign:
-        text = f"{suite.path} ({suite.kind}) is not run: no pattern of `contracts` matches it."
+        text = (
+            f"{suite.path} ({suite.kind}) is not run, because no pattern of `contracts` matches it."
+        )
         console.print(_text(text, "dim"))
     if uncovered or foreign:
-        advice = "Next: `gatekeeper init` proposes contracts for what has none."
+        advice = "Next: `gatekeeper init` proposes contracts for prompts and suites without one."
         console.print(_text(advice, "dim"))
     if inventory.unread:
         files = numbers.count(inventory.unread, "file")
-        console.print(_text(f"{files} were not looked at, because there are too many.", "dim"))
+        console.print(_text(f"{files} were not read, because there are too many.", "dim"))
 
 
 def contract_table(contracts: Sequence[ValidContract], console: Console) -> Table:

@@ -63,17 +63,17 @@ def run_arguments(**given: Any) -> RunArguments:
     _require_one(given, "batch", "ray")
     found = RunArguments(**_suite(given))
     if found.batch and found.out is None:
-        raise UsageError("batch needs out, the folder that keeps the ids of the batches")
+        raise UsageError("batch also needs out, the folder for the ids of the batches")
     return found
 
 
 def _suite(given: dict[str, Any]) -> dict[str, Any]:
     _require_one(given, "resume", "order_seed")
     if given.get("resume") and given.get("out") is None:
-        raise UsageError("resume needs out, the folder of the unfinished run")
+        raise UsageError("resume also needs out, the folder of the unfinished run")
     seed = given.get("order_seed")
     if seed is not None and not ORDER_SEED.fullmatch(seed):
-        raise UsageError("order_seed has 32 digits 0-9a-f; take it from an earlier result")
+        raise UsageError("order_seed must have 32 digits 0-9a-f; take it from an earlier result")
     paths = [name for name in ("repo", "out", "replay", "cache") if given.get(name) is not None]
     return {
         **given,
@@ -98,4 +98,4 @@ def _several(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def _require_one(given: dict[str, Any], first: str, second: str) -> None:
     if given.get(first) and given.get(second):
-        raise UsageError(f"{first} and {second} exclude each other; use only one of them")
+        raise UsageError(f"{first} and {second} cannot be combined; use only one of them")

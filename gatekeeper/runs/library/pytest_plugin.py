@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gatekeeper-ref",
         metavar="REF",
-        help="run the full suite on this revision, and compare it with nothing",
+        help="run the full suite on this revision, without a comparison",
     )
     group.addoption(
         "--gatekeeper-replay",
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("gatekeeper_ref") and (
         config.getoption("gatekeeper_base") or config.getoption("gatekeeper_head")
     ):
-        raise pytest.UsageError("--gatekeeper-ref compares nothing: leave out base and head")
+        raise pytest.UsageError("--gatekeeper-ref makes no comparison: leave out base and head")
 
 
 @pytest.hookimpl(tryfirst=True)

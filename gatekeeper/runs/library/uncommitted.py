@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 NOTICE = "the work tree has uncommitted changes to prompts or contracts; test them with --worktree"
 NOTICE_OF_RUN = (
-    "the work tree has uncommitted changes to prompts or contracts; commit them to measure them, "
-    "because a run measures a commit"
+    "the work tree has uncommitted changes to prompts or contracts; a run "
+    "measures a commit, so commit them first"
 )
 
 

@@ -139,9 +139,8 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
     content = read_own_file(path)
     if tracked(path):
         raise UsageError(
-            f"{path}: the file is under version control, so anybody may have written its answers; "
-            "remove "
-            "it from the repository"
+            f"{path}: git tracks this file, so anybody may have written its "
+            "answers; remove it from the repository"
         )
     first, *lines = content.split(b"\n")
     try:
@@ -152,8 +151,8 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
         raise ValueError("its first line cannot be read") from None
     if found != (plan.plan, plan.order_seed, plan.revision, plan.shards):
         raise UsageError(
-            f"{path}: these are the answers of another plan; name only folders with the answers of "
-            "this one"
+            f"{path}: these answers belong to another plan; name only folders "
+            "with the answers of this plan"
         )
     if not 1 <= shard <= plan.shards:
         raise ValueError("its first line cannot be read")

@@ -34,7 +34,7 @@ def plan_shards(
     sharded = ShardedWork(make_plan(work, enough, contracts), work, path)
     _require_room(sharded)
     fewer = numbers.count(enough, "shard")
-    said = () if enough == shards else (f"The plan has {fewer}, because a run needs no more.",)
+    said = () if enough == shards else (f"The plan has only {fewer}, because a run needs no more.",)
     return sharded, (*said, *_describe_bill(sharded, calls))
 
 
@@ -62,8 +62,11 @@ def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
         return (shared,)
     return (
         shared,
-        f"limits.calls is {limits.calls:,}: the shards end there, and the run cannot measure "
-        "everything. Raise the limit, or use fewer fixtures or samples.",
+        (
+            f"limits.calls is {limits.calls:,}: the shards stop there, so the run "
+            "cannot measure everything. Raise the limit, or use fewer fixtures or "
+            "samples."
+        ),
     )
 
 

@@ -197,7 +197,7 @@ def _read_all(
 def _files_in(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         if folder.exists() and not folder.is_dir():
-            raise UsageError(f"--answers {folder}: this is a file; name the folder that it is in")
+            raise UsageError(f"--answers {folder}: this is a file; name its folder")
         yield from sorted(folder.rglob(PATTERN))
 
 
@@ -209,8 +209,8 @@ def _fault(own: Sequence[ShardAnswers], missing: set[str], planned: int) -> str:
     withheld = len(missing & {key for file in own for key in file.withheld})
     if withheld:
         causes.append(
-            f"{numbers.count(withheld, 'answer')} repeated a secret of the environment, so it was "
-            "not kept"
+            f"{numbers.count(withheld, 'answer')} contained a secret of the "
+            "environment, so the answer was not stored"
         )
     damaged = sum(file.damaged for file in own)
     if damaged:

@@ -88,16 +88,15 @@ def read_plan(path: Path, tracked: IsTracked) -> ShardedPlan:
         raise UsageError(f"--plan {path}: cannot be read: {error.strerror or error}") from error
     if tracked(path):
         raise UsageError(
-            f"--plan {path}: the file is under version control, so anybody may have chosen its "
-            "order; write a new one with `gatekeeper plan`"
+            f"--plan {path}: git tracks this file, so anybody may have chosen its "
+            "order; write a new plan with `gatekeeper plan`"
         )
     try:
         return _plans().validate_json(content, strict=True)
     except ValidationError:
         raise UsageError(
-            f"--plan {path}: this is not a plan of this version of gatekeeper; write a new one "
-            "with "
-            "`gatekeeper plan`"
+            f"--plan {path}: this file is not a plan of this version of "
+            "gatekeeper; write a new plan with `gatekeeper plan`"
         ) from None
 
 
@@ -107,8 +106,8 @@ def plan_again(plan: ShardedPlan, revision: Revision, path: Path) -> ShardedWork
     work = plan_run(revision, policy, plan.contracts, order_seed=plan.order_seed)
     if make_plan(work, plan.shards, plan.contracts) != plan:
         raise UsageError(
-            f"--plan {path}: the plan comes from another version of gatekeeper, whose requests "
-            "are different; write a new one with `gatekeeper plan`"
+            f"--plan {path}: another version of gatekeeper made this plan, and "
+            "its requests are different; write a new plan with `gatekeeper plan`"
         )
     return ShardedWork(plan, work, path)
 

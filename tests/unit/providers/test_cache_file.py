@@ -82,7 +82,7 @@ def test_unsound_lines_are_counted_in_one_notice_and_the_others_count(path: Path
     assert found.entries == by_plan(entry(1))
     (notice,) = found.notices
     assert notice == (
-        f"{path}: 5 entries are left out of the cache and measured anew: "
+        f"{path}: 5 entries are left out of the cache and measured again: "
         "2 not a line of this cache's version, or cut short, "
         "2 not signed with the keys of this run, 1 from the future"
     )
@@ -157,8 +157,8 @@ def test_an_entry_longer_than_the_file_may_be_is_not_kept_and_that_is_said(
     (notice,) = write_cache(path, [long, entry(2)], KEY)
     size = len(written(long, KEY)) + 1
     assert notice == (
-        f"{path}: the answers of contract c1 are not kept, because they take {size:,} bytes and "
-        "the cache holds 1,000"
+        f"{path}: the answers of contract c1 do not fit into the cache: they take {size:,} "
+        "bytes, and the cache may have 1,000"
     )
     assert read_cache(path, KEY, NOW) == (by_plan(entry(2)), ())
 

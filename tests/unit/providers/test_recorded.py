@@ -167,7 +167,7 @@ def test_a_corrupt_line_is_named(line: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (FileNotFoundError("x"), "there is no such file; record one with any run"),
+        (FileNotFoundError("x"), "the file does not exist; to record one"),
         (IsADirectoryError(21, "Is a directory"), "it cannot be read: Is a directory"),
         (OSError("odd"), "it cannot be read: odd"),
     ],

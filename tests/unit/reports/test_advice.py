@@ -38,7 +38,7 @@ def _advice(contract: ContractResult) -> str:
 def test_a_new_prompt_is_not_brought_back(objective: str, words: str) -> None:
     slo = SloResult(objective, 0.5, 0.0, None, False)
     known = replace(_because("slo"), slo=(slo,))
-    assert "Bring the prompt back" in _advice(known)
+    assert "Improve the prompt" in _advice(known)
     new = replace(known, base=None, paired=None)
     assert words in _advice(new)
     assert "back" not in _advice(new)
@@ -66,14 +66,14 @@ def _limited(
 @pytest.mark.parametrize(
     ("contract", "words"),
     [
-        (_limited("unmeasured", head=None), "Set `gate.tokens` in place of `gate.cost`"),
+        (_limited("unmeasured", head=None), "Use `gate.tokens` instead of `gate.cost`"),
         (
             _limited("unmeasured", "tokens", head=None),
-            "choose a model that reports the amount that it limits",
+            "choose a model that reports this amount",
         ),
         (_limited("open", inputs=30), "Add distinct inputs: the limit needs 32, and only 30 were"),
         (_limited("open"), "Add fixtures or samples"),
-        (_limited("exceeded"), "Make the prompt or its answers shorter"),
+        (_limited("exceeded"), "Shorten the prompt or its answers"),
     ],
 )
 def test_a_limit_gets_the_advice_that_can_help(contract: ContractResult, words: str) -> None:
@@ -104,7 +104,8 @@ def test_a_freeze_beside_another_failure_names_the_waiver(code: ReasonCode) -> N
     said = _advice(_because(code, "budget"))
     assert said.startswith(advice(examples.result(_because(code)), _because(code)))
     assert (
-        "a maintainer waives all of this with the comment `/gatekeeper waive poem: REASON`" in said
+        "A maintainer can waive all of this with the comment `/gatekeeper waive poem: REASON`"
+        in said
     )
     assert "waive poem" not in _advice(_because(code))
 

@@ -150,7 +150,10 @@ def test_what_was_not_drawn_is_not_called_unknown(other: dict[str, object], said
 def test_sampling_cut_by_another_evaluation_claims_nothing() -> None:
     cut = examples.paired(40, 1, 0, 0.5, unknown=30, stopped="regressed", rounds=0)
     assert ended_early(cut)
-    assert early_stop(cut) == "sampling ended because the contract's other comparison was certain"
+    assert (
+        early_stop(cut)
+        == "sampling ended because the result of the contract's other comparison was certain"
+    )
 
 
 def test_the_deciding_test_is_named_with_its_level() -> None:

@@ -265,7 +265,7 @@ def test_a_removed_contract_and_an_unknown_price() -> None:
     unknown = {"cost_usd": None, "worst_cost_usd": None, "most_tokens": None}
     unpriced = _ContractEstimate(minimum_detectable_effect=None, model=None, **unknown)  # type: ignore[arg-type]
     text = _forecast(_RunEstimate(contracts=(gone, unpriced), cost_usd=None))
-    assert "removed at head: nothing to sample" in text
+    assert "removed at head, so there is nothing to sample" in text
     most = "at most 400 calls, unknown tokens, cost unknown"
     assert f"unknown: 40 fixtures, expected 400 calls, 52,000 tokens, cost unknown; {most}" in text
 
