@@ -37,7 +37,7 @@ MODELS = {
     "ollama/llama3.2:1b": "llama3.2:1b",
 }
 """The recorded name of each model, by the name in the contract and on the command line."""
-_VARIABLES = {
+VARIABLES = {
     "speech-tag": "sentenceword",
     "text-to-p": "text",
     "extract-names": "input",
@@ -112,7 +112,7 @@ class PromptPexData:
             cluster = self.cluster(row)
             yield {
                 "id": fixture,
-                "vars": {_VARIABLES[self.name]: row["input"]},
+                "vars": {VARIABLES[self.name]: row["input"]},
                 "category": row["kind"],
                 **({"cluster": cluster, "metadata": {"rule": row["rule"]}} if cluster else {}),
             }
