@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from tree_sitter import Language, Node, Parser
 
 from gatekeeper.contract.prompts.code.typescript_changes import refuse_changes
+from gatekeeper.contract.prompts.code.typescript_messages import (
+    array_items,
+    refuse_array_changes,
+)
 from gatekeeper.contract.prompts.code.typescript_tree import (
     NAMES,
     WRAPPERS,
@@ -23,7 +27,7 @@ from gatekeeper.contract.prompts.code.typescript_tree import (
     text_of,
     walk,
 )
-from gatekeeper.contract.prompts.code.written import CodeFault, Path, Written
+from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, Written
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
@@ -34,9 +38,9 @@ _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, 
 _FUNCTIONS = ("arrow_function", "function_declaration", "function_expression")
 
 
-def read_typescript(source: str, name: str, language: str) -> Written:
-    """Return the constant of that name. `language` is `typescript` or `tsx`, which reads
-    JavaScript too. Raises CodeFault, with its line."""
+def read_typescript(source: str, name: str, language: str) -> Messages:
+    """Return the messages of the constant of that name; a text is one of the user. `language` is
+    `typescript` or `tsx`, which reads JavaScript too. Raises CodeFault, with its line."""
     return _Reading(_parse(source, language)).constant(name)
 
 
@@ -76,14 +80,20 @@ class _Reading:
     _depth: int = 0
     _names: int = 0
 
-    def constant(self, name: str) -> Written:
+    def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
         first, *steps = name.split(".")
         node = self._only(self.declared(first), first, 1)
         refuse_changes(self.root, first, steps, node)
         for step in steps:
             node = self._only(self.members(node, step), step, line_of(node))
-        return self._returned(node) if node.type in _FUNCTIONS else self.value(node)
+        value, reading = self._returned(node) if node.type in _FUNCTIONS else (node, self)
+        value = self._inside(value)
+        if value.type != "array":
+            return [("user", reading.value(value))]
+        refuse_array_changes(self.root, first)
+        items = array_items(value, self._inside, _member_key)
+        return [(item.role, reading.value(item.content)) for item in items]
 
     def declared(self, name: str) -> list[Node]:
         """Return the value of each declaration of the name in the module."""
@@ -131,8 +141,8 @@ class _Reading:
             node = parts_of(node)[0]
         return node
 
-    def _returned(self, function: Node) -> Written:
-        """Return the text that a function returns, if it does nothing else."""
+    def _returned(self, function: Node) -> tuple[Node, _Reading]:
+        """Return what a function returns, if it does nothing else, and what reads it."""
         given = function.child_by_field_name("parameters") or function.child_by_field_name(
             "parameter"
         )
@@ -145,7 +155,7 @@ class _Reading:
             body = values[0] if values else None
         if body is None:
             raise CodeFault("the function does more than return a text", _MOVE, line_of(function))
-        return _Reading(self.root, frozenset(names)).value(body)
+        return body, _Reading(self.root, frozenset(names))
 
     def value(self, node: Node) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""

@@ -34,7 +34,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
     if request["kind"] == "has":
         return {"has": has_typescript_name(source, name, language)}
-    return _as_json([("user", read_typescript(source, name, language))])
+    return _as_json(read_typescript(source, name, language))
 
 
 def _as_json(messages: Messages) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Lists of messages in Python files as prompts: what is read, and what is not."""
+"""Lists of messages in Python and TypeScript as prompts: what is read, and what is not."""
 
 from __future__ import annotations
 
@@ -39,8 +39,63 @@ def send(client, mail):
 '''
 
 
-def load(name: str, source: str = SOURCE) -> Prompt:
-    return load_prompt(MemoryRevision({"src/app.py": source.encode()}), f"src/app.py:{name}")
+TYPESCRIPT = """\
+const SYSTEM = "You sort mail.";
+export const MESSAGES: Message[] = [
+  { role: "system", content: SYSTEM }, // a note
+  { "role": 'user', content: `Mail: ${mail}
+Bye` as string },
+] as const;
+export const PLAIN = [{ role: "user", content: "Sort {{ mail }}" }];
+export const CHATS = { sort: [{ role: "user", content: "Sort it." }] };
+export const ask = (mail: string) => ([{ content: `Mail: ${mail}`, role: "assistant" }]);
+client.create({ messages: [...MESSAGES, MESSAGES[0]], other: MESSAGES.map((m) => m) });
+"""
+
+
+def load(name: str, source: str = SOURCE, path: str = "src/app.py") -> Prompt:
+    return load_prompt(MemoryRevision({path: source.encode()}), f"{path}:{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "messages"),
+    [
+        ("MESSAGES", [("system", "You sort mail."), ("user", "Mail: Hi\nBye")]),
+        ("PLAIN", [("user", "Sort Hi")]),
+        ("CHATS.sort", [("user", "Sort it.")]),
+        ("ask", [("assistant", "Mail: Hi")]),
+    ],
+)
+def test_an_array_of_messages_is_a_prompt(name: str, messages: list[tuple[str, str]]) -> None:
+    rendered = render_messages(load(name, TYPESCRIPT, "src/app.ts"), {"mail": "Hi"})
+    assert [(message.role, message.content) for message in rendered] == messages
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "what"),
+    [
+        ("const M = [];", 1, "no message"),
+        ("const M = ['x'];", 1, "`'x'` is no message"),
+        ("const M = [{ role: 'tool', content: 'x' }];", 1, "`'tool'`"),
+        ("const M = [{ role: ROLE, content: 'x' }];", 1, "`ROLE`"),
+        ("const M = [{ role: 'user' }];", 1, "no `content`"),
+        ("const M = [{ role: 'user', content: 'x',\n name: 'y' }];", 2, "`name: 'y'`"),
+        ("const M = [{ role: 'user', content: 'x',\n ...more }];", 2, "`...more`"),
+        ("const M = [{ role: 'user', content: 'x' }, ...more];", 1, "no message"),
+        ("const M = [{ role: 'user', content: f() }];", 1, "comput"),
+        ("const M = [{ role: 'user', content: 'x' }];\nM.push(y);", 2, "changes `M`"),
+        ("const M = [{ role: 'user', content: 'x' }];\nM[0].content = 'y';", 2, "changes `M`"),
+        ("const M = [{ role: 'user', content: 'x' }];\ndelete M[0];", 2, "changes `M`"),
+        ("const M = [{ role: 'user', content: 'x' }];\nM.length++;", 2, "changes `M`"),
+        ("const M = [{ role: 'user', content: 'x' }];\nObject.assign(M[0], y);", 2, "changes `M`"),
+        ("let M = [{ role: 'user', content: 'x' }];", 1, "assign"),
+    ],
+)
+def test_what_is_no_array_of_messages_is_named(source: str, line: int, what: str) -> None:
+    with pytest.raises(ContractError) as error:
+        load("M", source, "src/app.ts")
+    problem: Problem = error.value.problems[0]
+    assert (problem.line, what in problem.what) == (line, True), problem
 
 
 @pytest.mark.parametrize(
