@@ -49,7 +49,8 @@ class ReviewApi(Protocol):
     """The calls to GitHub that suggestions need. Every method raises PublishError with advice."""
 
     def review_comments(self, number: int, marker: str) -> tuple[ReviewComment, ...]:
-        """Return the comments on lines that have the marker and are the gate's own."""
+        """Return the comments on lines that begin with the marker and are the gate's own. A person
+        whose token the gate uses may quote one, and a quote is never deleted."""
         ...
 
     def changed_file(self, number: int, path: str) -> ChangedFile | None:
@@ -194,7 +195,7 @@ class GithubReviewApi(GithubApi):
         return tuple(
             _review(comment, answered=comment.id in answered)
             for comment in found
-            if marker in (comment.body or "") and self._is_own_account(comment.user)
+            if (comment.body or "").startswith(marker) and self._is_own_account(comment.user)
         )
 
     def _pages(self, path: str) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -22,6 +23,8 @@ _ALIKE = 0.5
 """A changed sentence counts as reworded from this similarity on, and otherwise as replaced."""
 _MOST_PAIRS = 2_500
 """Pairs of sentences that are compared in one changed range."""
+_MOST_EQUAL = 50_000
+"""Pairs of equal sentences at base and head; a text of 200 equal lines has 40,000."""
 _SHOWN = 80
 
 
@@ -172,13 +175,8 @@ def _of_settings(base: Target, head: Target) -> Iterator[Edit]:
 def _of_text(base: Target, head: Target, source: _Source) -> Iterator[Edit]:
     before, after = tuple(_units_of(base, source)), tuple(_units_of(head, source))
     path = source.include or head.prompt_of(source.step).path
-    matcher = difflib.SequenceMatcher(
-        None, [unit[:2] for unit in before], [unit[:2] for unit in after], autojunk=False
-    )
     statements: list[_Span] = []
-    for tag, start, end, first, last in matcher.get_opcodes():
-        if tag == "equal":
-            continue
+    for start, end, first, last in _changed_ranges(before, after):
         for span in _single(before, after, (start, end), (first, last)):
             if _has_statement(before, span):
                 statements.append(span)
@@ -186,6 +184,23 @@ def _of_text(base: Target, head: Target, source: _Source) -> Iterator[Edit]:
                 yield replace(_edit(before, after, [span]), path=path, source=source)
     if statements:
         yield replace(_edit(before, after, statements), path=path, source=source)
+
+
+def _changed_ranges(
+    before: Sequence[_Unit], after: Sequence[_Unit]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the ranges of base and of head that differ; one for everything if the texts repeat
+    themselves so often that comparing them would take minutes."""
+    old, new = [unit[:2] for unit in before], [unit[:2] for unit in after]
+    often = Counter(new)
+    if sum(often[unit] for unit in old) > _MOST_EQUAL:
+        if old != new:
+            yield 0, len(old), 0, len(new)
+        return
+    for tag, *found in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            start, end, first, last = found
+            yield start, end, first, last
 
 
 def _single(

@@ -123,7 +123,8 @@ def _path_at_base(arms: Arms, path: str) -> str:
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
     """Yield what differs, in pieces as small as possible."""
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    # Lines that occur very often are not aligned: that would take minutes for a hostile prompt.
+    matcher = difflib.SequenceMatcher(None, old, new)
     for tag, start, end, first, last in matcher.get_opcodes():
         if tag == "replace" and end - start == last - first:
             pairs = zip(range(start, end), range(first, last), strict=True)
@@ -232,16 +233,21 @@ def _replacement(revision: Revision, path: str, text: str) -> LineReplacement | 
     if revision.read(path) != now.encode():
         return None
     old, new = _lines(now), _lines(text)
-    opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    changed = [code for code in opcodes if code[0] != "equal"]
-    if not changed:
+    if old == new:
         return None
-    start, end = changed[0][1], changed[-1][2]
+    start = _equal_lines(old, new)
+    end = len(old) - _equal_lines(old[start:][::-1], new[start:][::-1])
     if start == end:
         start, end = (start, end + 1) if end < len(old) else (start - 1, end)
     lines = tuple(new[start : len(new) - (len(old) - end)])
     file_id = revision.entries[path].id
     return LineReplacement(path, start + 1, end, lines, file_id, lines_digest(lines))
+
+
+def _equal_lines(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines at the beginning are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _text(revision: Revision, path: str) -> str | None:

@@ -87,9 +87,10 @@ def test_comments_of_others_are_left_alone_even_with_the_marker(
 ) -> None:
     github.review(7, f"{MARK}\n{SUGGESTION.text}", PATH, 3, start_line=2, author="mallory")
     github.review(7, MARK, PATH, 3, author=None)
+    github.review(7, f"> {MARK}\nWhy this?", PATH, 3)
     assert publish(api, SUGGESTION)
     assert not publish(api)
-    assert [c.author for c in github.reviews[7]] == ["mallory", None]
+    assert [c.author for c in github.reviews[7]] == ["mallory", None, BOT]
     assert all(not c.edits for c in github.reviews[7])
 
 

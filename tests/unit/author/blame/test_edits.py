@@ -112,3 +112,11 @@ def test_all_edits_make_head_and_none_make_base(before, after):
 def kept(found: Target) -> list[tuple[str, str]]:
     """The messages without those that are empty."""
     return [(role, text) for role, text in said(found) if text.strip()]
+
+
+def test_a_prompt_of_equal_lines_is_one_edit_and_takes_no_minutes():
+    base = target("x\n{{ a }}\n" + "a\n" * 2_000)
+    head = target("y\n{{ a }}\n" + "a\nb\n" * 2_000)
+    (edit,) = find_edits(base, head)
+    assert said(apply_edits(base, head, [edit])) == said(head)
+    assert find_edits(base, base) == ()
