@@ -9,7 +9,7 @@ from posixpath import dirname
 
 from gatekeeper.cli.output import readers_may_leave
 from gatekeeper.contract.contract_files import matching_contracts
-from gatekeeper.contract.policy import POLICY_PATH, load_policy
+from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
@@ -56,12 +56,15 @@ def convert(arguments: argparse.Namespace) -> int:
     matched = matching_contracts([*paths, file], policy)
     if file in matched and matched > {file}:
         lines.append(
-            f"next: remove {file} from `contracts` in {POLICY_PATH}, or delete "
+            f"next: remove {file} from `contracts` in {policy.path_for(file)}, or delete "
             "the file: two contracts cannot have the same name"
         )
     if set(paths) - matched:
-        patterns = ", ".join(policy.contracts)
-        lines.append(f"next: add {folder}/*.yaml to `contracts` in {POLICY_PATH} (now {patterns})")
+        place = f"{folder}/*.yaml"
+        project = policy.folder_of(place)  # its patterns start there
+        pattern = place.removeprefix(f"{project}/") if project else place
+        now = ", ".join(policy.patterns_for(place))
+        lines.append(f"next: add {pattern} to `contracts` in {policy.path_for(place)} (now {now})")
     with readers_may_leave():
         for line in lines:
             print(log_text(line))  # noqa: T201
