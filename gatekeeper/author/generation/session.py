@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged
@@ -26,6 +27,7 @@ from gatekeeper.runs.signals import with_signals
 if TYPE_CHECKING:
     from gatekeeper.reports.terminal.progress import TerminalProgress
 
+T = TypeVar("T")
 ANSWERS = "generate.answers.jsonl"
 
 
@@ -45,11 +47,29 @@ def generate_files(
     out: Path,
     replay: Path | None = None,
 ) -> Session:
-    """Ask the model and write the files below `root`. SIGINT and SIGTERM end it.
+    """Ask the model and write the files below `root`.
 
     The answers go to `out`, also if the run fails: they were paid for. Raises UsageError,
     ContractError, MeasurementError and WriteError; then no other file is changed.
     """
+    made, calls = ask_models(
+        lambda asker: generate(plan, asker, options), plan, options, out, replay
+    )
+    changed = dict(differing(made.texts, plan.present))
+    require_unchanged(plan.present, root)
+    write_generated(changed, root)
+    return Session(made, tuple(changed), calls)
+
+
+def ask_models(
+    work: Callable[[Asker], Coroutine[Any, Any, T]],
+    plan: GenerationPlan,
+    options: GenerateOptions,
+    out: Path,
+    replay: Path | None = None,
+) -> tuple[T, str]:
+    """Return the result of work that asks models, and its calls in words. SIGINT and SIGTERM end
+    it. Writes the answers to `out`. Raises as `generate_files` does."""
     from gatekeeper.providers.cost_estimate import worst_cost
 
     require_recording(replay)
@@ -59,22 +79,19 @@ def generate_files(
     client = open_models((plan.revision,), plan.policy.through_litellm, replay)
     price = free_price if replay else worst_cost
 
-    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[Generated, Asker]:
+    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
         await client.require_keys(options.models)
         asker = Asker(options.model, client, plan.policy.limits, price=price)
         try:
-            made = await within_limits(generate(plan, asker, options), asker, stop)
+            made = await within_limits(work(asker), asker, stop)
         finally:
             if replay is None and asker.recording:
                 write_files({ANSWERS: lambda: asker.recording}, out)
         return made, asker
 
     made, asker = asyncio.run(with_signals(client, within))
-    changed = dict(differing(made.texts, plan.present))
-    require_unchanged(plan.present, root)
-    write_generated(changed, root)
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
-    return Session(made, tuple(changed), f"{count(asker.sent, 'call')}{spent}")
+    return made, f"{count(asker.sent, 'call')}{spent}"
 
 
 def write_generated(texts: dict[str, str], root: Path) -> None:

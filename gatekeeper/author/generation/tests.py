@@ -19,7 +19,12 @@ from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.near_duplicates import near_duplicates
 
 STAGE = "tests"
-_KIND = {"type": "string", "enum": list(get_args(TestKind))}
+KIND: Mapping[str, Any] = {
+    "kind": {"type": "string", "enum": list(get_args(TestKind))},
+    "scenario": TEXT,
+    "reason": TEXT,
+}
+"""What a model says of each test, as the properties of a JSON Schema."""
 
 
 async def write_tests(
@@ -42,15 +47,18 @@ async def write_tests(
         *_numbered(rule, "rule", answer["rule_tests"][:count]),
         *_numbered(rule, "inverse_rule", answer["inverse_tests"][:count] if rule.inverse else ()),
     ]
-    return tuple(test for test in made if any(map(_says_something, test.vars.values())))
+    return tuple(test for test in made if any(map(says_something, test.vars.values())))
 
 
 def answer_schema(prompt: NumberedPrompt) -> dict[str, Any]:
-    """Return the schema of an answer: each variable has the shape in which the template reads
-    it."""
-    values = {name: _shape(prompt.example(name)) for name in prompt.variables}
-    test = object_schema(kind=_KIND, scenario=TEXT, reason=TEXT, vars=object_schema(**values))
+    """Return the schema of an answer."""
+    test = object_schema(**KIND, vars=variables_schema(prompt))
     return object_schema(rule_tests=array_schema(test), inverse_tests=array_schema(test))
+
+
+def variables_schema(prompt: NumberedPrompt) -> dict[str, Any]:
+    """Return the schema of the variables: each has the shape in which the template reads it."""
+    return object_schema(**{name: _shape(prompt.example(name)) for name in prompt.variables})
 
 
 def without_near_duplicates(
@@ -96,7 +104,8 @@ def _shape(example: Any) -> dict[str, Any]:
     return dict(TEXT)
 
 
-def _says_something(value: Any) -> bool:
+def says_something(value: Any) -> bool:
+    """Return whether a variable has a value that is not blank."""
     return bool(value.strip()) if isinstance(value, str) else bool(value)
 
 

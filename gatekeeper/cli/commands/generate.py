@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gatekeeper.author.generation.run import Generated, GenerateOptions, GenerationPlan
 
 DEFAULT_OUT = Path(".gatekeeper/generate")
+DEFAULT_MUTATION = Path(".gatekeeper/mutation/mutation.json")
 _MOST_TESTS = 50
 
 
@@ -41,6 +42,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--estimate", action="store_true", help="print the calls and their cost; call no model"
+    )
+    parser.add_argument(
+        "--for-survivors",
+        type=Path,
+        nargs="?",
+        const=DEFAULT_MUTATION,
+        metavar="FILE",
+        help="write fixtures only for the parts of the prompt that `gatekeeper mutate` found to be "
+        f"unprotected (default: {DEFAULT_MUTATION})",
     )
     add_out(parser, DEFAULT_OUT)
     parser.add_argument(
@@ -75,6 +85,10 @@ def generate(arguments: argparse.Namespace) -> int:
         plan = plan_generation(
             revision, load_policy(revision), _reference(arguments.prompt, arguments.repo, root)
         )
+        if arguments.for_survivors:
+            from gatekeeper.cli.survivors import write_for_survivors
+
+            return write_for_survivors(plan, options, arguments, root)
         if arguments.estimate:
             return _estimate(plan, options)
         return _run(plan, options, arguments, root)

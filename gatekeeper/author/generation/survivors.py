@@ -1,0 +1,158 @@
+"""Writes test inputs for the parts of a prompt that its contract does not protect.
+
+`gatekeeper mutate` found these parts: it changed them, and the contract did not notice. A model
+proposes inputs that depend on a part. An input is kept if the contract's own model answers it
+differently after the change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gatekeeper.author.generation.ask import Asker, array_schema, ask_together, object_schema
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.generation.tests import KIND, says_something, variables_schema
+from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants
+from gatekeeper.contract.definition import Fixture, Prompt, Target
+from gatekeeper.contract.near_duplicates import near_duplicates
+from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.trial import Request
+from gatekeeper.errors import ContractError, UsageError
+
+STAGE = "survivors"
+CATEGORY = "survivor"
+_SURVIVED = ("not_noticed", "no_effect")
+_SEED = 42
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedPart:
+    """A part of a prompt, and the fixtures that depend on it. `proposed` counts the inputs that a
+    model proposed, `proven` those that the contract's model answers differently without it."""
+
+    mutant: Mutant
+    proposed: int
+    proven: int
+    rows: tuple[Mapping[str, Any], ...]
+
+
+def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
+    """Return the mutants that a contract did not notice, one for each part.
+
+    Args:
+        text: A `mutation.json`.
+        path: Its path, for messages.
+        prompt: The prompt as it is now.
+
+    Raises UsageError if the file is of another prompt, or of an older version of it.
+    """
+    try:
+        document = json.loads(text)
+        found = {row["id"]: (row["text"], row["finding"]) for row in document["mutants"]}
+        of = document["prompt"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise UsageError(f"{path}: this is not a mutation.json of `gatekeeper mutate`") from None
+    if of != prompt.reference:
+        raise UsageError(
+            f"{path}: this is about {of}; run `gatekeeper mutate` for a contract of "
+            f"{prompt.reference} first"
+        )
+    mutants = {mutant.id: mutant for mutant in make_mutants(prompt, MUTATIONS)}
+    parts: dict[tuple[int, int], Mutant] = {}
+    for name, (part, finding) in found.items():
+        mutant = mutants.get(name)
+        if mutant is None or mutant.part.text != part:
+            raise UsageError(
+                f"{path}: {prompt.reference} has changed since; run `gatekeeper mutate` again"
+            )
+        if finding in _SURVIVED and mutant.part.kind != "all examples":
+            parts.setdefault((mutant.part.line, mutant.part.spans[0].start), mutant)
+    return tuple(parts.values())
+
+
+async def protect(
+    asker: Asker,
+    prompt: NumberedPrompt,
+    target: Target,
+    mutants: Sequence[Mutant],
+    known: Sequence[Fixture],
+    count: int,
+) -> tuple[ProtectedPart, ...]:
+    """Return fixtures for each part. An input that is nearly the same as one of `known`, or as an
+    earlier one, is left out. Raises as `Asker.ask` does."""
+    proposed = await ask_together(*(_propose(asker, prompt, m, count) for m in mutants))
+    fixtures = [
+        Fixture(f"{_stem(mutant)}.{number}", row["vars"], metadata=row)
+        for mutant, rows in zip(mutants, proposed, strict=True)
+        for number, row in enumerate(rows, start=1)
+    ]
+    every = [*known, *fixtures]
+    again = {name for group in near_duplicates(every, {}) for name in group[1:]}
+    fresh = [fixture for fixture in fixtures if fixture.id not in again]
+    by_stem: dict[str, list[Fixture]] = {}
+    for fixture in fresh:
+        by_stem.setdefault(fixture.id.rpartition(".")[0], []).append(fixture)
+    return tuple(
+        await ask_together(
+            *(
+                _prove(asker, target, m, by_stem.get(_stem(m), ()), len(rows))
+                for m, rows in zip(mutants, proposed, strict=True)
+            )
+        )
+    )
+
+
+async def _propose(
+    asker: Asker, prompt: NumberedPrompt, mutant: Mutant, count: int
+) -> list[Mapping[str, Any]]:
+    test = object_schema(**KIND, vars=variables_schema(prompt))
+    data = {**prompt.data, "part": mutant.part.text, "after": mutant.now or "(removed)"}
+    schema = object_schema(tests=array_schema(test))
+    answer = await asker.ask(STAGE, data, schema, {"count": str(count)})
+    rows: list[Mapping[str, Any]] = answer["tests"][:count]
+    return [row for row in rows if any(map(says_something, row["vars"].values()))]
+
+
+async def _prove(
+    asker: Asker, target: Target, mutant: Mutant, fixtures: Iterable[Fixture], proposed: int
+) -> ProtectedPart:
+    fixtures = list(fixtures)
+    sides = [
+        list(render_all(prompt, [fixture.vars for fixture in fixtures], Budget()))
+        for prompt in (target.prompt, mutant.prompt)
+    ]
+    rows = []
+    for fixture, before, after in zip(fixtures, *sides, strict=True):
+        if isinstance(before, ContractError) or isinstance(after, ContractError):
+            continue
+        requests = [
+            Request(target.model, messages, target.params, _SEED, repetition)
+            for messages, repetition in ((before, 0), (before, 1), (after, 0))
+        ]
+        if target.params.get("temperature") == 0:
+            del requests[1]  # the same answer again
+        *known, changed = await ask_together(*(asker.complete(r, STAGE) for r in requests))
+        texts = {answer.text.strip() for answer in known}
+        # Answers that differ by chance prove nothing.
+        if len(texts) == 1 and changed.text.strip() not in texts:
+            rows.append(_row(fixture, mutant))
+    return ProtectedPart(mutant, proposed, len(rows), tuple(rows))
+
+
+def _row(fixture: Fixture, mutant: Mutant) -> Mapping[str, Any]:
+    told = fixture.metadata
+    return {
+        "id": fixture.id,
+        "vars": dict(fixture.vars),
+        "category": CATEGORY,
+        "cluster": _stem(mutant),
+        "metadata": {name: told[name] for name in ("kind", "scenario", "reason")},
+    }
+
+
+def _stem(mutant: Mutant) -> str:
+    return f"survivor-{mutant.id}"

@@ -1,0 +1,106 @@
+"""`gatekeeper generate PROMPT --for-survivors`: fixtures for parts that no test protects."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.author.generation.session import ask_models
+from gatekeeper.author.generation.survivors import ProtectedPart, protect, read_survivors
+from gatekeeper.cli.named_contract import named_contract
+from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.numbers import count
+
+if TYPE_CHECKING:
+    from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
+    from gatekeeper.contract.definition import Contract
+
+
+def write_for_survivors(
+    plan: GenerationPlan, options: GenerateOptions, arguments: argparse.Namespace, root: Path
+) -> int:
+    """Write NAME.survivors.jsonl beside the contract. Raises GatekeeperError."""
+    path: Path = arguments.for_survivors
+    text = _read(path)
+    prompt = plan.prompt.prompt
+    mutants = read_survivors(text, str(path), prompt)
+    contract = named_contract(plan.revision, plan.policy, json.loads(text)["contract"])
+    if contract.target.steps:
+        raise UsageError(f"{contract.path}: --for-survivors cannot test a contract with steps")
+    out = root / Path(contract.path).parent / f"{contract.name}.survivors.jsonl"
+    if out.exists():
+        raise UsageError(f"{out} exists already; move it, or add its fixtures to another file")
+    if not mutants:
+        return _say([f"{path}: every part of {prompt.reference} is protected; nothing to do"])
+    if arguments.estimate:
+        calls = len(mutants) * (1 + 3 * options.tests_per_rule)
+        return _say([f"{count(len(mutants), 'part')}, at most {count(calls, 'call')}"])
+    parts, calls_made = ask_models(
+        lambda asker: protect(
+            asker,
+            plan.prompt,
+            contract.target,
+            mutants,
+            contract.fixtures,
+            options.tests_per_rule,
+        ),
+        plan,
+        options,
+        arguments.out,
+        arguments.replay,
+    )
+    rows = [row for part in parts for row in part.rows]
+    if rows:
+        _write(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    return _say([*_found(parts), *_next(rows, out, contract), calls_made])
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--for-survivors {path}: {error}; run `gatekeeper mutate` first"
+        ) from error
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise WriteError(out, error) from error
+
+
+def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
+    from gatekeeper.author.mutation.words import lines_of
+
+    for part in parts:
+        text = " ".join(part.mutant.part.text.split())[:60]
+        yield (
+            f"{lines_of(part.mutant.part)} ({text}): the output of {part.proven} of "
+            f"{count(part.proposed, 'input')} depends on it"
+        )
+
+
+def _next(rows: Sequence[object], out: Path, contract: Contract) -> Iterator[str]:
+    if not rows:
+        yield "No fixture was written: no output depends on these parts. Consider deleting them."
+        return
+    yield f"{count(len(rows), 'fixture')} written to {out}."
+    yield (
+        "Next: read them, add `expected` to those whose checks need it, and add to "
+        f"{contract.path}:"
+    )
+    yield f"  - file: {out.name}"
+
+
+def _say(lines: Sequence[str]) -> int:
+    with readers_may_leave():
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0
