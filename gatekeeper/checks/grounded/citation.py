@@ -7,8 +7,8 @@ full stop, an exclamation or question mark before white space, or at the end of 
 right after its end still belongs to it. Sentences shorter than 20 characters, headings, and
 lines that end with a colon need none.
 
-The check compares ids and does not read the sources. To require that quoted words occur in the
-sources, use `quote`.
+The check compares only the ids; it does not read the sources. To require that quoted words occur
+in the sources, use `quote`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The output means about the same as a text: the cosine of their embeddings reaches a minimum.
 
-An embedding model turns each text into a vector. The score is the cosine of the angle between the
-two, at least 0. Unlike `similarity`, it sees that two texts say the same in other words; like every
-such measure, it may miss a `not`. Each output takes one call, under the limits, keys and allowed
-models of the run. This call counts for the limits, and is cached and replayed, like a call to a
-judge.
+An embedding model turns each text into a vector. The score is the cosine of the angle between
+the two vectors; negative values count as 0. Unlike `similarity`, it recognises two texts that
+say the same in other words. Like every such measure, it may miss a `not`. Each output takes one
+call, under the limits, keys and allowed models of the run. This call counts for the limits, and
+is cached and replayed, like a call to a judge.
 
 There is no default for `min`, because cosines of different models cannot be compared: unrelated
 texts may have 0.1 with one model and 0.7 with another. Label some outputs, and `gatekeeper judge

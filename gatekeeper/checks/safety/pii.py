@@ -8,12 +8,13 @@
 - `ip`: IP addresses, except `127.0.0.1`, `::1` and the like.
 - `national_id`: tax, health and identity numbers of `countries`, by their form, dates and
   check digits (python-stdnum).
-- `phone`: telephone numbers that phonenumbers holds valid. Those with a country code, such as
-  `+49 …`, are always found, those without one if they are valid in one of `countries`.
+- `phone`: telephone numbers that phonenumbers holds valid. The check always finds numbers with a
+  country code, such as `+49 …`. It finds numbers without one if they are valid in one of
+  `countries`.
 
-By default it looks for all of them; for national identifiers only if `countries` is set, because
-an order number may be a valid identifier of some country. Names and postal addresses are not found,
-and neither are numbers written in words.
+By default the check looks for all kinds. It looks for national identifiers only if `countries`
+is set, because an order number may be a valid identifier of some country. The check does not
+find names, postal addresses, and numbers written in words.
 
 `allow` lists what may occur: an address or number, or `@shop.example` for every address of a
 domain. Spaces and hyphens in numbers do not matter. Messages show the first and last two characters

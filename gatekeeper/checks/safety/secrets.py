@@ -7,9 +7,9 @@ finds a value after a word such as `password:` or `api_key =` if the value has l
 no repetition; this kind also reports placeholders. `kinds` chooses among them, and `allow` lists
 values that may occur, such as a key from public documentation.
 
-A secret in another form, or an encoded one, is not found. Messages show the first four characters.
-The keys of gatekeeper's own environment are removed from everything that it writes, whatever the
-checks are. Text of more than 100,000 characters is undetermined.
+The check does not find secrets in other forms, or encoded ones. Messages show the first four
+characters. The keys of gatekeeper's own environment are removed from everything that it writes,
+whatever the checks are. Text of more than 100,000 characters is undetermined.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The output, or one field of it, is like a reference translation, by chrF: runs of characters.
 
-The **score** is the chrF of sacrebleu divided by 100: an F-measure over runs of one to six
-characters, which counts recall twice. `word_order: 2` adds words and pairs of words (chrF++). chrF
-needs no words, and agrees with people better than [bleu](#bleu) for languages with many endings.
-The output may have 100,000 characters; a longer one is undetermined.
+The **score** is the chrF of sacrebleu divided by 100: an F-measure over sequences of one to six
+characters, in which recall counts twice. `word_order: 2` adds words and pairs of words (chrF++).
+chrF needs no words, and agrees with people better than [bleu](#bleu) for languages with many
+endings. The output may have 100,000 characters; a longer one is undetermined.
 
 It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
 name `sacrebleu` and what it needs in the file of the input

@@ -3,10 +3,10 @@
 Each parameter asks for one element; `false` asks that there is none. A check with several
 parameters passes if all of them hold. The output is read as CommonMark with tables.
 
-`links_in` takes the fixture's context, as text or as a list: the address of every link and image
-must stand in it, so that the model cannot invent one. Addresses that begin with `#` or `mailto:`
-are not looked up. A text of more than 100,000 characters, or
-one that takes more than 1.2 seconds to read, is undetermined.
+`links_in` takes the fixture's context, as text or as a list. The address of every link and image
+must occur in the context, so that the model cannot invent one. Addresses that begin with `#` or
+`mailto:` are not looked up. A text of more than 100,000 characters, or one that takes more than
+1.2 seconds to read, is undetermined.
 """
 
 from __future__ import annotations

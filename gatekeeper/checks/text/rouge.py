@@ -1,14 +1,15 @@
 """The output, or one field of it, has many words in common with a reference, such as a summary.
 
-`variant` says what counts as common: `rouge1` single words, `rouge2` pairs of words, `rougeL` the
-longest common sequence of words, with gaps. `measure` chooses the **score**: `recall` is the share
-of the reference that is found, `precision` is the share of the output that is in the reference, and
-`f1` is their harmonic mean. With several references the best one counts.
+`variant` chooses the units to compare: `rouge1` compares single words, `rouge2` pairs of words,
+and `rougeL` the longest common sequence of words, with gaps. `measure` chooses the **score**:
+`recall` is the share of the reference that is found, `precision` is the share of the output that
+is in the reference, and `f1` is their harmonic mean. With several references the best one
+counts.
 
-Words are runs of letters and digits, in lower case and without stemming: for English, the numbers
-are those of the package rouge-score without its stemmer. A text without spaces between its words
-is one word. The output may have 100,000 characters; a longer one is undetermined. ROUGE compares
-words and not meaning; choose `min` from outputs that you accept.
+Words are runs of letters and digits, in lower case and without stemming: for English, the
+numbers are those of the package rouge-score without its stemmer. A text without spaces between
+its words is one word. The output may have 100,000 characters; a longer one is undetermined.
+ROUGE compares only words. To choose `min`, look at the scores of outputs that you accept.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@
 score; see [objectives](objectives.md). With `severity: warn`, a single output does not affect the
 verdict. The mean of all outputs still can, through the objective.
 
-The score is twice the length of the longest common subsequence of characters, divided by the length
-of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. It compares letters
-and not meaning: `not allowed` and `now allowed` score 0.91. Use it for answers that nearly always
-have the same wording, such as extracts, titles and translations of single phrases. An output that
-is not JSON, or does not have the field, scores 0. Two texts whose lengths multiply to more than
-2,500,000,000 (50,000 characters each) are not compared: the check is undetermined.
+The score is twice the length of the longest common subsequence of characters, divided by the
+length of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. It
+compares only letters: `not allowed` and `now allowed` score 0.91 although their meanings differ.
+Use it for answers that nearly always have the same wording, such as extracts, titles and
+translations of single phrases. An output that is not JSON, or does not have the field, scores 0.
+Two texts whose lengths multiply to more than 2,500,000,000 (50,000 characters each) are not
+compared: the check is undetermined.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The output contains a JSON object, alone or in other text, that is valid under a schema.
 
-Objects are looked for from the left, each at the next `{`; lists outside of an object do not count.
-With a `schema`, one of the objects must be valid under it: everything that
-[json_schema](#json_schema) says of schemas applies. An output with more than 100,000 characters, or
-1,000 opening braces, is undetermined.
+The check looks for objects from left to right, each at the next `{`; lists outside of an object
+do not count. With a `schema`, one of the objects must be valid under it: everything that
+[json_schema](#json_schema) says of schemas applies. An output with more than 100,000 characters,
+or 1,000 opening braces, is undetermined.
 
 To require that the whole output is JSON, use [json_valid](#json_valid).
 """

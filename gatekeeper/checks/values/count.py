@@ -1,8 +1,8 @@
 """The number of values that a JSONPath selects in the output is in a range.
 
-A path without wildcards, filters, slices and `..` selects one value or none. So
-`{type: count, path: "$.items[?@.status == 'open']", min: 1}` requires that some item is open,
-whereas a `field` with a JSONPath requires something of each.
+A path without wildcards, filters, slices and `..` selects one value or none. So `{type: count,
+path: "$.items[?@.status == 'open']", min: 1}` requires that at least one item is open. A `field`
+with a JSONPath, in contrast, requires that every selected item passes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The output, or one field of it, is the same JSON as an expected value.
 
-`ignore_order` compares every list without regard to the order of its items, and `ignore_keys`
-leaves out named keys wherever they stand. The order of keys never matters, 1 equals 1.0, and true
-is not 1. The message says where the first difference is.
+`ignore_order` ignores the order of items in every list, and `ignore_keys` ignores the named keys
+at every level. The order of keys never matters, 1 equals 1.0, and true is not 1. The message
+names the place of the first difference.
 
 Text as `value` is read as JSON, so that fixtures in CSV can hold it. To compare plain text, use
 `equals`.

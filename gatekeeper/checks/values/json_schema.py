@@ -1,6 +1,7 @@
 """The output is JSON and valid under a JSON Schema, given in place or as a file.
 
-The message shows the most telling violation with its path, and how many more there are.
+The message shows the most specific violation with its path, and the number of further
+violations.
 
 - The path of a file is relative to the file that contains the check; a leading `/` means the
   repository root.
@@ -15,8 +16,8 @@ The message shows the most telling violation with its path, and how many more th
   steps: keywords, the names and items that they visit, and the length of the error messages.
   Beyond that the check is undetermined. `patternProperties` together with
   `unevaluatedProperties` is refused, because that combination cannot be limited.
-- `format` is verified only with `formats: true`, as the standard says. A format that cannot be
-  verified here is then an error rather than a pass.
+- `format` is verified only with `formats: true`, as the standard says. A format that gatekeeper
+  cannot verify is then an error.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The output, or one field of it, is a number in a range, or near an expected number.
 
 A number of JSON counts, and so does text that is nothing else than a number, like `-12.5`. With
-`in_text`, the text may say more, like `1,234.50 EUR`: it must have exactly one number. `point`
-reads 1,234.50, and `comma` reads 1.234,50. Digits may be grouped by threes, also by an apostrophe
-or a no-break space. `12,5` under `point` is a mistake and not 125.
+`in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number. `point`
+reads 1,234.50, and `comma` reads 1.234,50. Digits may be grouped by threes, also by an
+apostrophe or a no-break space. With `point`, `12,5` is a mistake; it does not count as 125.
 
 The number may differ from `expected` by the larger of `absolute` and `relative` times `expected`.
 All numbers are compared as decimals, so that 0.3 differs from 0.1 by exactly 0.2.
