@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from support.github_reviews import FakeFile
 from support.github_server import BOT, FakeGithub
 
 from gatekeeper.action.github.client import GithubApi
 from gatekeeper.action.github.comments import CheckedCommit, publish_comment
+from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.action.github.review_comments import publish_suggestions
 from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.errors import PublishError
+from gatekeeper.reports.markdown.revert import Suggestion
 
 SHA = "a" * 40
 MARK = "<!-- gatekeeper:x -->"
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubApi:
+def api(github: FakeGithub) -> GithubRepositoryApi:
     github.pull_request(7, SHA)
-    return GithubApi(
+    return GithubRepositoryApi(
         "ghs_0123456789",
         "octo/prompts",
         github.public_url,
@@ -41,3 +45,13 @@ def test_a_comment_that_github_would_refuse_is_refused(github: FakeGithub, api: 
     with pytest.raises(PublishError, match="422"):
         api.create_comment(7, MARK, "x" * 70_000)
     assert github.comments[7] == []
+
+
+def test_suggestions(github: FakeGithub, api: GithubRepositoryApi) -> None:
+    github.files[7] = [FakeFile("p.md", "f" * 40, "@@ -1,3 +1,3 @@\n a\n-b\n+c\n d")]
+    for first, text in ((1, "one"), (2, "one"), (2, "two")):
+        wanted = Suggestion("p.md", first, 2, "f" * 40, text)
+        assert publish_suggestions(api, 7, SHA, MARK, [wanted])
+    assert [(c.start_line, c.line, c.edits) for c in github.reviews[7]] == [(None, 2, 1)]
+    assert not publish_suggestions(api, 7, SHA, MARK, [])
+    assert github.reviews[7] == []

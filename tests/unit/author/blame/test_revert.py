@@ -149,3 +149,30 @@ def test_a_setting_that_no_prompt_file_has_cannot_be_written() -> None:
     (edit,) = find_edits(*arms)
     found = write_revert(Arms(contract, *arms, base, base), [edit], [edit], arms[0])
     assert (found, now) == (None, {"p.txt": BASE})
+
+
+def test_an_added_message_is_reverted_as_lines() -> None:
+    before = {"p.prompty": "system:\nBe kind.\nuser:\n{{ x }}\n"}
+    now = {
+        "p.prompty": "system:\nBe kind.\nuser:\nTwo?\nassistant:\nIt is 2.\nuser:\n{{ x }}\n",
+    }
+    found = written(before, now, lambda _: True)
+    assert found is not None
+    assert found.replacement is not None
+    assert "Two?" not in found.replacement.lines
+
+
+def test_a_revert_that_is_not_the_one_measured_is_not_written() -> None:
+    yaml = 'messages: [{role: user, content: "A {{ x }}.\\nBe %s.\\nBe %s."}]\n'
+    files = ({"p.yml": yaml % words} for words in (("kind", "brief"), ("rude", "long")))
+    assert written(*files, about("rude", "kind")) is None
+
+
+def test_one_sentence_of_an_included_file_is_reverted() -> None:
+    include = "{{ x }}\n{% include 'tone.md' %}\n"
+    before = {"p.md": include, "tone.md": "Be kind.\nBe brief.\n"}
+    now = {**before, "tone.md": "Be kind. Be rude.\nBe long.\n"}
+    found = written(before, now, about("rude"), "p.md")
+    assert found is not None
+    assert found.replacement is not None
+    assert found.replacement.lines == ("Be kind. Be brief.",)
