@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gatekeeper.author.generation import input_specification, open_questions, rules, tests
 from gatekeeper.author.generation.ask import stage_request
 from gatekeeper.author.generation.run import MOST_SAMPLES, GenerateOptions, GenerationPlan
+from gatekeeper.author.generation.update import plan_update
 from gatekeeper.numbers import count, dollars
 from gatekeeper.providers.cost_estimate import worst_cost
 
@@ -22,10 +23,19 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     known = len(plan.present.specification.rules)
     number = known or ASSUMED_RULES
     samples = MOST_SAMPLES if options.prove_with else 0
-    calls = STAGES + number + samples
-    basis = "as in the specification" if known else "assumed"
+    stages, basis = STAGES, "as in the specification" if known else "assumed"
+    if options.update:
+        step = plan_update(plan)
+        if not step.needs_model:
+            yield "No line of the prompt changed: 0 calls"
+            return
+        changed = len(step.changes.changed)
+        number = len({*step.rules.affected, *step.stale}) + changed
+        stages = step.stages + (2 if step.rules.affected or changed else 0)
+        basis = f"assumed: one more for each of {count(changed, 'changed line')}"
+    calls = stages + number + samples
     yield f"{count(number, 'rule')} ({basis}): {count(calls, 'call')}"
-    cost = _cost(plan, options, number)
+    cost = _cost(plan, options, number, stages)
     limit = plan.policy.limits.cost_usd
     if cost is None:
         yield f"The price of {options.model} is not known."
@@ -35,7 +45,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
         yield f"The run ends at the policy's limit of {dollars(limit)}."
 
 
-def _cost(plan: GenerationPlan, options: GenerateOptions, number: int) -> float | None:
+def _cost(plan: GenerationPlan, options: GenerateOptions, number: int, stages: int) -> float | None:
     """Return the highest cost of the calls to the model that generates."""
     data, model = plan.prompt.data, options.model
     schema = tests.answer_schema(plan.prompt)
@@ -43,7 +53,7 @@ def _cost(plan: GenerationPlan, options: GenerateOptions, number: int) -> float 
         stage_request(input_specification.STAGE, data, input_specification.SCHEMA, {}, model),
         stage_request(open_questions.STAGE, data, open_questions.SCHEMA, {}, model),
         *(stage_request(rules.STAGE, data, rules.SCHEMA, {}, model) for _ in range(3)),
-    ]
+    ][:stages]
     settings = {"count": str(options.tests_per_rule)}
     prices = [worst_cost(request) for request in once]
     prices += [worst_cost(stage_request(tests.STAGE, data, schema, settings, model))] * number

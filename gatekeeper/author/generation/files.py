@@ -23,6 +23,7 @@ from gatekeeper.contract.load import load_text
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References
+from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.errors import ContractError, MeasurementError, Problem
 
@@ -177,6 +178,19 @@ def write_contract(
         "# If you change this file, the next run leaves it as it is.\n"
     )
     return head + write_yaml(own)
+
+
+def contract_models(text: str | None) -> tuple[str | None, str | None]:
+    """Return the model and the judge that a contract's text names; None for one that it does not
+    name."""
+    try:
+        data = parse_yaml(text or "", "contract").data
+    except ContractError:
+        return None, None
+    found = data if isinstance(data, dict) else {}
+    model, judge = found.get("model"), found.get("judge")
+    judge = judge.get("model") if isinstance(judge, dict) else None
+    return (model if isinstance(model, str) else None, judge if isinstance(judge, str) else None)
 
 
 def contract_check(rule: Rule) -> dict[str, Any]:

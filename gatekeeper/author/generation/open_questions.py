@@ -12,8 +12,8 @@ from gatekeeper.author.specification.records import OpenQuestion, QuestionKind, 
 
 STAGE = "open_questions"
 PREFIX = "question-"
-_KIND = {"type": "string", "enum": list(get_args(QuestionKind))}
-SCHEMA = object_schema(questions=array_schema(object_schema(kind=_KIND, text=TEXT, lines=LINES)))
+KIND = {"type": "string", "enum": list(get_args(QuestionKind))}
+SCHEMA = object_schema(questions=array_schema(object_schema(kind=KIND, text=TEXT, lines=LINES)))
 
 
 async def find_questions(

@@ -41,7 +41,7 @@ async def find_rules(asker: Asker, prompt: NumberedPrompt, before: Specification
     known = [(rule.id, rule.text) for rule in before.rules]
     ids = assign_ids([draft.text for draft in found.items], "", known, removed_rules(before))
     rules = (
-        Rule(_own(name), draft.text, lines=draft.lines)
+        Rule(own_id(name), draft.text, lines=draft.lines)
         for name, draft in zip(ids, found.items, strict=True)
     )
     return Found(tuple(rules), found.dropped)
@@ -63,6 +63,6 @@ def numbered_rules(rules: Sequence[Rule]) -> str:
     return "\n".join(f"{number}. {rule.text}" for number, rule in enumerate(rules, start=1))
 
 
-def _own(name: str) -> str:
+def own_id(name: str) -> str:
     """Return an id of a rule, which cannot be taken for that of another kind of item."""
     return f"rule-{name}" if name.startswith(_OTHER) else name

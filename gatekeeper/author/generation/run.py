@@ -34,6 +34,7 @@ from gatekeeper.author.generation.rules import (
 from gatekeeper.author.generation.tests import without_near_duplicates, write_tests
 from gatekeeper.author.onboarding.overlay import Overlay
 from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text
+from gatekeeper.author.specification.prompt_lines import line_digests
 from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
 from gatekeeper.author.specification.spec_file import write_specification
 from gatekeeper.contract.change import Revision
@@ -48,18 +49,20 @@ from gatekeeper.numbers import count
 T = TypeVar("T")
 MOST_SAMPLES = 10
 """Outputs of the prompt's own model on which checks are proved."""
-CONTRACT, INTENT = "contract", "intent"
+CONTRACT, INTENT, PROMPT = "contract", "intent", "prompt"
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
     """What a user chooses. `prove_with` is the model whose outputs prove the checks, `judge` the
-    one that grades the other rules; None for the model that generates."""
+    one that grades the other rules; None for the model that generates. With `update`, only what
+    belongs to changed lines of the prompt is made again."""
 
     model: str
     tests_per_rule: int = 3
     prove_with: str | None = None
     judge: str | None = None
+    update: bool = False
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -109,21 +112,21 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     if not rules.items and not before.rules:
         raise UsageError(
             f"{prompt.reference}: {asker.model} found no rule for the output"
-            + (f" ({_dropped(rules.dropped)})" if rules.dropped else "")
+            + (f" ({dropped_notice(rules.dropped)})" if rules.dropped else "")
             + "; write into the prompt what a good answer has to be, or use a stronger --model"
         )
     questions = await find_questions(asker, prompt, before)
     made = before.made
-    input_ = merge_items(_part(made, INPUT), before.input, constraints.items)
-    asked = merge_items(_part(made, QUESTION), before.questions, questions.items)
+    input_ = merge_items(made_of(made, INPUT), before.input, constraints.items)
+    asked = merge_items(made_of(made, QUESTION), before.questions, questions.items)
     rule_made = {name: made[name] for name in rule_ids(before) if name in made}
     new = _to_make(rules.items, before, rule_made)
     rest = tuple(rule for rule in rules.items if rule not in new)
     inverted = await invert_rules(asker, new)
     proposals = await propose_checks(asker, prompt, new)
     in_force = merge_items(rule_made, before.rules, (*inverted, *rest)).items
-    tests, unfit = await _tests(asker, plan, input_.items, in_force, options)
-    samples = await _samples(asker, prompt, tests, options.prove_with)
+    tests, unfit = await usable_tests(asker, plan, input_.items, in_force, options)
+    samples = await sample_outputs(asker, prompt, tests, options.prove_with)
     ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
     proven = merge_items(rule_made, before.rules, (*prove_checks(tuple(ready), samples), *rest))
     rows = merge_items(
@@ -147,24 +150,26 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         {INTENT: intent_made, **input_.made, **proven.made, **asked.made, **rows.made},
     )
     notices = [
-        *_said("not made again, because you removed it", (*proven.removed, *rows.removed)),
-        *_said("kept, because you changed or added it", (*proven.kept, *rows.kept)),
-        *_said("retired, because it was not generated any more", (*proven.retired, *rows.retired)),
+        *said_of("not made again, because you removed it", (*proven.removed, *rows.removed)),
+        *said_of("kept, because you changed or added it", (*proven.kept, *rows.kept)),
+        *said_of("retired, because it was not generated again", (*proven.retired, *rows.retired)),
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped
-    notices += [_dropped(lost)] if lost else []
+    notices += [dropped_notice(lost)] if lost else []
     notices += unfit
-    return _files(plan, specification, rows.items, options, notices)
+    return generated_files(plan, specification, rows.items, options, notices)
 
 
-async def _tests(
+async def usable_tests(
     asker: Asker,
     plan: GenerationPlan,
     constraints: Sequence[Any],
     rules: Sequence[Rule],
     options: GenerateOptions,
+    kept: Sequence[GeneratedTest] = (),
 ) -> tuple[tuple[GeneratedTest, ...], list[str]]:
-    """Return the tests of all rules that can be sent and differ, and sentences about the others."""
+    """Return the tests of all rules that can be sent and differ, also from those in `kept`, and
+    sentences about the others."""
     prompt = plan.prompt
     written = await ask_together(
         *(write_tests(asker, prompt, constraints, r, options.tests_per_rule) for r in rules)
@@ -176,7 +181,7 @@ async def _tests(
         for test, messages in zip(every, rendered, strict=True)
         if not isinstance(messages, ContractError)
     ]
-    distinct, alike = without_near_duplicates(sound)
+    distinct, alike = without_near_duplicates(sound, kept)
     unsound = len(every) - len(sound)
     said = []
     if unsound:
@@ -186,7 +191,7 @@ async def _tests(
     return distinct, said
 
 
-async def _samples(
+async def sample_outputs(
     asker: Asker, prompt: NumberedPrompt, tests: Sequence[GeneratedTest], model: str | None
 ) -> tuple[str, ...]:
     """Return outputs of the prompt's own model: of one test of each rule first."""
@@ -205,7 +210,7 @@ async def _samples(
     return tuple(answer.text for answer in answers)
 
 
-def _files(
+def generated_files(
     plan: GenerationPlan,
     specification: Specification,
     rows: Sequence[FixtureRow],
@@ -231,8 +236,8 @@ def _files(
     else:
         texts[places.contract] = contract
         made = content_digest(contract)
-    if made is not None:
-        specification = replace(specification, made={**specification.made, CONTRACT: made})
+    known = {PROMPT: prompt_digests(plan.prompt)} | ({CONTRACT: made} if made is not None else {})
+    specification = replace(specification, made={**specification.made, **known})
     if specification != present.specification:
         texts[places.specification] = write_specification(specification)
         if has_comments(present, places.specification):
@@ -264,7 +269,13 @@ async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asynci
         await asyncio.gather(*pending, return_exceptions=True)
 
 
-def _part(made: Mapping[str, str], prefix: str) -> dict[str, str]:
+def prompt_digests(prompt: NumberedPrompt) -> str:
+    """Return what `made` remembers of the prompt's lines."""
+    return line_digests(prompt.lines, prompt.prompt.includes)
+
+
+def made_of(made: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Return the part of `made` for ids with the prefix."""
     return {name: known for name, known in made.items() if name.startswith(prefix)}
 
 
@@ -277,9 +288,11 @@ def _to_make(
     return tuple(rule for rule in rules if rule.id not in own and rule.id not in gone)
 
 
-def _dropped(number: int) -> str:
+def dropped_notice(number: int) -> str:
+    """Return the sentence about items of answers that cannot be used."""
     return f"{count(number, 'item')} left out: the lines that the model named do not exist"
 
 
-def _said(what: str, ids: Sequence[str]) -> list[str]:
+def said_of(what: str, ids: Sequence[str]) -> list[str]:
+    """Return a sentence about the items with these ids; none without ids."""
     return [f"{', '.join(ids)}: {what}"] if ids else []

@@ -17,6 +17,7 @@ from gatekeeper.author.generation.run import (
     generate,
     within_limits,
 )
+from gatekeeper.author.generation.update import plan_update, update, without_model
 from gatekeeper.contract.definition import Position
 from gatekeeper.errors import ContractError, WriteError
 from gatekeeper.numbers import count, dollars
@@ -52,9 +53,18 @@ def generate_files(
     The answers go to `out`, also if the run fails: they were paid for. Raises UsageError,
     ContractError, MeasurementError and WriteError; then no other file is changed.
     """
-    made, calls = ask_models(
-        lambda asker: generate(plan, asker, options), plan, options, out, replay
-    )
+    require_recording(replay)
+    step = plan_update(plan) if options.update else None
+    if step and not step.needs_model:
+        made, calls = without_model(plan, step, options), "0 calls"
+    else:
+
+        def ask(asker: Asker) -> Coroutine[Any, Any, Generated]:
+            if step:
+                return update(plan, step, asker, options)
+            return generate(plan, asker, options)
+
+        made, calls = ask_models(ask, plan, options, out, replay)
     changed = dict(differing(made.texts, plan.present))
     require_unchanged(plan.present, root)
     write_generated(changed, root)

@@ -20,7 +20,7 @@ _COMMON = frozenset({
     "with",
 })
 # fmt: on
-RESERVED = frozenset({"baseline", "contract", "intent"})
+RESERVED = frozenset({"baseline", "contract", "intent", "prompt"})
 """Ids that mean something else in `made` and in fixture ids."""
 
 

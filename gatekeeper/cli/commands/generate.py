@@ -26,6 +26,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", required=True, help="the model that generates")
     parser.add_argument(
+        "--update",
+        action="store_true",
+        help="make only what belongs to changed lines of the prompt again",
+    )
+    parser.add_argument(
         "--prove-with",
         metavar="MODEL",
         help="the prompt's own model: checks are proved on its outputs, too",
@@ -77,7 +82,11 @@ def generate(arguments: argparse.Namespace) -> int:
             f"--tests-per-rule {arguments.tests_per_rule}: give a number from 1 to {_MOST_TESTS}"
         )
     options = GenerateOptions(
-        arguments.model, arguments.tests_per_rule, arguments.prove_with, arguments.judge
+        arguments.model,
+        arguments.tests_per_rule,
+        arguments.prove_with,
+        arguments.judge,
+        arguments.update,
     )
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()

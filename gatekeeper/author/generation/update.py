@@ -1,0 +1,292 @@
+"""Keeps a specification, its tests and its contract in step with a prompt whose lines changed.
+
+Only what follows from changed lines is asked for again. Rules on other lines keep their id, text,
+check and tests as they are; if their lines moved, they get the new numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.files import FixtureRow, contract_models, fixture_row
+from gatekeeper.author.generation.input_specification import PREFIX as INPUT
+from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
+from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
+from gatekeeper.author.generation.rules import invert_rules, rule_ids
+from gatekeeper.author.generation.run import (
+    INTENT,
+    PROMPT,
+    Generated,
+    GenerateOptions,
+    GenerationPlan,
+    dropped_notice,
+    generated_files,
+    made_of,
+    prompt_digests,
+    said_of,
+    sample_outputs,
+    usable_tests,
+)
+from gatekeeper.author.generation.update_items import (
+    CONSTRAINTS,
+    QUESTIONS,
+    RULES,
+    Updated,
+    must_ask,
+    update_items,
+)
+from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text
+from gatekeeper.author.specification.prompt_lines import LineChanges, compare_lines
+from gatekeeper.author.specification.records import (
+    GeneratedTest,
+    InputConstraint,
+    OpenQuestion,
+    Rule,
+    Specification,
+)
+from gatekeeper.author.specification.unchanged_items import Carried, carry_over
+from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.errors import ContractError, MeasurementError, UsageError
+from gatekeeper.numbers import count
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    """What a change of the prompt's lines leaves as it is. `stale` are the rules whose generated
+    tests cannot be sent any more, because the prompt has other variables."""
+
+    changes: LineChanges
+    input: Carried[InputConstraint]
+    rules: Carried[Rule]
+    questions: Carried[OpenQuestion]
+    stale: frozenset[str]
+
+    @property
+    def stages(self) -> int:
+        """Return the number of questions about the specification."""
+        kinds = (self.input.affected, self.rules.affected, self.questions.affected)
+        return sum(must_ask(affected, self.changes) for affected in kinds)
+
+    @property
+    def needs_model(self) -> bool:
+        """Return whether a model has to be asked."""
+        return bool(self.stages or self.stale)
+
+
+def plan_update(plan: GenerationPlan) -> UpdatePlan:
+    """Find what changed since the specification was made. Calls no model.
+
+    Raises UsageError if there is no specification, or if it does not say from which text it was
+    made.
+    """
+    before, place = plan.present.specification, plan.places.specification
+    if plan.present.contents.get(place) is None:
+        raise UsageError(
+            f"{plan.prompt.reference} has no specification {place} yet; run the command without "
+            "--update"
+        )
+    changes = compare_lines(before.made.get(PROMPT, ""), prompt_digests(plan.prompt))
+    if changes is None:
+        raise UsageError(
+            f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} it "
+            "was made; run the command once without --update"
+        )
+    made = before.made
+    own = {name: made[name] for name in rule_ids(before) if name in made}
+    return UpdatePlan(
+        changes,
+        carry_over(before.input, made_of(made, INPUT), changes),
+        carry_over(before.rules, own, changes),
+        carry_over(before.questions, made_of(made, QUESTION), changes),
+        _stale(plan),
+    )
+
+
+async def update(
+    plan: GenerationPlan, step: UpdatePlan, asker: Asker, options: GenerateOptions
+) -> Generated:
+    """Ask what the changed lines change, and return what to write. Raises MeasurementError and
+    UsageError."""
+    prompt, before, changes = plan.prompt, plan.present.specification, step.changes
+    intent = {"intent": before.intent or "none"}
+    constraints = await update_items(asker, prompt, changes, CONSTRAINTS, step.input, intent)
+    rules = await update_items(asker, prompt, changes, RULES, step.rules)
+    questions = await update_items(asker, prompt, changes, QUESTIONS, step.questions)
+    if not rules.items:
+        raise UsageError(
+            f"{prompt.reference}: by {asker.model}, no rule for the output is left; write into the "
+            "prompt what a good answer has to be, or use a stronger --model"
+        )
+    inverted = await invert_rules(asker, rules.remade)
+    proposals = await propose_checks(asker, prompt, inverted)
+    again = {rule.id for rule in inverted}
+    stale = [r for r in rules.items if r.id in step.stale and r.id not in again]
+    leaving = again | step.stale | set(rules.retired)
+    kept_rows = [row for row in plan.present.fixtures if _rule_of(row) not in leaving]
+    tests, unfit = await usable_tests(
+        asker, plan, constraints.items, (*inverted, *stale), options, _as_tests(kept_rows)
+    )
+    samples = await sample_outputs(asker, prompt, tests, options.prove_with)
+    proven = {rule.id: rule for rule in prove_checks(proposals, samples)}
+    remade = (*proven, *(rule.id for rule in stale))
+    rows, rows_made, notices = _rows(plan, tests, remade, rules.retired)
+    if not rows:
+        raise MeasurementError(f"stage tests: {asker.model} wrote no test that can be used")
+    text = str(constraints.answer.get("intent", before.intent))
+    text, intent_made = merge_text(before.made.get(INTENT), before.intent, " ".join(text.split()))
+    specification = Specification(
+        before.prompt,
+        text,
+        constraints.items,
+        tuple(proven.get(rule.id, rule) for rule in rules.items),
+        questions.items,
+        {
+            INTENT: intent_made,
+            **constraints.made,
+            **rules.made,
+            **{name: content_digest(rule) for name, rule in proven.items()},
+            **questions.made,
+            **rows_made,
+        },
+    )
+    every = (constraints, rules, questions)
+    notices = [*_about(step, every), *notices, *unfit]
+    if constraints.remade or constraints.retired:
+        notices.append("The input specification changed; the tests of unchanged rules stay.")
+    return finish_update(plan, specification, rows, options, notices)
+
+
+def without_model(plan: GenerationPlan, step: UpdatePlan, options: GenerateOptions) -> Generated:
+    """Return what to write if no line with a meaning of its own changed: at most other numbers."""
+    before = plan.present.specification
+    made = {**before.made, **step.input.made, **step.rules.made, **step.questions.made}
+    specification = replace(
+        before,
+        input=step.input.items,
+        rules=step.rules.items,
+        questions=step.questions.items,
+        made=made,
+    )
+    return finish_update(plan, specification, plan.present.fixtures, options, _about(step, ()))
+
+
+def finish_update(
+    plan: GenerationPlan,
+    specification: Specification,
+    rows: Sequence[FixtureRow],
+    options: GenerateOptions,
+    notices: list[str],
+) -> Generated:
+    """Return the texts of the files. The contract keeps its models if the user names no others."""
+    model, judge = contract_models(plan.present.contract)
+    options = replace(
+        options,
+        prove_with=options.prove_with or model,
+        judge=options.judge or judge,
+    )
+    return generated_files(plan, specification, rows, options, notices)
+
+
+def _rows(
+    plan: GenerationPlan,
+    tests: Sequence[GeneratedTest],
+    remade: Sequence[str],
+    retired: Sequence[str],
+) -> tuple[tuple[FixtureRow, ...], dict[str, str], list[str]]:
+    """Return the fixtures from now on, their part of `made`, and sentences about them. Fixtures of
+    other rules stay byte for byte, in their place."""
+    made = {name: known for name, known in plan.present.specification.made.items() if "." in name}
+    again, gone = set(remade), set(retired)
+    theirs = [row for row in plan.present.fixtures if _rule_of(row) in again]
+    merged = merge_items(
+        {name: known for name, known in made.items() if name.partition(".")[0] in again},
+        theirs,
+        tuple(map(fixture_row, tests)),
+        lambda row: row.digest,
+    )
+    of_rule: dict[str, list[FixtureRow]] = {}
+    for row in merged.items:
+        of_rule.setdefault(_rule_of(row), []).append(row)
+    rows: list[FixtureRow] = []
+    dropped: list[str] = []
+    kept = list(merged.kept)
+    for row in plan.present.fixtures:
+        rule = _rule_of(row)
+        if rule in again:
+            rows += of_rule.pop(rule, [])
+        elif rule in gone and made.get(row.id) == row.digest:
+            dropped.append(row.id)
+        else:
+            rows.append(row)
+            kept += [row.id] if rule in gone else []
+    rows += [row for left in of_rule.values() for row in left]
+    there = {row.id for row in rows}
+    then = {
+        name: known
+        for name, known in made.items()
+        if name.partition(".")[0] not in again and (name in there or name not in dropped)
+    }
+    said = [
+        *said_of("retired with its rule", dropped),
+        *said_of("not made again, because you removed it", merged.removed),
+        *said_of("kept, because you changed or added it", kept),
+    ]
+    return tuple(rows), {**then, **merged.made}, said
+
+
+def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ignore[type-arg]
+    """Return sentences about what changed of the items."""
+    changed, gone = len(step.changes.changed), len(step.changes.gone)
+    said = []
+    if changed or gone:
+        said.append(
+            f"{count(changed, 'line')} of the prompt changed or added, "
+            f"{count(gone, 'earlier line')} changed or removed"
+        )
+    for what, field in (("added", "added"), ("reworded", "reworded")):
+        said += said_of(what, [name for one in every for name in getattr(one, field)])
+    retired = [name for one in every for name in one.retired]
+    said += said_of("retired, because the changed lines no longer say it", retired)
+    removed = [name for one in every for name in one.removed]
+    said += said_of("not made again, because you removed it", removed)
+    kinds = (step.input, step.rules, step.questions)
+    own = [name for kind in kinds for name in kind.own_affected]
+    said += said_of("kept, because you changed or added it; its lines changed, so check it", own)
+    lost = sum(one.dropped for one in every)
+    return [*said, *([dropped_notice(lost)] if lost else [])]
+
+
+def _stale(plan: GenerationPlan) -> frozenset[str]:
+    """Return the rules with a generated test that cannot be sent, because the prompt now needs
+    other variables."""
+    made, rules = plan.present.specification.made, {r.id for r in plan.present.specification.rules}
+    rows = [row for row in plan.present.fixtures if made.get(row.id) == row.digest]
+    rendered = render_all(plan.prompt.prompt, [_vars(row) for row in rows], Budget())
+    return frozenset(
+        _rule_of(row)
+        for row, messages in zip(rows, rendered, strict=True)
+        if isinstance(messages, ContractError) and _rule_of(row) in rules
+    )
+
+
+def _rule_of(row: FixtureRow) -> str:
+    """Return the id of the rule that a fixture tests; empty if it names none."""
+    metadata = json.loads(row.line).get("metadata")
+    rule = metadata.get("rule") if isinstance(metadata, dict) else None
+    return rule if isinstance(rule, str) else ""
+
+
+def _vars(row: FixtureRow) -> Mapping[str, object]:
+    found = json.loads(row.line).get("vars")
+    return found if isinstance(found, dict) else {}
+
+
+def _as_tests(rows: Sequence[FixtureRow]) -> list[GeneratedTest]:
+    """Return fixtures as tests, for comparing their inputs."""
+    return [
+        GeneratedTest(row.id, _rule_of(row), "rule", "typical", "", "", _vars(row)) for row in rows
+    ]
