@@ -25,7 +25,7 @@ from gatekeeper.checks.composed.negation import NegatedCheck
 from gatekeeper.checks.composed.one_turn import TurnCheck
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.output import shorten
-from gatekeeper.checks.pair_check import PairCheck
+from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.step_views import StepViews, filler_sample, refusal, renamed_steps
@@ -293,17 +293,17 @@ def _require_pairs_alone(
 ) -> None:
     """Refuse a comparison in pairs if it could not gate: it passes every single output."""
     inner = params["checks"] if spec.parts else ()
-    if any(isinstance(part.evaluate, PairCheck) for part in inner):
+    if any(compares_pairs(part.evaluate) for part in inner):
         raise ParameterError(
             "another check cannot contain `judge: prefer`",
             "write it as a check of its own",
         )
-    if spec.step and isinstance(evaluate, PairCheck):
+    if spec.step and compares_pairs(evaluate):
         raise ParameterError(
             "`judge: prefer` compares only the last outputs",
             "move it to the contract's own `checks`",
         )
-    if (spec.negated or spec.severity == "warn") and isinstance(evaluate, PairCheck):
+    if (spec.negated or spec.severity == "warn") and compares_pairs(evaluate):
         key = "not: true" if spec.negated else "severity: warn"
         raise ParameterError(f"`judge: prefer` does not take `{key}`", "remove it")
 

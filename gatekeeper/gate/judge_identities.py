@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.judged_check import judge_models_of
 from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt
-from gatekeeper.checks.pair_check import PairCheck
+from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.judge_calibration import JudgeIdentity
@@ -25,7 +25,7 @@ def judge_identities(contract: Contract, evaluator: Evaluator) -> dict[str, Judg
         for check in checks:
             models = judge_models_of(check.evaluate)
             # What compares two outputs is not right or wrong about one.
-            pairs = isinstance(check.evaluate, PairCheck)
+            pairs = compares_pairs(check.evaluate)
             if models and not pairs and check.name not in found:
                 found[check.name] = _identity(specs[fixture, check.name], models)
     return found

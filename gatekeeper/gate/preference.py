@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gatekeeper.checks.pair_check import PairCheck, PairFinding, Preferred
+from gatekeeper.checks.pair_check import PairFinding, Preferred, compares_pairs
 from gatekeeper.contract.trial import CheckResult, Outcome, Request, Sample, Trial
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
@@ -63,7 +63,7 @@ class PreferenceTest:
             fixture: check.evaluate
             for fixture, checks in evaluation.evaluator.checks.items()
             for check in checks
-            if check.name == name and isinstance(check.evaluate, PairCheck)
+            if check.name == name and compares_pairs(check.evaluate)
         }
         self._evaluation = _in_rounds(evaluation, self._checks)
         self._comparison = Comparison(self._evaluation, level)
@@ -268,7 +268,7 @@ def _pair_checks(evaluation: Evaluation) -> list[str]:
         check.name: None
         for checks in evaluation.evaluator.checks.values()
         for check in checks
-        if isinstance(check.evaluate, PairCheck)
+        if compares_pairs(check.evaluate)
     }
     return list(names)
 

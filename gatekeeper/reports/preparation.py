@@ -12,6 +12,13 @@ def prepare_reports() -> None:
     import rich.box
     import rich.table  # noqa: F401
 
+    import gatekeeper.reports.formats.csv_parquet
+    import gatekeeper.reports.formats.junit
+    import gatekeeper.reports.formats.result_json
+    import gatekeeper.reports.formats.samples
+    import gatekeeper.reports.html
+    import gatekeeper.reports.markdown.comment
+    import gatekeeper.reports.markdown.summary
     import gatekeeper.reports.terminal.console
     import gatekeeper.reports.terminal.screen
     import gatekeeper.reports.write  # noqa: F401

@@ -9,55 +9,56 @@ import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.gate.result import GateResult
 from gatekeeper.reports.formats import Format
-from gatekeeper.reports.formats.badge import render_badge
-from gatekeeper.reports.formats.code_quality import render_code_quality
-from gatekeeper.reports.formats.csv_parquet import (
-    FIXTURES,
-    SAMPLES,
-    csv_rows,
-    render_parquet,
-    require_parquet,
-)
-from gatekeeper.reports.formats.junit import render_junit
-from gatekeeper.reports.formats.prometheus import render_prometheus
-from gatekeeper.reports.formats.result_json import render_result
-from gatekeeper.reports.formats.samples import sample_lines
-from gatekeeper.reports.formats.sarif import render_sarif
-from gatekeeper.reports.html import render_html
-from gatekeeper.reports.markdown.comment import render_comment
-from gatekeeper.reports.markdown.summary import render_summary
 from gatekeeper.reports.redact import Redactor, environment_redactor
 
 Content = str | bytes | Iterator[str]
-_Render = Callable[[GateResult], Content]
+_Render = Callable[..., Content]
 _OWN_FOLDER = ".gatekeeper"  # nobody wants its content committed
+
+
+def _report(module: str, name: str, table: str | None = None) -> _Render:
+    """Return the function that makes a report. Its module is imported at the first call: those of
+    reports that nobody asked for never, and the others while the models work."""
+
+    def render(result: GateResult, **more: Any) -> Content:
+        found = import_module(f"{__package__}.{module}")
+        parts = (getattr(found, table), result) if table else (result,)
+        made: Content = getattr(found, name)(*parts, **more)
+        return made
+
+    return render
+
 
 # result.json comes last: if it exists, the others do.
 _FORMATS: Mapping[str, _Render] = {
-    "comment.md": render_comment,
-    "summary.md": render_summary,
-    "report.html": render_html,
-    "junit.xml": render_junit,
-    "samples.csv": partial(csv_rows, SAMPLES),
-    "fixtures.csv": partial(csv_rows, FIXTURES),
-    "samples.jsonl": sample_lines,
-    "result.json": render_result,
+    "comment.md": _report("markdown.comment", "render_comment"),
+    "summary.md": _report("markdown.summary", "render_summary"),
+    "report.html": _report("html", "render_html"),
+    "junit.xml": _report("formats.junit", "render_junit"),
+    "samples.csv": _report("formats.csv_parquet", "csv_rows", "SAMPLES"),
+    "fixtures.csv": _report("formats.csv_parquet", "csv_rows", "FIXTURES"),
+    "samples.jsonl": _report("formats.samples", "sample_lines"),
+    "result.json": _report("formats.result_json", "render_result"),
 }
 # What one other system reads, for those who have it.
 _ON_DEMAND: Mapping[Format, Mapping[str, _Render]] = {
-    "badge": {"badge.json": render_badge},
-    "codequality": {"gl-code-quality-report.json": render_code_quality},
-    "parquet": {
-        "samples.parquet": partial(render_parquet, SAMPLES),
-        "fixtures.parquet": partial(render_parquet, FIXTURES),
+    "badge": {"badge.json": _report("formats.badge", "render_badge")},
+    "codequality": {
+        "gl-code-quality-report.json": _report("formats.code_quality", "render_code_quality")
     },
-    "prometheus": {"metrics.prom": render_prometheus},
-    "sarif": {"gatekeeper.sarif": render_sarif},
+    "parquet": {
+        "samples.parquet": _report("formats.csv_parquet", "render_parquet", "SAMPLES"),
+        "fixtures.parquet": _report("formats.csv_parquet", "render_parquet", "FIXTURES"),
+    },
+    "prometheus": {"metrics.prom": _report("formats.prometheus", "render_prometheus")},
+    "sarif": {"gatekeeper.sarif": _report("formats.sarif", "render_sarif")},
 }
 _ASKED_FOR = tuple(file for files in _ON_DEMAND.values() for file in files)
 
@@ -65,6 +66,8 @@ _ASKED_FOR = tuple(file for files in _ON_DEMAND.values() for file in files)
 def require_formats(formats: Collection[Format]) -> None:
     """Raise UsageError, before any call is made, if a format cannot be written."""
     if "parquet" in formats:
+        from gatekeeper.reports.formats.csv_parquet import require_parquet
+
         require_parquet()
 
 
@@ -116,12 +119,9 @@ def write_reports(
     redact = redact or environment_redactor()
     requested = [files for format_, files in _ON_DEMAND.items() if format_ in formats]
     renders = {name: render for files in (*requested, _FORMATS) for name, render in files.items()}
-    renders["report.html"] = partial(render_html, notices=notices, clean=redact.text)
-    renders |= {
-        "comment.md": partial(render_comment, notices=notices),
-        "summary.md": partial(render_summary, notices=notices),
-        "result.json": partial(render_result, notices=notices),
-    }
+    renders["report.html"] = partial(_FORMATS["report.html"], notices=notices, clean=redact.text)
+    for name in ("comment.md", "summary.md", "result.json"):
+        renders[name] = partial(_FORMATS[name], notices=notices)
     contents: dict[str, Callable[[], Content]] = {
         name: partial(render, result) for name, render in renders.items()
     }

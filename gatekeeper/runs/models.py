@@ -66,8 +66,25 @@ def prices_within_limits(
     from gatekeeper.gate.spending_limits import require_within_limits
     from gatekeeper.providers.cost_estimate import worst_cost
 
-    worst = worst or worst_cost
+    worst = _kept(work, worst or worst_cost)
     return worst, require_within_limits(work, worst, trusted=trusted)
+
+
+def _kept(work: Work, worst: Price) -> Price:
+    """Return the price with that of each planned request kept: the limits, the calls and the report
+    ask for it again. Requests that are made during the run are not kept."""
+    planned = {id(trial.request): trial.request for trial in work.trials}
+    known: dict[int, float | None] = {}
+
+    def price(request: Request) -> float | None:
+        key = id(request)
+        if key not in planned:
+            return worst(request)
+        if key not in known:
+            known[key] = worst(request)
+        return known[key]
+
+    return price
 
 
 def require_no_judges(job: Job, option: str) -> None:

@@ -186,6 +186,8 @@ def _history_notices(past: Past, keep: Keep | None) -> tuple[str, ...]:
 def _with_past(around: RunContext, past: Past) -> RunContext:
     """Return the context with what the history says. A history without an event says nothing
     yet."""
+    if not past.records:
+        return replace(around, history=None, gated={}, unread=past.unread)
     from gatekeeper.history.gating_checks import gating_history
     from gatekeeper.history.record import events_of
 

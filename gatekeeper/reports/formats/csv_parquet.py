@@ -82,8 +82,12 @@ def csv_text(columns: Mapping[str, Kind], rows: Iterable[Row]) -> str:
 
 def _csv_rows(columns: Mapping[str, Kind], rows: Iterable[Row]) -> Iterator[str]:
     yield ",".join(columns) + "\n"
+    named = list(columns.items())
     for row in rows:
-        yield ",".join(_cell(row[name], kind) for name, kind in columns.items()) + "\n"
+        cells = [
+            _cell(value, kind) if (value := row[name]) is not None else "" for name, kind in named
+        ]
+        yield ",".join(cells) + "\n"
 
 
 def render_parquet(table: Table, result: GateResult) -> bytes:
@@ -131,10 +135,11 @@ def _sample_rows(result: GateResult) -> Iterator[Row]:
         for contract in result.contracts
         for contract_from, fixture in _fixtures(contract)
     }
+    run = _run(result)
     for outcome in result.outcomes:
         trial, completion = outcome.sample.trial, outcome.sample.completion
         yield {
-            **_run(result),
+            **run,
             "tool_calls": [],
             "repair_ledger": [],
             **sample_document(outcome),

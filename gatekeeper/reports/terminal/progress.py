@@ -88,7 +88,7 @@ class TerminalProgress:
         self._began = self._clock()
         if not total:
             return
-        if not _can_draw(self._console()):
+        if self._is_log() or not _can_draw(self._console()):
             self._line(f"sampling: at most {numbers.count(total, 'call')}")
             self._next = self._began + _SECONDS_BETWEEN_LINES
             return
@@ -221,7 +221,17 @@ class TerminalProgress:
             return planned
         return min(planned, sum(s.planned - s.sampled for s in every if s.answer is None))
 
+    def _is_log(self) -> bool:
+        """Return whether standard error is certainly no terminal. Then rich, whose import would
+        delay the first call, is not needed."""
+        return self._given is None and not (sys.stderr and sys.stderr.isatty())
+
     def _line(self, text: str) -> None:
+        if self._is_log():
+            stream = _LossyStream(sys.stderr)
+            stream.write(f"{text}\n")
+            stream.flush()
+            return
         from rich.text import Text
 
         self._console().print(Text(text), soft_wrap=True)

@@ -6,6 +6,8 @@ import errno
 import importlib.util
 import json
 import os
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -207,3 +209,22 @@ def test_what_cannot_be_removed_is_left(tmp_path: Path) -> None:
     forget_reports(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
     forget_reports(tmp_path / ("x" * 300))
+
+
+def test_reports_that_nobody_asked_for_are_not_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from support import results;"
+        "from gatekeeper.reports.write import write_reports;"
+        "write_reports(results.PASS, Path(sys.argv[1]), ['badge']);"
+        "print(*sorted(n.rpartition('.')[2] for n in sys.modules if '.reports.formats.' in n))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(ran.stdout.split())
+    assert {"badge", "junit", "result_json", "samples"} <= imported
+    assert imported.isdisjoint({"code_quality", "prometheus", "sarif"})

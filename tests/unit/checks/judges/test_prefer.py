@@ -13,7 +13,7 @@ from support.judges import MODEL, sample_of, verdict
 
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.judges.prefer import Prefer
-from gatekeeper.checks.pair_check import PairCheck, PairFinding
+from gatekeeper.checks.pair_check import PairFinding, compares_pairs
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.judge_questions import question_id
@@ -29,7 +29,7 @@ def prefer(**params: object) -> Prefer:
         given_params.pop("model")
     found = CHECKS["judge"].prepare(given_params, Files({}, "contracts/c.yaml"))
     assert isinstance(found, Prefer)
-    assert isinstance(found, PairCheck)
+    assert compares_pairs(found)
     return found
 
 

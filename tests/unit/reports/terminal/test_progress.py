@@ -341,3 +341,19 @@ def test_a_terminal_shows_what_the_run_waits_for() -> None:
         before = len(_drawn(console))
         progress.waits("")
         assert "waiting" not in _drawn(console)[before:]
+
+
+def test_a_log_is_written_without_rich(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = _Clock()
+    progress = TerminalProgress(clock=clock)
+    with progress:
+        progress.started(2)
+        progress.advanced()
+        clock.now += 20
+        progress.advanced(cost_usd=0.01)
+    assert progress._given is None
+    assert capsys.readouterr().err.splitlines() == [
+        "sampling: at most 2 calls",
+        "sampling: 2 of 2, 0.1/s, cost 0.010 USD",
+        "sampling: 2 of 2 in 20 s, 0.1/s, cost 0.010 USD",
+    ]
