@@ -83,13 +83,20 @@ def renamed_steps(contract: Target, head: Target) -> dict[str, str]:
 
 def filler_sample(trial: Trial, characters: int) -> Sample:
     """Return a sample of the trial of which every output has this length, for a forecast."""
-    filler = Completion(_filler(characters))
+    filler = _filler_completion(characters)
     calls = calls_of(trial.request) if step_names(trial.request.messages) else ()
+    if not calls:
+        return Sample(trial, filler, output=filler.text)
     # A call with more text than this fails.
     inserted = max([1, *map(count_inserted, calls)])
     short = Completion(_filler(min(characters, MOST_TEXT // inserted)))
     turns = (*(Turn("", short) for _ in calls[1:]), Turn("", filler))
-    return Sample(trial, replace(filler, turns=turns if calls else ()), output=filler.text)
+    return Sample(trial, replace(filler, turns=turns), output=filler.text)
+
+
+@lru_cache(maxsize=16)
+def _filler_completion(characters: int) -> Completion:
+    return Completion(_filler(characters))
 
 
 @lru_cache(maxsize=16)

@@ -74,8 +74,12 @@ def _forecast(job: Job, tally: QuestionTally) -> JudgeForecast:
     by = {e.contract_from: e for e in job.evaluations if e.evaluator.has_judges}
     if not by:
         return JudgeForecast()
-    most = tuple(_questions(job, by, tally, longest=True))
-    return JudgeForecast(tuple(_questions(job, by, QuestionTally(), longest=False)), most)
+    about: list[Request] = []
+    most: list[Request] = []
+    for usual, longest in _questions(job, by, tally):
+        about += usual
+        most += longest
+    return JudgeForecast(tuple(about), tuple(most))
 
 
 def joined(forecasts: Iterable[JudgeForecast]) -> JudgeForecast:
@@ -85,14 +89,21 @@ def joined(forecasts: Iterable[JudgeForecast]) -> JudgeForecast:
     return JudgeForecast(about, tuple(request for one in found for request in one.most))
 
 
+Questions = tuple[Request, ...]
+
+
 def _questions(
-    job: Job, by: Mapping[ContractFrom, Evaluation], tally: QuestionTally, *, longest: bool
-) -> Iterator[Request]:
-    known: dict[tuple[str, ...], tuple[Request, ...]] = {}
+    job: Job, by: Mapping[ContractFrom, Evaluation], tally: QuestionTally
+) -> Iterator[tuple[Questions, Questions]]:
+    """Yield the questions about the answer of each call, if it is of a usual length and if it is as
+    long as possible."""
+    known: dict[tuple[str, ...], tuple[Questions, Questions]] = {}
     trials = job.trials
     calls, _ = group_calls(trials)
     for call in calls:
-        asked: dict[object, Request] = {}
+        shared = len(call.trials) > 1
+        about: dict[object, Request] = {}
+        most: dict[object, Request] = {}
         for trial in (trials[index] for index in call.trials):
             evaluation = by.get(trial.contract_from)
             if evaluation is None:
@@ -100,13 +111,19 @@ def _questions(
             # Repetitions of a trial ask about answers of the same length.
             place = (trial.contract_from, trial.fixture, trial.arm)
             if place not in known:
-                length = longest_answer(trial.request) if longest else USUAL_CHARACTERS
-                known[place] = evaluation.evaluator.forecast(trial, length)
-            found = known[place]
-            tally.add(job.contract, len(found))
-            shared = len(call.trials) > 1
-            asked |= {question_id(q) if shared else n: q for n, q in enumerate(found)}
-        yield from asked.values()
+                forecast = evaluation.evaluator.forecast
+                lengths = USUAL_CHARACTERS, longest_answer(trial.request)
+                usual, longest = (forecast(trial, length) for length in lengths)
+                known[place] = usual, longest
+            usual, longest = known[place]
+            tally.add(job.contract, len(longest))
+            if not shared:
+                yield usual, longest
+                continue
+            about |= {question_id(question): question for question in usual}
+            most |= {question_id(question): question for question in longest}
+        if shared:
+            yield tuple(about.values()), tuple(most.values())
 
 
 def longest_answer(request: Request) -> int:

@@ -76,20 +76,23 @@ def worst_cost(request: Request) -> float | None:
         return 0.0
     tier = request.params.get("service_tier")
     known = tier if tier is None or isinstance(tier, str) else repr(tier)
-    return _worst(request, _highest_rates(request.model, _most_input_tokens(request), known))
+    tokens = _most_input_tokens(request)
+    return _worst(request, tokens, _highest_rates(request.model, tokens, known))
 
 
 def worst_batch_cost(request: Request) -> float | None:
     """Return the most that the request can cost in a batch in US dollars, as `worst_cost` does for
     a request alone. A token costs at most half as much, or what the list says if that is more."""
-    return _worst(request, _highest_batch_rates(request.model, _most_input_tokens(request)))
+    tokens = _most_input_tokens(request)
+    return _worst(request, tokens, _highest_batch_rates(request.model, tokens))
 
 
 _Rates = tuple[float | None, float | None]
 """The highest prices of an input and of an output token; None for one that is not known."""
 
 
-def _worst(request: Request, rates: _Rates) -> float | None:
+def _worst(request: Request, tokens: int, rates: _Rates) -> float | None:
+    """Return the highest possible cost of a request with so many tokens of input."""
     entry = price_entry(request.model)
     if entry is None:
         return None
@@ -101,7 +104,7 @@ def _worst(request: Request, rates: _Rates) -> float | None:
     answer = 0.0
     if paid_output:
         answer = paid_output * _longest_answer(entry, request.params)
-    cost = _uplift(entry) * ((paid_input or 0.0) * _most_input_tokens(request) + answer)
+    cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
     return cost + _fee_per_request(entry)
 
 
@@ -151,6 +154,7 @@ def _expected_tokens(request: Request) -> tuple[int, int]:
     return -(-characters // _CHARACTERS_PER_TOKEN) + earlier, answer
 
 
+@kept_by_identity
 def _written_maximum(params: Mapping[str, Any]) -> int | None:
     """Return the most tokens that the parameters allow; None if they set no valid maximum. What the
     head of a fork sets must not make a price low or negative."""
@@ -228,6 +232,7 @@ def _is_possible(variant: str, tier: object, entry: Mapping[str, Any]) -> bool:
     return not (isinstance(tier, str) and tier in _PLAIN_TIERS)
 
 
+@kept_by_identity
 def _uplift(entry: Mapping[str, Any]) -> float:
     """Return the factor, at least 1, by which a region can make the price higher."""
     regions = [entry[name] for name in entry if _UPLIFT.match(name)]
@@ -236,6 +241,7 @@ def _uplift(entry: Mapping[str, Any]) -> float:
     return max([1.0, *(float(factor) for factor in regions if _is_number(factor))])
 
 
+@kept_by_identity
 def _fee_per_request(entry: Mapping[str, Any]) -> float:
     """Return what a request costs beyond its tokens: models that always search bill each search."""
     fees = entry.get("input_cost_per_request")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -95,11 +95,10 @@ class Panel:
 
     def _attempts(
         self, messages: tuple[Message, ...], model: str, turn: int
-    ) -> tuple[Request, ...]:
-        return tuple(
-            Request(model, messages, self.params[model], None, turn + self.repeat * attempt)
-            for attempt in range(_ATTEMPTS)
-        )
+    ) -> Iterator[Request]:
+        for attempt in range(_ATTEMPTS):
+            number = turn + self.repeat * attempt
+            yield Request(model, messages, self.params[model], None, number)
 
     def _read(self, answer: JudgeAnswer, model: str) -> Vote:
         if answer.completion is None:
