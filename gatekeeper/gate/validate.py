@@ -31,6 +31,7 @@ from gatekeeper.contract.overruled_keys import overruled_keys
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
+from gatekeeper.contract.simulated_user.small_model import small_user
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
@@ -250,6 +251,7 @@ def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -
     ]
     yield from (Problem(contract.path, sentence, "") for sentence in filter(None, sentences))
     yield from unfilled_names(contract)
+    yield from small_user(contract)
     yield from without_effect(contract, document)
 
 

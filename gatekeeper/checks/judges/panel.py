@@ -93,9 +93,7 @@ class Panel:
                 break
         return vote
 
-    def _attempts(
-        self, messages: tuple[Message, ...], model: str, turn: int
-    ) -> Iterator[Request]:
+    def _attempts(self, messages: tuple[Message, ...], model: str, turn: int) -> Iterator[Request]:
         for attempt in range(_ATTEMPTS):
             number = turn + self.repeat * attempt
             yield Request(model, messages, self.params[model], None, number)

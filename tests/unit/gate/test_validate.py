@@ -342,3 +342,13 @@ def test_misspelt_keys_of_a_prompt_file_are_named(path: str, named: bool) -> Non
 def test_other_keys_of_a_prompt_file_are_metadata(text: str) -> None:
     found = validate({"a.prompt.yml": text})
     assert [f for f in found.findings if "did you mean" in f.problem.fix] == []
+
+
+@pytest.mark.parametrize(("model", "warned"), [("local/smollm2", True), ("openai/gpt-4o", False)])
+def test_a_user_that_is_too_small_to_play_one_is_a_warning(model: str, *, warned: bool) -> None:
+    more = f"user: {{model: {model}, goal: Return an order.}}\n"
+    found = validated(alone=written("alone", more=more))
+    assert not found.problems
+    warnings = found.of_level("warning")
+    said = [finding for finding in warnings if "simulated user" in finding.problem.what]
+    assert len(said) == warned
