@@ -26,6 +26,9 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
     """Yield one response: `error` says what is wrong with the query. If there is a `value`, the
     response has how many values the query selects in it (`count`) or, if `most` is given, the
     first ones with their paths, and whether there are `more`."""
+    if not request["query"].strip():  # the library's own error for it cannot be printed
+        yield {"error": "it is empty"}
+        return
     try:
         with cpu_limit(_COMPILE_SECONDS):
             query = _compiled(request["query"])

@@ -15,6 +15,8 @@ from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.role_lines import role_of_line
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.rendering import render_prompt
 from gatekeeper.errors import ContractError
 from gatekeeper.sampling.trials import plan_trials
 
@@ -31,6 +33,11 @@ def load(text: str, path: str = "p.prompty") -> Prompt:
 
 def said(text: str, x: Any = TURNS) -> Said:
     return [(m.role, m.content) for m in render_messages(load(text), {"x": x})]
+
+
+def said_here(text: str, x: Any = TURNS) -> Said:
+    """What this process renders, as the child does for `said`."""
+    return list(render_prompt(load(text), {"x": x}, Budget()))
 
 
 def line_of_error(text: str, x: Any = TURNS) -> int | None:
@@ -57,7 +64,7 @@ def line_of_error(text: str, x: Any = TURNS) -> int | None:
     ],
 )  # fmt: skip
 def test_role_lines_of_the_template_begin_messages(text: str, expected: Said) -> None:
-    assert said(text) == expected
+    assert said(text) == said_here(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -77,6 +84,9 @@ def test_a_line_that_begins_no_message_or_a_wrong_one_is_named(
     text: str, x: Any, line: int
 ) -> None:
     assert line_of_error(text, x) == line
+    with pytest.raises(ContractError) as here:
+        said_here(text, x)
+    assert [problem.line for problem in here.value.problems] == [line]
 
 
 def test_the_error_names_the_fixture() -> None:

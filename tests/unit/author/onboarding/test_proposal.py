@@ -1,0 +1,161 @@
+"""What `init` proposes for a repository: which files become contracts, and which patterns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.two_contracts import revision
+
+from gatekeeper.author.onboarding.patterns import (
+    contract_folder,
+    contract_patterns,
+    literal,
+    prompt_patterns,
+)
+from gatekeeper.author.onboarding.proposal import policy_lines, propose
+from gatekeeper.contract.inventory import InventoryPrompt
+from gatekeeper.errors import UsageError
+
+CONTRACT = """\
+contract: 1
+name: {name}
+prompt: ../prompts/a.md
+model: openai/gpt-4o-mini
+fixtures: [{{id: one, vars: {{x: 1}}}}]
+checks: [{{type: contains, value: ok}}]
+"""
+SUITE = {
+    "prompts": ["Say {{q}}"],
+    "providers": ["anthropic:messages:claude-3-5-haiku-latest"],
+    "tests": [
+        {"vars": {"q": "a"}, "assert": [{"type": "equals", "value": "a"}]},
+        {"vars": {"q": "b"}, "assert": [{"type": "javascript", "value": "1"}]},
+    ],
+}
+
+
+def found(prompt: str) -> InventoryPrompt:
+    return InventoryPrompt(prompt, prompt, "template", 1, watched=False)
+
+
+@pytest.mark.parametrize(
+    ("suites", "native", "expected"),
+    [
+        (["a/x.prompt.yml", "b/y.Prompt.YML"], False, ("**/*.prompt.yml",)),
+        (["a/promptfooconfig.json"], False, ("**/promptfooconfig.json",)),
+        (["a/b[1].yaml"], False, ("a/b[[]1].yaml",)),
+        ([], True, ("contracts/**/*.yaml", "contracts/**/*.yml")),
+    ],
+)
+def test_patterns_of_contracts(suites: list[str], native: bool, expected: tuple[str, ...]) -> None:
+    assert contract_patterns(suites, native=native) == expected
+
+
+@pytest.mark.parametrize(
+    ("patterns", "folder"),
+    [
+        (["**/*.yaml", "gates/**/*.yaml"], "gates"),
+        (["/team/gates/*.yaml"], "team/gates"),
+        (["gates/*.json"], "contracts"),
+        ([], "contracts"),
+    ],
+)
+def test_the_folder_of_new_contracts(patterns: list[str], folder: str) -> None:
+    assert contract_folder(patterns) == folder
+
+
+def test_patterns_of_prompts() -> None:
+    few = ["app/prompts/deep/a.md", "x/a.prompty", "src/say.txt", "src/what?.txt"]
+    assert prompt_patterns([found(path) for path in few]) == (
+        "app/prompts/**",
+        "**/*.prompty",
+        "src/say.txt",
+        "src/what[?].txt",
+    )
+    many = [f"src/{n}.txt" for n in range(20)] + ["top.md"]
+    assert prompt_patterns([found(path) for path in many]) == ("src/*.txt", "*.md")
+    assert prompt_patterns([]) == ("prompts/**",)
+    assert literal("a*b") == "a[*]b"
+
+
+def test_a_prompt_gets_a_contract_and_a_suite_runs_as_it_is() -> None:
+    made = propose(
+        revision(
+            {
+                "prompts/a.md": "Classify {{ text }} as one of: good, bad.",
+                "evals/promptfooconfig.json": json.dumps(SUITE),
+            }
+        )
+    )
+    rows = {row.found: row for row in made.rows}
+    assert rows["evals/promptfooconfig.json"].contract == "evals/promptfooconfig.json"
+    assert "1 fixture;" in rows["evals/promptfooconfig.json"].note
+    assert "2 parts not run" in rows["evals/promptfooconfig.json"].note
+    (skeleton,) = made.skeletons
+    assert rows["prompts/a.md"].contract == skeleton.path
+    assert made.contracts == (
+        "contracts/**/*.yaml",
+        "contracts/**/*.yml",
+        "**/promptfooconfig.json",
+    )
+    assert made.providers == ("anthropic",)
+    assert not made.is_empty
+    lines = policy_lines(made)
+    assert lines["prompts"] == 'prompts: ["prompts/**", "evals/promptfooconfig.json"]'
+    assert lines["models"] == 'models: ["anthropic/*"]'
+
+
+def test_what_cannot_be_covered_has_a_row_that_says_so() -> None:
+    broken = SUITE | {"tests": [{"assert": [{"type": "equalz", "value": "a"}]}]}
+    named = CONTRACT.format(name="one")
+    made = propose(
+        revision(
+            {
+                "prompts/a.md": "Say {{ x }}",
+                "contracts/a.yaml": named,
+                "old/b.yaml": named,
+                "evals/promptfooconfig.json": json.dumps(broken),
+            }
+        )
+    )
+    assert made.has_contracts
+    assert made.skeletons == ()
+    rows = {row.found: row for row in made.rows}
+    assert rows["evals/promptfooconfig.json"].contract is None
+    assert rows["old/b.yaml"].contract is None
+    assert "one" in rows["old/b.yaml"].note
+
+
+def test_a_repository_without_prompts_gets_an_empty_proposal() -> None:
+    made = propose(revision({"README.md": "# Nothing here"}))
+    assert made.is_empty
+    assert (made.skeletons, made.prompts) == ((), ("prompts/**",))
+
+
+def test_a_policy_is_kept_and_lacks_patterns() -> None:
+    files = {
+        "prompts/a.md": "Say {{ x }}",
+        ".github/gatekeeper.yml": "contracts: ['gates/*.yaml']\n",
+        "evals/promptfooconfig.json": json.dumps(SUITE),
+    }
+    made = propose(revision(files))
+    assert made.contracts[0] == "gates/*.yaml"
+    assert made.missing == ("**/promptfooconfig.json",)
+    assert [skeleton.path.rpartition("/")[0] for skeleton in made.skeletons] == ["gates"]
+
+
+def test_a_file_on_request_must_hold_a_prompt() -> None:
+    files = revision({"prompts/a.md": "Say {{ x }}", "prompts/b.md": "Ask {{ x }}"})
+    made = propose(files, only=["prompts/b.md"])
+    assert [row.found for row in made.rows] == ["prompts/b.md"]
+    with pytest.raises(UsageError, match=r"^README\.md"):
+        propose(files, only=["README.md"])
+
+
+def test_a_file_in_the_place_of_the_contract_is_not_replaced() -> None:
+    first = propose(revision({"prompts/a.md": "Say {{ x }}"}))
+    path = first.skeletons[0].path
+    made = propose(revision({"prompts/a.md": "Say {{ x }}", path: "- 1\n"}))
+    assert made.skeletons == ()
+    assert path in {row.note.partition(" ")[0] for row in made.rows}
