@@ -7,6 +7,7 @@ money, people and code are the repository's alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -31,6 +32,7 @@ FOLDER_KEYS = (
     "judge",
 )
 _MOST_POLICIES = 1_000
+_MISNAMED = re.compile(r"(?:^|/)(?P<name>(?:\.github/|\.)gatekeeper\.ya?ml)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,17 @@ class FolderPolicy:
 def policy_paths(paths: Iterable[str]) -> list[str]:
     """Return the paths that are policies, of the repository and of folders, in their order."""
     return sorted(path for path in paths if path == POLICY_PATH or path.endswith(f"/{POLICY_PATH}"))
+
+
+def misnamed_policies(paths: Iterable[str]) -> Iterator[Problem]:
+    """Yield each file that is likely meant as a policy, but has another name, so that nothing reads
+    it."""
+    for path in sorted(paths):
+        named = _MISNAMED.search(path)
+        if named and not path.endswith(POLICY_PATH):
+            start = path[: named.start("name")]
+            fix = f"rename it to `{start}{POLICY_PATH}`"
+            yield Problem(path, "looks like a policy, but is not read", fix)
 
 
 def load_folder_policies(

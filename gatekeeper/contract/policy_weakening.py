@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from gatekeeper.contract.change import Change, Revision
@@ -54,11 +55,31 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
     if not changed:
         return ()
     before, now = readable_policy(change.base), readable_policy(change.head)
-    found = _of_repository(change, before, now) if POLICY_PATH in changed else ()
-    return (*found, *_of_folders(change, before, now, changed, {(w.key, w.text) for w in found}))
+    files = _Files(change.head, now)
+    found = _of_repository(change, before, now, files) if POLICY_PATH in changed else ()
+    known = {(weakening.key, weakening.text) for weakening in found}
+    return (*found, *_of_folders(before, now, files, changed, known))
 
 
-def _of_repository(change: Change, before: Policy, now: Policy) -> tuple[Weakening, ...]:
+@dataclass
+class _Files:
+    """What head's policy matches at head, found once for the policies of all folders."""
+
+    revision: Revision
+    policy: Policy
+
+    @cached_property
+    def contracts(self) -> Set[str]:
+        return {*contract_paths(self.revision, self.policy)}
+
+    @cached_property
+    def prompts(self) -> Set[str]:
+        return _matched(self.revision, self.policy.prompts)
+
+
+def _of_repository(
+    change: Change, before: Policy, now: Policy, files: _Files
+) -> tuple[Weakening, ...]:
     elsewhere = {p for f in before.folders for p in (*f.contracts, *f.prompts)}
     own = replace(
         before,
@@ -66,7 +87,7 @@ def _of_repository(change: Change, before: Policy, now: Policy) -> tuple[Weakeni
         prompts=tuple(p for p in before.prompts if p not in elsewhere),
     )
     return (
-        *_files(change, own, now),
+        *_narrower(own, files),
         *_switches(before, now),
         *_new_contracts(before, now),
         *_models(change, before, now),
@@ -79,9 +100,9 @@ def _of_repository(change: Change, before: Policy, now: Policy) -> tuple[Weakeni
 
 
 def _of_folders(
-    change: Change,
     before: Policy,
     now: Policy,
+    files: _Files,
     changed: Set[str],
     known: Set[tuple[str, str]],
 ) -> Iterator[Weakening]:
@@ -93,7 +114,7 @@ def _of_folders(
             continue
         own = replace(before, contracts=folder.contracts, prompts=folder.prompts)
         was, is_now = before.at(folder.path), now.at(folder.path)
-        found = (*_files(change, own, now), *_switches(was, is_now), *_new_contracts(was, is_now))
+        found = (*_narrower(own, files), *_switches(was, is_now), *_new_contracts(was, is_now))
         yield from (
             replace(weakening, folder=folder.folder)
             for weakening in found
@@ -101,19 +122,17 @@ def _of_folders(
         )
 
 
-def _files(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:
+def _narrower(before: Policy, files: _Files) -> Iterator[Weakening]:
     """Compare the patterns by the files that head has, and by those that may come later."""
+    now = files.policy
     left_out = _no_longer_covered(before.contracts, now.contracts)
-    lost = _lost(contract_paths(change.head, before), contract_paths(change.head, now))
+    lost = _lost(contract_paths(files.revision, before), files.contracts)
     if lost:
         yield Weakening("contracts", f"no longer matches the contract {lost}")
     elif left_out:
         yield _narrowed("contracts", left_out)
     left_out = _no_longer_covered(before.prompts, now.prompts)
-    lost = _lost(
-        _matched(change.head, before.prompts),
-        _matched(change.head, now.prompts),
-    )
+    lost = _lost(_matched(files.revision, before.prompts), files.prompts)
     if lost:
         yield Weakening("prompts", f"no longer matches {lost}")
     elif left_out:

@@ -15,6 +15,7 @@ from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_document import contract_paths_of, read_contract_document
 from gatekeeper.contract.definition import Contract, Position
 from gatekeeper.contract.discovery.places import is_own
+from gatekeeper.contract.folder_policies import misnamed_policies
 from gatekeeper.contract.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
@@ -179,10 +180,11 @@ class _Validating:
                 self._add("warning", [Problem(suite.path, what, fix)], None)
 
     def note_unmatched(self) -> None:
-        """Warn of patterns of the policies that match no file, and of rules of folders that a
-        stricter policy above makes useless."""
+        """Warn of patterns of the policies that match no file, of rules of folders that a stricter
+        policy above makes useless, and of policies that nothing reads."""
         self._add("warning", unmatched_patterns(self.revision), None)
         self._add("warning", overruled_keys(self.revision, self.policy), None)
+        self._add("warning", misnamed_policies(self.revision.entries), None)
 
     def _read_in(self, file: str) -> frozenset[str] | None:
         """Return the variables that any contract of the file reads; None if that cannot be said.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import every_contract
 from gatekeeper.contract.change import Change, Entry, MemoryRevision, Revision
-from gatekeeper.contract.folder_policies import new_policy_notices
+from gatekeeper.contract.folder_policies import misnamed_policies, new_policy_notices
 from gatekeeper.contract.inventory import take_inventory
 from gatekeeper.contract.overruled_keys import overruled_keys
 from gatekeeper.contract.policy import (
@@ -306,3 +306,13 @@ def test_validate_names_patterns_and_rules_without_effect() -> None:
     found = [*overruled_keys(read, load_policy(read)), *unmatched_patterns(read)]
     assert [(problem.path, problem.line) for problem in found] == [(SEARCH, n) for n in (1, 3, 4)]
     assert "prompts/*.md" in found[-1].fix
+
+
+def test_a_policy_under_another_name_is_named() -> None:
+    names = [".github/Gatekeeper.yml", "a/.github/gatekeeper.yaml", "a/.gatekeeper.yml"]
+    others = [POLICY_PATH, f"a/{POLICY_PATH}", ".github/workflows/gatekeeper.yml", "gatekeeper.yml"]
+    found = list(misnamed_policies([*names, *others]))
+    assert [problem.path for problem in found] == sorted(names)
+    assert [problem.fix.split("`")[1] for problem in found] == [
+        POLICY_PATH, f"a/{POLICY_PATH}", f"a/{POLICY_PATH}",
+    ]  # fmt: skip
