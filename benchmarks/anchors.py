@@ -70,7 +70,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     runs = parser.parse_args().runs
-    print(f"{runs:,} years of each case, seed {SEED}. In brackets the 95 % interval (Wilson).\n")
+    print(
+        f"{runs:,} years of each case, seed {SEED}. Brackets contain the 95 % interval (Wilson).\n"
+    )
     print("| Anchors | Doubtful | The judge | Differs on some night | Reported as drifted |")
     print("| ---: | ---: | --- | ---: | ---: |")
     for number, case in enumerate(CASES):

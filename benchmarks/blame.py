@@ -93,8 +93,8 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
             broken.append(f"{kind}: {share:.2f} of the calls of every edit alone")
     said = (
         f"{runs:,} changes of each kind that the gate blocks, seed {seed}; {EDITS} edits, "
-        f"{FIXTURES} fixtures. In % of runs, in brackets the 95 % interval of the simulation "
-        "itself (Wilson).\n\n"
+        f"{FIXTURES} fixtures. Figures are % of runs; brackets contain the 95 % interval "
+        "of the simulation itself (Wilson).\n\n"
     )
     titles = ["harmful", "named exactly", "an innocent edit blamed", "calls of the search"]
     return said + markdown_table(titles, rows), broken

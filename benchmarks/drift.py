@@ -95,7 +95,7 @@ THREE = Setting("the same, 3 samples of each", easy_and_hard, samples=3)
 SMALL = Setting("the same, 10 fixtures", easy_and_hard, fixtures=10)
 PERFECT = Setting("every fixture passes at 98.5 %", nearly_perfect)
 FAILING = Setting("easy and hard, 5 % of calls fail", easy_and_hard, failing=0.05)
-NOISY = Setting("easy and hard, nights good and bad as a whole", easy_and_hard, shared_noise)
+NOISY = Setting("easy and hard fixtures; whole nights are good or bad", easy_and_hard, shared_noise)
 BAD_NIGHTS = Setting("easy and hard, one night in 50 loses 30 %", easy_and_hard, one_bad_in_fifty)
 
 QUIET = (TEMPERATURE_0, FEW_UNDECIDED, MIXED, THREE, SMALL, PERFECT, FAILING, NOISY, BAD_NIGHTS)
@@ -186,7 +186,7 @@ def tables(
     return "\n\n".join(
         (
             f"{runs:,} runs of each row, seed {seed}.",
-            "**Nothing changes** for a year of nights. In brackets the 95 % interval of the "
+            "**Nothing changes** for a year of nights. Brackets contain the 95 % interval of the "
             "simulation itself (Wilson).",
             _markdown(
                 ["setting", "change found, wrongly, % of years", "alarms a year"], quiet_rows

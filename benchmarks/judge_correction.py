@@ -229,7 +229,7 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
     ]
     text = "\n\n".join(
         (
-            f"{runs:,} runs of each case, seed {seed}. In brackets the 95 % interval of the "
+            f"{runs:,} runs of each case, seed {seed}. Brackets contain the 95 % interval of the "
             "simulation itself (Wilson). All figures are % of runs.",
             "**Labels are a random part of this run's inputs.**",
             markdown_table(COLUMNS, rows),

@@ -123,8 +123,8 @@ def table(seed: int, runs: int, worlds: Sequence[World] = WORLDS) -> tuple[str, 
     text = (
         f"{runs:,} runs of each world at exactly the limit and {max(1, runs // 5):,} of the other "
         f"columns, seed {seed}; the limit is +{LIMIT * 100:g} % and the level "
-        f"{LEVEL * 100:g} %. In % of runs, in brackets the 95 % interval of the simulation itself "
-        "(Wilson).\n\n"
+        f"{LEVEL * 100:g} %. Figures are % of runs; brackets contain the 95 % interval of "
+        "the simulation itself (Wilson).\n\n"
     )
     head = ["what is limited", "inputs x samples", "exceeded, wrongly", "by the bootstrap alone"]
     found = [f"found at +{rise * 100:g} %" for rise in RISES]

@@ -228,7 +228,7 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
     text = "\n\n".join(
         (
             f"{runs:,} runs of each suite and {runs * FREEZE_RUNS:,} of each prompt, seed {seed}. "
-            "In brackets the 95 % interval of the simulation itself (Wilson).",
+            "Brackets contain the 95 % interval of the simulation itself (Wilson).",
             "**Rates that are exactly at their target**, in % of runs; up to 2.5 may be wrong at "
             "each end. Before: Korn and Graubard.",
             markdown_table(["suite", "target", *head], rates),

@@ -141,7 +141,7 @@ def cases() -> Iterator[Case]:
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
         f"{runs:,} runs of each entry, seed {seed}; {_FIXTURES} fixtures, a pass rate of "
-        f"{_GOOD:.0%} on a sound replica and {_BAD:.0%} on the bad one. In brackets the 95 % "
+        f"{_GOOD:.0%} on a sound replica and {_BAD:.0%} on the bad one. Brackets contain the 95 % "
         "interval of the simulation.",
         "",
         "| replicas | calls at a time | harmless change fails | with base always first | "

@@ -42,8 +42,8 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
     drops = [_drop_row(rng, runs, *case, broken) for case in DROPS]
     promises = [_promise_row(rng, runs, *case, broken) for case in PROMISES]
     said = (
-        f"{runs:,} runs of each row, seed {seed}. In % of runs, in brackets the 95 % interval of "
-        "the simulation itself (Wilson).\n\n"
+        f"{runs:,} runs of each row, seed {seed}. Figures are % of runs; brackets contain the 95 % "
+        "interval of the simulation itself (Wilson).\n\n"
     )
     first = markdown_table(
         ["fixtures", "flicker", "drop called visible", "found", "found if it took breaks alone"],

@@ -16,8 +16,8 @@ END = "<!-- bench-stats:end -->"
 def tables(results: Results, runs: int, seed: int) -> str:
     return "\n\n".join(
         (
-            f"{runs:,} runs of each scenario, seed {seed}. In brackets the 95 % interval of the "
-            "simulation itself (Wilson).",
+            f"{runs:,} runs of each scenario, seed {seed}. Brackets contain the 95 % interval of "
+            "the simulation itself (Wilson).",
             "**False blocks**, in % of runs. Head is no worse, and alpha is 5 %.",
             _rates(results, "null"),
             "**Regressions found**, in % of runs. Head is worse.",
