@@ -1,7 +1,8 @@
 """Finds the text that LangChain's template classes are given.
 
 `PromptTemplate.from_template("…")`, `PromptTemplate(template="…", input_variables=[…])`, and the
-same of `ChatPromptTemplate` and `HumanMessagePromptTemplate`, which send it as the user's message.
+same of `ChatPromptTemplate` and `HumanMessagePromptTemplate`, which send it as the user's message;
+`ChatPromptTemplate.from_messages([…])` is given a list of messages.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ def template_argument(call: ast.Call) -> ast.expr | None:
         return None
     others = given.keys() - {"template", "input_variables"}
     return None if others else given["template"]
+
+
+def messages_argument(call: ast.Call) -> ast.expr | None:
+    """Return the list that `ChatPromptTemplate.from_messages([…])` makes a template of; None if it
+    is no such call."""
+    is_chat = _names(call.func)[-2:] == ["ChatPromptTemplate", "from_messages"]
+    return call.args[0] if is_chat and len(call.args) == 1 and not call.keywords else None
 
 
 def langchain_imports(tree: ast.Module) -> list[ast.alias]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from gatekeeper.contract.prompts.code.langchain import (
     CLASSES,
     langchain_imports,
+    messages_argument,
     template_argument,
 )
 from gatekeeper.contract.prompts.code.python_changes import (
@@ -40,6 +41,7 @@ _DEEPEST = 50
 _MOST_NAMES = 1_000
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _MOVE = "give the text its own constant, and name that constant"
+_REPLACEABLE = ("from_template", "from_messages", *CLASSES)
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
 
@@ -116,6 +118,9 @@ class _Reading:
         return self._messages(statement, statement.value, self)
 
     def _messages(self, statement: ast.stmt, value: ast.expr, reading: _Reading) -> Messages:
+        given = messages_argument(value) if isinstance(value, ast.Call) else None
+        if isinstance(value, ast.Call) and given is not None and self._is_langchain(value.func):
+            value = given
         items = message_items(value)
         if items is None:
             return [("user", reading.value(value))]
@@ -289,7 +294,7 @@ class _Reading:
         name = next(node.id for node in ast.walk(called) if isinstance(node, ast.Name))
         bound = [node for node in scope_nodes(self.tree.body) if binds(node, name)]
         is_imported = len(bound) == 1 and bound[0] in langchain_imports(self.tree)
-        return is_imported and not replaces_member(self.tree, "", ("from_template", *CLASSES))
+        return is_imported and not replaces_member(self.tree, "", _REPLACEABLE)
 
     def _is_dedent(self, called: ast.expr) -> bool:
         """Return whether this is the standard library's function, under a name of its own."""

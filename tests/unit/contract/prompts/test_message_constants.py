@@ -18,6 +18,8 @@ def without_child(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SOURCE = '''\
+from langchain_core.prompts import ChatPromptTemplate
+CHAT = ChatPromptTemplate.from_messages([("system", "Be kind."), ("human", "{mail}")])
 SYSTEM = "You sort mail."
 MESSAGES: list[dict[str, str]] = [
     {"role": "system", "content": SYSTEM + """
@@ -111,6 +113,7 @@ def test_what_is_no_array_of_messages_is_named(source: str, line: int, what: str
             [("system", "Be kind."), ("user", "Hi"), ("assistant", "Hello"), ("user", "Hi")],
         ),
         ("Prompts.CHAT", [("user", "Sort Hi")]),
+        ("CHAT", [("system", "Be kind."), ("user", "Hi")]),
         ("ask", [("system", "You sort mail."), ("user", "Mail: Hi")]),
     ],
 )
@@ -122,8 +125,8 @@ def test_a_list_of_messages_is_a_prompt(name: str, messages: list[tuple[str, str
 def test_each_message_has_its_lines() -> None:
     found = load("MESSAGES").messages
     assert [(m.role, m.line, m.lines) for m in found] == [
-        ("system", 3, (3, 4)),
-        ("user", 5, ()),
+        ("system", 5, (5, 6)),
+        ("user", 7, ()),
     ]
     assert "system:\nYou sort mail." in load("MESSAGES").text
 
@@ -149,6 +152,19 @@ def test_each_message_has_its_lines() -> None:
         ('class A:\n M = [("user", "x")]\nA.M.clear()', 3, "changes `M`"),
         ('def M(a):\n x = a\n return [("user", x)]', 1, "more than return"),
         ("class M: pass", 1, "no constant"),
+        ('M = ChatPromptTemplate.from_messages([("user", "x")])', 1, "comput"),
+        (
+            "from langchain_core.prompts import *\n"
+            'M = ChatPromptTemplate.from_messages([("user", "x")])',
+            2,
+            "comput",
+        ),
+        (
+            "from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder\n"
+            'M = ChatPromptTemplate.from_messages([MessagesPlaceholder("history")])',
+            2,
+            "no message",
+        ),
     ],
 )
 def test_what_is_no_list_of_messages_is_named(source: str, line: int, what: str) -> None:
