@@ -1,0 +1,260 @@
+"""Parts of small formats: which check each becomes, what is not run, and what is an error."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from support.foreign_files import loaded, triple
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.errors import ContractError
+
+HARNESS = "evals/h.json"
+API = "evals/e.json"
+OUTPUT = "{{ sample.output_text }}"
+
+
+def harness(*invariants: Any, **more: Any) -> Contract:
+    data = {"name": "words", "model": "gpt-4o", "prompt_template": "Say {x}."}
+    data |= {"cases": [{"input": {"x": "a"}}], "invariants": [{"type": "json"}, *invariants]}
+    return loaded({HARNESS: json.dumps(data | more)}, HARNESS)
+
+
+@pytest.mark.parametrize(
+    ("invariant", "expected"),
+    [
+        ({"type": "regex", "spec": "a+"}, {"type": "regex", "pattern": "a+"}),
+        ({"kind": "enum", "spec": ["a", "{expected}"]}, {"values": ["a", "{{ expected }}"]}),
+        ({"check": "contains", "spec": {"value": "a"}}, {"type": "contains", "value": "a"}),
+        ({"type": "schema", "spec": {"schema": {"type": "array"}}}, {"schema": {"type": "array"}}),
+        ({"type": "min-length", "spec": 3}, {"type": "length", "min": 3}),
+        ({"type": "length", "spec": {"min": 1, "max": 2, "unit": "words"}},
+         {"min": 1, "max": 2, "unit": "words"}),
+        ({"type": "max_words", "spec": 4}, {"max": 4, "unit": "words"}),
+    ],
+)  # fmt: skip
+def test_an_invariant_is_a_check(invariant: Any, expected: dict[str, Any]) -> None:
+    contract = harness(invariant)
+    assert contract.not_run == ()
+    spec = contract.checks[1]
+    found = {"type": spec.type, **spec.params}
+    assert {name: found.get(name) for name in expected} == expected
+
+
+def test_an_invariant_has_a_name_a_severity_and_categories() -> None:
+    contract = harness(
+        {"type": "contains", "spec": "a", "id": "says a", "severity": "warn", "category": "x"},
+        cases=[{"input": {"x": "a"}, "category": "x"}, {"x": "b", "name": "second"}],
+        samples=3,
+        description="Words",
+        temperature=0,
+    )
+    spec = contract.checks[1]
+    assert (spec.name, spec.severity, spec.when) == ("says a", "warn", {"category": "x"})
+    assert [len(contract.checks_for(one)) for one in contract.fixtures] == [2, 1]
+    assert [one.id for one in contract.fixtures][1] == "second"
+    assert contract.fixtures[1].vars == {"x": "b"}
+    assert contract.target.params == {"temperature": 0}
+    assert contract.sampling.samples == 3
+
+
+@pytest.mark.parametrize(
+    ("invariant", "model"),
+    [
+        ({"type": "judge", "spec": "Is kind.", "model": "openai/m"}, "openai/m"),
+        ({"type": "rubric", "spec": {"rubric": "Is kind.", "model": "openai/n"}}, "openai/n"),
+    ],
+)
+def test_a_judge_of_a_harness_has_its_criteria_and_its_model(invariant: Any, model: str) -> None:
+    judge = harness(invariant).checks[1]
+    assert (judge.params["criteria"], judge.params["model"]) == ("Is kind.", model)
+
+
+@pytest.mark.parametrize(
+    "invariant",
+    [
+        {"type": "regex"},
+        {"type": "schema", "spec": 7},
+        {"type": "length", "spec": {"unit": "words"}},
+        {"type": "length", "spec": "long"},
+        {"type": "json", "spec": 1},
+        {"type": "tone"},
+    ],
+)
+def test_an_invariant_that_is_not_understood_is_noted(invariant: Any) -> None:
+    contract = harness(invariant)
+    assert [part.kind for part in contract.not_run] == [invariant["type"]]
+    assert len(contract.checks) == 1
+
+
+@pytest.mark.parametrize("more", [{"cases": 1}, {"invariants": [{"spec": 1}]}, {"invariants": 3}])
+def test_a_harness_without_cases_or_types_is_an_error(more: dict[str, Any]) -> None:
+    with pytest.raises(ContractError) as found:
+        harness(**more)
+    assert found.value.problems[0].path == HARNESS
+
+
+EVAL: dict[str, Any] = {
+    "name": "Labels",
+    "data_source_config": {"type": "custom", "item_schema": {"type": "object"}},
+    "testing_criteria": [
+        {"type": "string_check", "operation": "eq", "input": OUTPUT, "reference": "x"}
+    ],
+    "run": {
+        "data_source": {
+            "type": "completions",
+            "model": "gpt-4o-mini",
+            "input_messages": {
+                "type": "template",
+                "template": [
+                    {"role": "user", "content": {"type": "input_text", "text": "{{ item.text }}"}}
+                ],
+            },
+            "source": {"type": "file_content", "content": [{"text": "Hi"}]},
+        }
+    },
+}
+
+
+def api(*criteria: Any, **source: Any) -> Contract:
+    data = copy.deepcopy(EVAL)
+    data["testing_criteria"] += criteria
+    data["run"]["data_source"] |= source
+    return loaded({API: json.dumps(data)}, API)
+
+
+def test_an_item_may_stand_by_itself() -> None:
+    assert api().fixtures[0].vars == {"item": {"text": "Hi"}}
+
+
+def test_similarity_and_scores_are_checks() -> None:
+    message = {"role": "user", "content": {"type": "input_text", "text": "Is it kind?"}}
+    score = {"type": "score_model", "model": "openai/gpt-4o", "input": [message]}
+    contract = api(
+        {"type": "text_similarity", "evaluation_metric": "rouge_1", "input": OUTPUT,
+         "reference": "{{ item.text }}", "pass_threshold": 0.5},
+        {**score, "name": "share", "pass_threshold": 0.7},
+        {**score, "name": "levels", "range": [1, 5]},
+    )  # fmt: skip
+    assert contract.not_run == ()
+    _, rouge, share, levels = contract.checks
+    assert (rouge.type, rouge.params["min"]) == ("rouge", 0.5)
+    assert (share.params["pass"], len(share.params["choices"])) == (0.7, 11)
+    assert (levels.params["pass"], list(levels.params["scale"])) == (3, ["1", "2", "3", "4", "5"])
+
+
+SCORE = {"type": "score_model", "model": "m", "input": [{"content": "Kind?"}]}
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        {"type": "string_check", "operation": "sounds", "input": OUTPUT, "reference": "x"},
+        {"type": "string_check", "operation": "eq", "input": "{{ item.a }}", "reference": "x"},
+        {"type": "text_similarity", "input": "x", "reference": "x"},
+        {"type": "text_similarity", "input": OUTPUT, "reference": "x"},
+        {"type": "text_similarity", "evaluation_metric": "gleu", "input": OUTPUT,
+         "reference": "x", "pass_threshold": 1},
+        {"type": "label_model", "model": "m"},
+        {"type": "label_model", "model": "m", "input": [{"content": 1}, 2]},
+        {"type": "label_model", "model": "m", "input": [{"content": "a"}], "labels": ["a"]},
+        SCORE | {"pass_threshold": "high"},
+        SCORE | {"range": [0, 100]},
+        SCORE | {"range": [1, 5], "pass_threshold": 9},
+        {"type": "telepathy"},
+    ],
+)  # fmt: skip
+def test_a_criterion_that_has_no_check_is_noted(criterion: dict[str, Any]) -> None:
+    contract = api(criterion)
+    assert [part.kind for part in contract.not_run] == [criterion["type"]]
+    assert [spec.type for spec in contract.checks] == ["equals"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"source": {"type": "stored_completions"}},
+        {"source": None},
+        {"input_messages": {"template": [{"role": "bot", "content": "Hi"}]}},
+        {"model": 3},
+    ],
+)
+def test_a_run_that_cannot_be_sent_is_an_error(source: dict[str, Any]) -> None:
+    with pytest.raises(ContractError) as found:
+        api(**source)
+    assert found.value.problems[0].path == API
+
+
+def test_an_eval_without_a_run_is_an_error() -> None:
+    data = {name: value for name, value in EVAL.items() if name != "run"}
+    with pytest.raises(ContractError) as found:
+        loaded({API: json.dumps(data)}, API)
+    assert found.value.problems[0].path == API
+
+
+PROFILE = "evals/mail/ep.json"
+
+
+def pcsl(changes: dict[str, Any], without: tuple[str, ...] = (), **files: str) -> Contract:
+    texts = triple(1)
+    profile = json.loads(texts[PROFILE]) | changes
+    texts[PROFILE] = json.dumps({k: v for k, v in profile.items() if k not in without})
+    named = {f"evals/mail/fixtures/{name}.json": text for name, text in files.items()}
+    return loaded({**texts, **named}, PROFILE)
+
+
+def test_a_profile_may_name_one_model_and_its_parameters() -> None:
+    plain = pcsl({"model": "gpt-4o", "temperature": 0.5, "seed": 4}, without=("targets",))
+    assert (plain.target.model, plain.target.params) == ("openai/gpt-4o", {"temperature": 0.5})
+    assert plain.sampling.seed == 4
+
+
+def test_fixtures_may_be_files_of_a_folder() -> None:
+    row = json.dumps({"input": "Hello", "expected_output": "work", "metadata": {"a": 1}})
+    contract = pcsl({}, without=("fixtures",), first=row, second="[1]")
+    (fixture,) = contract.fixtures
+    assert (fixture.id, fixture.vars, fixture.expected) == ("first", {"input": "Hello"}, "work")
+
+
+def test_a_policy_of_repairs_names_those_that_are_not_done() -> None:
+    policy = {"allowed": ["strip_markdown_fences", "rewrite", "lowercase_fields"]}
+    contract = pcsl({"execution": {"mode": "repair", "repair_policy": policy}})
+    assert "repair rewrite" in [part.kind for part in contract.not_run]
+    off = pcsl({"execution": {"mode": "repair", "repair_policy": {**policy, "enabled": False}}})
+    assert off.repair.steps == ()
+
+
+def test_samples_of_a_profile_are_ours() -> None:
+    contract = pcsl({"sampling": {"n": 3, "aggregation": None}})
+    assert (contract.sampling.samples, contract.sampling.aggregate) == (3, "first")
+
+
+@pytest.mark.parametrize(
+    ("changes", "without"),
+    [
+        ({"targets": [{"type": "openai"}]}, ()),
+        ({}, ("targets",)),
+        ({}, ("fixtures",)),
+        ({"fixtures": 3}, ()),
+    ],
+)
+def test_a_profile_that_lacks_a_part_is_an_error(
+    changes: dict[str, Any], without: tuple[str, ...]
+) -> None:
+    with pytest.raises(ContractError) as found:
+        pcsl(changes, without)
+    assert found.value.problems[0].path == PROFILE
+
+
+def test_the_other_files_of_a_profile_must_be_there() -> None:
+    texts = triple(1)
+    del texts["evals/mail/es.json"]
+    with pytest.raises(ContractError) as found:
+        loaded(texts, PROFILE)
+    assert found.value.problems[0].path == PROFILE
+    with pytest.raises(ContractError) as found:
+        loaded({**texts, "evals/mail/es.json": "[1]"}, PROFILE)
+    assert found.value.problems[0].path == "evals/mail/es.json"
