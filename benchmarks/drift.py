@@ -91,7 +91,7 @@ def one_bad_in_fifty(rng: Generator) -> float:
 TEMPERATURE_0 = Setting("temperature 0", always_the_same)
 FEW_UNDECIDED = Setting("temperature 0, 5 of 100 fixtures undecided", few_undecided)
 MIXED = Setting("easy and hard fixtures", easy_and_hard)
-THREE = Setting("the same, 3 samples of each", easy_and_hard, samples=3)
+THREE = Setting("easy and hard fixtures, 3 samples of each", easy_and_hard, samples=3)
 SMALL = Setting("the same, 10 fixtures", easy_and_hard, fixtures=10)
 PERFECT = Setting("every fixture passes at 98.5 %", nearly_perfect)
 FAILING = Setting("easy and hard, 5 % of calls fail", easy_and_hard, failing=0.05)

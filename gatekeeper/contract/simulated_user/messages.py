@@ -33,7 +33,7 @@ SHOWN_OF_AN_ANSWER = 20_000
 """How many characters of each answer of the tested model the simulated user sees."""
 _MOST_TOKENS = 300
 _PLACEHOLDER = re.compile(r"\{\{\s*(goal|persona)\s*\}\}")
-_ANYONE = "The description of a customer without a `persona`."
+_ANYONE = "A customer whom nothing else is known of."
 
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -213,7 +213,7 @@ class Tag:
         if not is_dot and token.kind in ("text", "number") and self._take("]"):
             if token.kind == "number":
                 if len(token.text) > 6 or str(int(token.text)) != token.text:
-                    self._refuse("an index that is written in another way")
+                    self._refuse("an index in an unusual form")
                 return int(token.text)
             self._require_free(token.text[1:-1])
             return token.text
