@@ -25,6 +25,12 @@ _TYPESCRIPT = re.compile(
     r"[ \t\n]*(?P<quote>[`\"'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
     re.MULTILINE,
 )
+_TYPESCRIPT_MESSAGES = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?const[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}=\s{0,9}\["
+    r"\s{0,99}\{\s{0,99}(?=[\"']?(?:role|content)[\"']?\s{0,9}:)(?P<item>[^}]{1,2000})",
+    re.MULTILINE,
+)
+_CONTENT = re.compile(r"\bcontent[\"']?\s{0,9}:\s{0,99}[`\"'](?P<text>.{1,2000})", re.DOTALL)
 # `Enter your name: `: what a program in a terminal asks.
 _QUESTION_TO_A_PERSON = re.compile(r"(?!You\b)[^\n{}]{1,100}[:?>\])]", re.IGNORECASE)
 _MOST_CHARACTERS = 300_000
@@ -79,6 +85,11 @@ def typescript_prompts(source: str) -> Iterator[PromptConstant]:
         if is_named_as_prompt(found["name"]) and _is_prose(found["text"]):
             line = source.count("\n", 0, found.start("name")) + 1
             yield PromptConstant(found["name"], line, found["text"])
+    for found in _TYPESCRIPT_MESSAGES.finditer(source):
+        content = _CONTENT.search(found["item"])
+        if content and _is_prose(content["text"]):
+            line = source.count("\n", 0, found.start("name")) + 1
+            yield PromptConstant(found["name"], line, content["text"])
 
 
 def is_named_as_prompt(name: str) -> bool:

@@ -138,6 +138,18 @@ def test_constants_of_code_are_prompts_if_their_name_and_text_say_so():
     ]
 
 
+def test_arrays_of_messages_in_typescript_are_prompts() -> None:
+    source = """\
+import { system } from "x";
+export const MESSAGES: Message[] = [
+  { "role": "system", content: "You sort the mail of a shop." },
+];
+const rows = [{ role: "admin", content: count }];
+const short = [{ role: "user", content: "Hi" }];
+"""
+    assert found({"src/app.ts": source}) == [("src/app.ts:MESSAGES", "TypeScript", 2)]
+
+
 def test_code_with_an_odd_escape_is_read_without_a_warning():
     source = "SYSTEM_PROMPT = 'Match \\d digits of the text.'\n"
     assert found({"src/app.py": source}) == [("src/app.py:SYSTEM_PROMPT", "Python", 1)]
