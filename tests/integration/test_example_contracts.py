@@ -13,6 +13,7 @@ import pytest
 from support.git_repository import GitRepository
 from support.recorded_repository import result_of
 
+from gatekeeper.author.generation.rules import SCHEMA
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.checks.repairs.steps import repair
@@ -28,17 +29,29 @@ from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("grounded-answer", "order-extraction", "sentiment")
-NAMES = (*EMBEDDED, "grounded-judged", "order-facts", "order-lookup")
+NAMES = (*EMBEDDED, "generate-rules", "grounded-judged", "order-facts", "order-lookup")
+GENERATION_PROMPTS = "gatekeeper/author/generation/prompts"
 ONE_BY_DEFAULT = [
     *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
     EMBEDDED[2],
 ]
 
 
+FOLDERS = ("contracts", ".github", GENERATION_PROMPTS)
+
+
+def copied(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    """A repository with the examples and what they need."""
+    repository = git_repository("examples")
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, repository.path / folder)
+    repository.commit("examples")
+    return repository
+
+
 @pytest.fixture(scope="module")
 def revision() -> MemoryRevision:
-    folders = (ROOT / "contracts", ROOT / ".github")
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     return MemoryRevision({path.relative_to(ROOT).as_posix(): path.read_bytes() for path in files})
 
 
@@ -112,10 +125,7 @@ def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> Non
 def test_the_checks_of_tool_calls_run_on_their_recording(
     git_repository: Callable[..., GitRepository], tmp_path: Path
 ) -> None:
-    repository = git_repository("examples")
-    for folder in ("contracts", ".github"):
-        shutil.copytree(ROOT / folder, repository.path / folder)
-    repository.commit("examples")
+    repository = copied(git_repository)
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     assert main(["run", "--contract", "order-lookup", *where]) == 0
     result = result_of(tmp_path / "out")
@@ -125,13 +135,31 @@ def test_the_checks_of_tool_calls_run_on_their_recording(
     assert all(json.loads(row)["tool_calls"][0]["name"] == "find_order" for row in rows)
 
 
+def test_the_prompt_that_extracts_rules_runs_on_its_recording(
+    git_repository: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    repository = copied(git_repository)
+    where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
+    assert main(["run", "--contract", "generate-rules", *where]) == 0
+    result = result_of(tmp_path / "out")
+    assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
+    assert result["contracts"][0]["head"]["samples"] == 20
+
+
+def test_what_generate_accepts_fits_the_contract_of_its_prompt() -> None:
+    """The schema of the contract adds limits to the schema of the stage, and nothing else."""
+    schema = json.loads((ROOT / "contracts/schemas/rules.json").read_text("utf-8"))
+    rule = schema["properties"]["rules"]["items"]
+    del schema["properties"]["rules"]["minItems"], rule["properties"]["text"]["pattern"]
+    del rule["properties"]["lines"]["minItems"]
+    del rule["properties"]["lines"]["items"]["minimum"]
+    assert schema == SCHEMA
+
+
 def test_the_check_in_python_runs_on_its_recording(
     git_repository: Callable[..., GitRepository], tmp_path: Path
 ) -> None:
-    repository = git_repository("examples")
-    for folder in ("contracts", ".github"):
-        shutil.copytree(ROOT / folder, repository.path / folder)
-    repository.commit("examples")
+    repository = copied(git_repository)
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     assert main(["run", "--contract", "order-facts", *where]) == 0
     (contract,) = result_of(tmp_path / "out")["contracts"]
@@ -143,10 +171,7 @@ def test_the_check_in_python_runs_on_its_recording(
 def test_the_judge_runs_on_its_recording(
     git_repository: Callable[..., GitRepository], tmp_path: Path
 ) -> None:
-    repository = git_repository("examples")
-    for folder in ("contracts", ".github"):
-        shutil.copytree(ROOT / folder, repository.path / folder)
-    repository.commit("examples")
+    repository = copied(git_repository)
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     sweep = ["sweep", "--contract", "grounded-judged", "--param", "temperature=0", *where]
     assert main(sweep) == 0
