@@ -38,6 +38,8 @@ few calls."""
 _WEAK_EVIDENCE = math.log(4)
 """What decides a test that has used all its samples, if answers vary."""
 _MOST_EDITS = 200
+MOST_CONFIRMED = 12
+"""Fixtures on which the revert is measured, after the search has found it harmless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,22 +174,25 @@ class _Tests:
         return Cause(edits, passed.count(False), len(passed))
 
     async def revert(self, causes: Sequence[Group]) -> Revert | None:
-        """Measure the smallest revert on every fixture that the change broke; None if this does not
-        show that it is as good as base."""
+        """Measure the smallest revert on fixtures that the change broke, chosen at random; None if
+        this does not show that it is as good as base."""
         group = await smallest_revert(causes, len(self.edits), self.breaks)
         edits = tuple(self.edits[number] for number in sorted(group))
         left = frozenset(range(len(self.edits))) - group
         if not left:
             return Revert(edits, None, None)
-        outcomes = await self._sample(left, 1, None)
+        outcomes = await self._sample(left, 1, None, MOST_CONFIRMED)
         passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
         if not passed or self.ended or self.broken.rates.evidence(passed) >= 0:
             return None
         return Revert(edits, sum(passed), len(passed))
 
-    async def _sample(self, group: Group, repeated: int, until: Rates | None) -> Sequence[Outcome]:
-        """Sample base with these edits on the broken fixtures, until the rates are decided."""
-        trials = self._plan(group, repeated)
+    async def _sample(
+        self, group: Group, repeated: int, until: Rates | None, most: int | None = None
+    ) -> Sequence[Outcome]:
+        """Sample base with these edits on the broken fixtures, until the rates are decided; at most
+        `most` times."""
+        trials = self._plan(group, repeated)[:most]
         if not trials or self.ended:
             return ()
         watch = _Watch(self.evaluation, until)

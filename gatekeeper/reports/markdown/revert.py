@@ -40,7 +40,7 @@ def add_reverts(page: Page, result: GateResult, *, suggested: bool) -> None:
         if blame.revert is None:
             continue
         lines = can_be_suggested(blame.revert)
-        title = f"**Smallest revert** for {code(blame.contract, 60)}: {_proof(blame.revert)}"
+        title = f"**Smallest revert** for {code(blame.contract, 60)}. {_proof(blame.revert)}"
         if suggested and lines:
             page.add(f"{title} See the suggestion on {_place(lines)}.")
         else:
@@ -92,9 +92,9 @@ def _block(lines: LineReplacement) -> str:
 
 def _proof(revert: ProposedRevert) -> str:
     if revert.measured is None or revert.passed is None:
-        return "It makes the prompt that of base."
+        return "This revert makes the prompt that of base."
     total = numbers.count(revert.measured, "broken fixture")
-    return f"With it, {revert.passed:,} of {total} pass again."
+    return f"With this revert, {revert.passed:,} of {total} pass again."
 
 
 def _place(lines: LineReplacement) -> str:

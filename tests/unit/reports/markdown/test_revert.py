@@ -104,11 +104,11 @@ def test_long_or_hidden_text_is_shown_as_a_diff_only(text: str) -> None:
 def test_the_comment_names_the_lines_or_shows_the_diff() -> None:
     result = result_with("old")
     with_diff, with_place = comment_text(result), comment_text(result, suggested=True)
-    assert "With it, 7 of 8 broken fixtures pass again.\n\n```diff\n--- a/p" in with_diff
+    assert "With this revert, 7 of 8 broken fixtures pass again.\n\n```diff\n--- a/p" in with_diff
     assert "See the suggestion on `prompts/a.md`, lines 4 to 6." in with_place
     assert "--- a/p" not in with_place
     to_base = comment_text(result_with("old", passed=None, measured=None))
-    assert "It makes the prompt that of base." in to_base
+    assert "This revert makes the prompt that of base." in to_base
     nothing = replace(result, blame=(ContractBlame("c"),))
     assert "Smallest revert" not in comment_text(nothing)
     assert suggestions_of(nothing) == ()
