@@ -114,3 +114,30 @@ def test_run_affected_and_validate_know_the_folders(
     assert "services/search/prompts/words.txt" in capsys.readouterr().out
     assert main(["run", *repository, "--ref", "HEAD~1", "--out", str(made.path / "out")]) == 0
     assert "mail" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("folder", "reasons"), [("mail", {"weakened"}), ("search", set())])
+def test_each_folder_has_its_own_rule_for_weakened_contracts(
+    check_of: CheckOf, folder: str, reasons: set[str]
+) -> None:
+    base = BASE | {f"services/mail/{POLICY}": "on_weakening: require_waiver\n"}
+    contract = f"services/{folder}/contracts/words.yaml"
+    checked = check_of(base, {contract: base[contract] + "gate: {margin: 0.3}\n"})
+    assert checked.codes() == reasons
+
+
+@pytest.mark.parametrize(
+    ("folder", "reasons"), [("mail", {"new_contract", "uncovered"}), ("search", set())]
+)
+def test_each_folder_says_what_new_contracts_and_prompts_need(
+    check_of: CheckOf, folder: str, reasons: set[str]
+) -> None:
+    strict = "require_contract: true\nnew_contracts: {fixtures: 10}\n"
+    base = BASE | {f"services/mail/{POLICY}": strict}
+    made = project(f"services/{folder}/contracts/new", "new", FEW)
+    alone = {f"services/{folder}/prompts/alone.txt": "Nobody tests this."}
+    checked = check_of(base, made | alone)
+    assert checked.result is not None
+    assert checked.result["uncovered"] == list(alone)
+    assert checked.code == (1 if reasons else 0)
+    assert checked.codes() == reasons - {"uncovered"}
