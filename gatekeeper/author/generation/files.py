@@ -28,6 +28,10 @@ from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.errors import ContractError, MeasurementError, Problem
 
 SUCCESS_RATE = 0.9
+BASELINE = "baseline."
+"""What the ids of tests begin with that were written without the rules."""
+RESULTS = ("valid", "validity", "proposed")
+"""The keys of a fixture's metadata that quality/ writes: they are no part of what was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,25 @@ class FixtureRow:
     line: str
 
     @property
+    def data(self) -> dict[str, Any]:
+        """Return the fixture."""
+        found: dict[str, Any] = json.loads(self.line)
+        return found
+
+    @property
+    def is_baseline(self) -> bool:
+        """Return whether the test was written without the rules."""
+        return self.id.startswith(BASELINE)
+
+    @property
     def digest(self) -> str:
-        """Return the digest of what the line means, without its spaces."""
-        return content_digest(json.loads(self.line))
+        """Return the digest of what the line means, without its spaces and without results."""
+        data = self.data
+        metadata = data.get("metadata")
+        if isinstance(metadata, dict):
+            rest = {name: value for name, value in metadata.items() if name not in RESULTS}
+            data = {**data, "metadata": rest}
+        return content_digest(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +166,17 @@ def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
 def fixture_row(test: GeneratedTest) -> FixtureRow:
     """Return the line of a generated test."""
     return FixtureRow(test.id, json.dumps(test.fixture, ensure_ascii=False))
+
+
+def with_results(
+    rows: Sequence[FixtureRow], present: Sequence[FixtureRow]
+) -> tuple[FixtureRow, ...]:
+    """Return the rows, each with the results that it has in the file if it is the same test."""
+    known = {row.id: row for row in present}
+    return tuple(
+        known[row.id] if row.id in known and known[row.id].digest == row.digest else row
+        for row in rows
+    )
 
 
 def write_fixture_rows(rows: Sequence[FixtureRow]) -> str:

@@ -8,7 +8,7 @@ without such a check is graded by a judge.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,6 +79,15 @@ def prove_checks(proposals: Sequence[Proposal], samples: Sequence[str] = ()) -> 
 def require_sound_check(check: Mapping[str, Any], revision: Revision, path: str) -> None:
     """Raise ContractError if a contract at the path cannot have the check."""
     _prepared(check, revision, path)
+
+
+def prepare_rule_check(
+    check: Mapping[str, Any], revision: Revision, path: str
+) -> Callable[[str], bool | None]:
+    """Return what says whether an output passes the check as the contract at the path has it; None
+    if that is open. Raises ContractError."""
+    evaluator = _prepared(check, revision, path)
+    return lambda output: _passes(evaluator, output)
 
 
 def is_proven(proposal: Proposal, samples: Sequence[str] = ()) -> bool:

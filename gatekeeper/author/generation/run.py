@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gatekeeper.author.generation.ask import SEED, Asker, ask_together
 from gatekeeper.author.generation.files import (
+    BASELINE,
     FixtureRow,
     Places,
     Present,
@@ -16,6 +17,7 @@ from gatekeeper.author.generation.files import (
     fixture_row,
     has_comments,
     read_present,
+    with_results,
     write_contract,
     write_fixture_rows,
 )
@@ -33,7 +35,7 @@ from gatekeeper.author.generation.rules import (
 )
 from gatekeeper.author.generation.tests import without_near_duplicates, write_tests
 from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text
+from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, merge_text
 from gatekeeper.author.specification.prompt_lines import line_digests
 from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
 from gatekeeper.author.specification.spec_file import write_specification
@@ -56,13 +58,14 @@ CONTRACT, INTENT, PROMPT = "contract", "intent", "prompt"
 class GenerateOptions:
     """What a user chooses. `prove_with` is the model whose outputs prove the checks, `judge` the
     one that grades the other rules; None for the model that generates. With `update`, only what
-    belongs to changed lines of the prompt is made again."""
+    belongs to changed lines of the prompt is made again; with `as_is`, nothing."""
 
     model: str
     tests_per_rule: int = 3
     prove_with: str | None = None
     judge: str | None = None
     update: bool = False
+    as_is: bool = False
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -79,6 +82,16 @@ class GenerationPlan:
     present: Present
     revision: Revision
     policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedItems:
+    """The specification and the fixtures of a run before they become files, and sentences about
+    what a person should know."""
+
+    specification: Specification
+    rows: tuple[FixtureRow, ...]
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +117,19 @@ def plan_generation(revision: Revision, policy: Policy, reference: str) -> Gener
     return GenerationPlan(prompt, places, present, revision, policy)
 
 
-async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions) -> Generated:
-    """Ask all stages, and return what to write. Raises MeasurementError and UsageError."""
+def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
+    """Return what the files hold. Raises UsageError if there is nothing."""
+    present = plan.present
+    if not present.specification.rules or not present.fixtures:
+        raise UsageError(
+            f"--as-is: there is no {plan.places.specification} with rules, or no "
+            f"{plan.places.fixtures} with tests; run the command without --as-is first"
+        )
+    return GeneratedItems(present.specification, present.fixtures)
+
+
+async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions) -> GeneratedItems:
+    """Ask all stages, and return what is in force. Raises MeasurementError and UsageError."""
     prompt, before = plan.prompt, plan.present.specification
     intent, constraints = await specify_input(asker, prompt, before)
     rules = await find_rules(asker, prompt, before)
@@ -129,12 +153,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     samples = await sample_outputs(asker, prompt, tests, options.prove_with)
     ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
     proven = merge_items(rule_made, before.rules, (*prove_checks(tuple(ready), samples), *rest))
-    rows = merge_items(
-        {name: known for name, known in made.items() if "." in name},
-        plan.present.fixtures,
-        tuple(map(fixture_row, tests)),
-        lambda row: row.digest,
-    )
+    rows = _merge_tests(plan, tests)
     if not rows.items:
         raise MeasurementError(
             f"stage tests: {asker.model} wrote no test that can be used; use a stronger model with "
@@ -156,8 +175,25 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []
-    notices += unfit
-    return generated_files(plan, specification, rows.items, options, notices)
+    return GeneratedItems(specification, rows.items, (*notices, *unfit))
+
+
+def _merge_tests(plan: GenerationPlan, tests: Sequence[GeneratedTest]) -> Merged[FixtureRow]:
+    """Return the fixtures with these tests. Baseline tests stay as they are, and the same test
+    keeps its results."""
+    made, present = plan.present.specification.made, plan.present.fixtures
+    merged = merge_items(
+        {n: known for n, known in made.items() if "." in n and not n.startswith(BASELINE)},
+        tuple(row for row in present if not row.is_baseline),
+        tuple(map(fixture_row, tests)),
+        lambda row: row.digest,
+    )
+    baseline = (row for row in present if row.is_baseline)
+    return replace(
+        merged,
+        items=(*with_results(merged.items, present), *baseline),
+        made={**merged.made, **made_of(made, BASELINE)},
+    )
 
 
 async def usable_tests(
@@ -211,14 +247,11 @@ async def sample_outputs(
 
 
 def generated_files(
-    plan: GenerationPlan,
-    specification: Specification,
-    rows: Sequence[FixtureRow],
-    options: GenerateOptions,
-    notices: list[str],
+    plan: GenerationPlan, items: GeneratedItems, options: GenerateOptions
 ) -> Generated:
     """Return the texts of the files. The contract was loaded and planned first, so that it runs."""
     places, present = plan.places, plan.present
+    specification, rows, notices = items.specification, items.rows, list(items.notices)
     judge = options.judge or options.model
     own_model = options.prove_with or options.model
     contract = write_contract(places, plan.prompt, specification.rules, own_model, judge)
@@ -236,7 +269,9 @@ def generated_files(
     else:
         texts[places.contract] = contract
         made = content_digest(contract)
-    known = {PROMPT: prompt_digests(plan.prompt)} | ({CONTRACT: made} if made is not None else {})
+    known = {CONTRACT: made} if made is not None else {}
+    if not options.as_is:  # else the rules are still those of an earlier text
+        known[PROMPT] = prompt_digests(plan.prompt)
     specification = replace(specification, made={**specification.made, **known})
     if specification != present.specification:
         texts[places.specification] = write_specification(specification)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged
 from gatekeeper.author.generation.run import (
     Generated,
+    GeneratedItems,
     GenerateOptions,
     GenerationPlan,
     generate,
+    generated_files,
+    items_as_they_are,
     within_limits,
 )
-from gatekeeper.author.generation.update import plan_update, update, without_model
+from gatekeeper.author.generation.update import (
+    UpdatePlan,
+    keep_models,
+    plan_update,
+    update,
+    without_model,
+)
 from gatekeeper.contract.definition import Position
 from gatekeeper.errors import ContractError, WriteError
 from gatekeeper.numbers import count, dollars
@@ -41,12 +50,31 @@ class Session:
     calls: str
 
 
+class LastStep(Protocol):
+    """What is done with the items of a run before they are written, such as quality/run.py does.
+
+    `models` are the models that it calls, each with the flag that names it.
+    """
+
+    @property
+    def models(self) -> Sequence[tuple[str, str]]: ...
+
+    async def __call__(
+        self, plan: GenerationPlan, asker: Asker, items: GeneratedItems
+    ) -> GeneratedItems: ...
+
+    def reports(self) -> Mapping[str, Callable[[], str]]:
+        """Return the reports for the folder of the answers, by their names."""
+        ...
+
+
 def generate_files(
     plan: GenerationPlan,
     options: GenerateOptions,
     root: Path,
     out: Path,
     replay: Path | None = None,
+    then: LastStep | None = None,
 ) -> Session:
     """Ask the model and write the files below `root`.
 
@@ -55,20 +83,35 @@ def generate_files(
     """
     require_recording(replay)
     step = plan_update(plan) if options.update else None
+    present = items_as_they_are(plan) if options.as_is else None
     if step and not step.needs_model:
-        made, calls = without_model(plan, step, options), "0 calls"
+        present = without_model(plan, step)
+
+    async def ask(asker: Asker) -> GeneratedItems:
+        items = present or await _ask_stages(plan, step, asker, options)
+        return await then(plan, asker, items) if then else items
+
+    if present and not then:
+        items, calls = present, "0 calls"
     else:
-
-        def ask(asker: Asker) -> Coroutine[Any, Any, Generated]:
-            if step:
-                return update(plan, step, asker, options)
-            return generate(plan, asker, options)
-
-        made, calls = ask_models(ask, plan, options, out, replay)
+        more = then.models if then else ()
+        items, calls = ask_models(ask, plan, options, out, replay, more)
+    stays = options.update or options.as_is
+    made = generated_files(plan, items, keep_models(plan, options) if stays else options)
     changed = dict(differing(made.texts, plan.present))
     require_unchanged(plan.present, root)
+    if then:
+        write_files(then.reports(), out)
     write_generated(changed, root)
     return Session(made, tuple(changed), calls)
+
+
+async def _ask_stages(
+    plan: GenerationPlan, step: UpdatePlan | None, asker: Asker, options: GenerateOptions
+) -> GeneratedItems:
+    if step:
+        return await update(plan, step, asker, options)
+    return await generate(plan, asker, options)
 
 
 def ask_models(
@@ -77,20 +120,23 @@ def ask_models(
     options: GenerateOptions,
     out: Path,
     replay: Path | None = None,
+    more: Sequence[tuple[str, str]] = (),
 ) -> tuple[T, str]:
     """Return the result of work that asks models, and its calls in words. SIGINT and SIGTERM end
-    it. Writes the answers to `out`. Raises as `generate_files` does."""
+    it. Writes the answers to `out`. `more` are models besides those of the options, each with its
+    flag. Raises as `generate_files` does."""
     from gatekeeper.providers.cost_estimate import worst_cost
 
     require_recording(replay)
     if replay is None:
-        _require_sound_models(plan, options)
+        _require_sound_models(plan, [*_named(options), *more])
         require_writable(out)
     client = open_models((plan.revision,), plan.policy.through_litellm, replay)
     price = free_price if replay else worst_cost
 
     async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
-        await client.require_keys(options.models)
+        called = [*options.models, *(model for _, model in more)]
+        await client.require_keys(tuple(dict.fromkeys(called)))
         asker = Asker(options.model, client, plan.policy.limits, price=price)
         try:
             made = await within_limits(work(asker), asker, stop)
@@ -117,12 +163,12 @@ def write_generated(texts: dict[str, str], root: Path) -> None:
     write_files({path: lambda text=text: text for path, text in texts.items()}, root)  # type: ignore[misc]
 
 
-def _require_sound_models(plan: GenerationPlan, options: GenerateOptions) -> None:
+def _require_sound_models(plan: GenerationPlan, models: Sequence[tuple[str, str]]) -> None:
     """Refuse models that cannot be called, before any call. Raises ContractError."""
     from gatekeeper.contract.models.faults import find_faults, with_recordings
     from gatekeeper.providers.model_faults import find_model_fault
 
-    named = [(Position(name), model) for name, model in _named(options)]
+    named = [(Position(name), model) for name, model in models]
     faults = find_faults(named, with_recordings(find_model_fault, [plan.revision]))
     if faults.refused:
         raise ContractError(faults.refused)

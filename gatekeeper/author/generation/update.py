@@ -19,11 +19,10 @@ from gatekeeper.author.generation.rules import invert_rules, rule_ids
 from gatekeeper.author.generation.run import (
     INTENT,
     PROMPT,
-    Generated,
+    GeneratedItems,
     GenerateOptions,
     GenerationPlan,
     dropped_notice,
-    generated_files,
     made_of,
     prompt_digests,
     said_of,
@@ -108,8 +107,8 @@ def plan_update(plan: GenerationPlan) -> UpdatePlan:
 
 async def update(
     plan: GenerationPlan, step: UpdatePlan, asker: Asker, options: GenerateOptions
-) -> Generated:
-    """Ask what the changed lines change, and return what to write. Raises MeasurementError and
+) -> GeneratedItems:
+    """Ask what the changed lines change, and return what is in force. Raises MeasurementError and
     UsageError."""
     prompt, before, changes = plan.prompt, plan.present.specification, step.changes
     intent = {"intent": before.intent or "none"}
@@ -157,11 +156,12 @@ async def update(
     notices = [*_about(step, every), *notices, *unfit]
     if constraints.remade or constraints.retired:
         notices.append("The input specification changed; the tests of unchanged rules stay.")
-    return finish_update(plan, specification, rows, options, notices)
+    return GeneratedItems(specification, rows, tuple(notices))
 
 
-def without_model(plan: GenerationPlan, step: UpdatePlan, options: GenerateOptions) -> Generated:
-    """Return what to write if no line with a meaning of its own changed: at most other numbers."""
+def without_model(plan: GenerationPlan, step: UpdatePlan) -> GeneratedItems:
+    """Return what is in force if no line with a meaning of its own changed: at most other line
+    numbers."""
     before = plan.present.specification
     made = {**before.made, **step.input.made, **step.rules.made, **step.questions.made}
     specification = replace(
@@ -171,24 +171,13 @@ def without_model(plan: GenerationPlan, step: UpdatePlan, options: GenerateOptio
         questions=step.questions.items,
         made=made,
     )
-    return finish_update(plan, specification, plan.present.fixtures, options, _about(step, ()))
+    return GeneratedItems(specification, plan.present.fixtures, tuple(_about(step, ())))
 
 
-def finish_update(
-    plan: GenerationPlan,
-    specification: Specification,
-    rows: Sequence[FixtureRow],
-    options: GenerateOptions,
-    notices: list[str],
-) -> Generated:
-    """Return the texts of the files. The contract keeps its models if the user names no others."""
+def keep_models(plan: GenerationPlan, options: GenerateOptions) -> GenerateOptions:
+    """Return the options with the contract's models if the user names no others."""
     model, judge = contract_models(plan.present.contract)
-    options = replace(
-        options,
-        prove_with=options.prove_with or model,
-        judge=options.judge or judge,
-    )
-    return generated_files(plan, specification, rows, options, notices)
+    return replace(options, prove_with=options.prove_with or model, judge=options.judge or judge)
 
 
 def _rows(

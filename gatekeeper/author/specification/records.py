@@ -72,8 +72,8 @@ class Specification:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedTest:
-    """One test input for a rule or its inverse; `rule` is the rule's id. It has no expected output:
-    only a person knows it."""
+    """One test input for a rule or its inverse; `rule` is the rule's id, empty for a baseline test.
+    It has no expected output: only a person knows it."""
 
     id: str
     rule: str
@@ -86,16 +86,13 @@ class GeneratedTest:
     @property
     def fixture(self) -> dict[str, Any]:
         """Return the test as a line of a fixture file. A rule and its inverse share a cluster."""
+        own: dict[str, Any] = {"id": self.id, "vars": dict(self.vars), "category": self.category}
+        if not self.rule:
+            return {**own, "metadata": {"scenario": self.scenario}}
         metadata = {
             "rule": self.rule,
             "kind": self.kind,
             "scenario": self.scenario,
             "reason": self.reason,
         }
-        return {
-            "id": self.id,
-            "vars": dict(self.vars),
-            "category": self.category,
-            "cluster": self.rule,
-            "metadata": metadata,
-        }
+        return {**own, "cluster": self.rule, "metadata": metadata}

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_out
 from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.quality_arguments import add_quality, read_quality
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.author.generation.run import Generated, GenerateOptions, GenerationPlan
+    from gatekeeper.author.quality.options import QualityOptions
 
 DEFAULT_OUT = Path(".gatekeeper/generate")
 DEFAULT_MUTATION = Path(".gatekeeper/mutation/mutation.json")
@@ -24,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt", metavar="PROMPT", help="the prompt: FILE, FILE.yaml#key or FILE.py:CONSTANT"
     )
-    parser.add_argument("--model", required=True, help="the model that generates")
+    parser.add_argument("--model", help="the model that generates")
     parser.add_argument(
         "--update",
         action="store_true",
@@ -57,6 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="write fixtures only for the parts of the prompt that `gatekeeper mutate` found to be "
         f"unprotected (default: {DEFAULT_MUTATION})",
     )
+    add_quality(parser)
     add_out(parser, DEFAULT_OUT)
     parser.add_argument(
         "--replay",
@@ -70,7 +73,8 @@ def generate(arguments: argparse.Namespace) -> int:
     """Write a specification, fixtures and a contract for a prompt.
 
     A model says what the prompt's input is and which rules its output has to obey, and writes tests
-    for each rule. What you changed, added or removed in these files stays so. The exit code is 0 if
+    for each rule. What you changed, added or removed in these files stays so. Judges can check the
+    rules and tests, and accept answers that another model proposes. The exit code is 0 if
     the files were written, 2 if the prompt or a file cannot be used, and 3 if the model gave no
     usable answer or a file cannot be written; then no file is changed.
     """
@@ -81,12 +85,15 @@ def generate(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--tests-per-rule {arguments.tests_per_rule}: give a number from 1 to {_MOST_TESTS}"
         )
+    if not arguments.model and not arguments.accept_ground_truth:
+        raise UsageError("--model is missing; name the model that generates")
     options = GenerateOptions(
-        arguments.model,
+        arguments.model or "",
         arguments.tests_per_rule,
         arguments.prove_with,
         arguments.judge,
         arguments.update,
+        arguments.as_is,
     )
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()
@@ -94,13 +101,16 @@ def generate(arguments: argparse.Namespace) -> int:
         plan = plan_generation(
             revision, load_policy(revision), _reference(arguments.prompt, arguments.repo, root)
         )
+        if arguments.accept_ground_truth:
+            return _accept(plan, arguments.accept_ground_truth, root)
         if arguments.for_survivors:
             from gatekeeper.cli.survivors import write_for_survivors
 
             return write_for_survivors(plan, options, arguments, root)
+        quality = read_quality(arguments, plan)
         if arguments.estimate:
-            return _estimate(plan, options)
-        return _run(plan, options, arguments, root)
+            return _estimate(plan, options, quality)
+        return _run(plan, options, quality, arguments, root)
 
 
 def _reference(written: str, repo: Path, root: Path) -> str:
@@ -129,22 +139,46 @@ def _reference(written: str, repo: Path, root: Path) -> str:
         ) from None
 
 
-def _estimate(plan: GenerationPlan, options: GenerateOptions) -> int:
-    from gatekeeper.author.generation.estimate import estimate_lines
+def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
+    from gatekeeper.author.quality.accept import accept_proposals
+    from gatekeeper.numbers import count
 
+    changed = accept_proposals(plan, ids, root)
     with readers_may_leave():
-        sys.stdout.writelines(f"{line}\n" for line in estimate_lines(plan, options))
+        sys.stdout.write(f"{plan.places.fixtures}: {count(len(changed), 'answer')} accepted\n")
+    return 0
+
+
+def _estimate(
+    plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions | None
+) -> int:
+    from gatekeeper.author.generation.estimate import estimate_lines
+    from gatekeeper.author.quality.estimate import quality_estimate_lines
+
+    lines = [] if options.as_is else list(estimate_lines(plan, options))
+    lines += quality_estimate_lines(plan, options, quality) if quality else []
+    with readers_may_leave():
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
 
 
 def _run(
-    plan: GenerationPlan, options: GenerateOptions, arguments: argparse.Namespace, root: Path
+    plan: GenerationPlan,
+    options: GenerateOptions,
+    quality: QualityOptions | None,
+    arguments: argparse.Namespace,
+    root: Path,
 ) -> int:
     from gatekeeper.author.generation.session import generate_files
+    from gatekeeper.author.quality.run import QualitySteps
+    from gatekeeper.author.quality.words import quality_lines
 
-    done = generate_files(plan, options, root, arguments.out, arguments.replay)
+    steps = QualitySteps(quality) if quality else None
+    done = generate_files(plan, options, root, arguments.out, arguments.replay, steps)
+    found = quality_lines(steps.report) if steps and steps.report else ()
     with readers_may_leave():
         sys.stdout.writelines(f"{line}\n" for line in _lines(plan, done.generated, done.written))
+        sys.stdout.writelines(f"{line}\n" for line in found)
         sys.stdout.write(f"{done.calls}\n")
     for notice in done.generated.notices:
         print_error(notice)

@@ -1,0 +1,91 @@
+"""Forecasts the calls of the steps that follow a generation, and what they cost at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from gatekeeper.author.generation.ask import SEED, stage_request
+from gatekeeper.author.generation.estimate import ASSUMED_RULES
+from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
+from gatekeeper.author.generation.tests import answer_schema
+from gatekeeper.author.quality import agreement, baseline, ground_truth, groundedness, validity
+from gatekeeper.author.quality.judges import (
+    VERDICT,
+    VERDICT_TOKENS,
+    VERDICTS,
+    VERDICTS_TOKENS,
+)
+from gatekeeper.author.quality.options import MOST_COMPARED, QualityOptions
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.embeddings import comparison_request
+from gatekeeper.contract.trial import Request
+from gatekeeper.numbers import count, dollars
+from gatekeeper.providers.cost_estimate import worst_cost
+
+_ASSUMED_TEXT = "x" * 1_000
+"""An input or an output that is not there yet."""
+
+
+def quality_estimate_lines(
+    plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions
+) -> Iterator[str]:
+    """Yield how many calls the steps make and their highest possible cost, if prices are known.
+    Calls that repeat a question after an unusable answer are not counted."""
+    calls = [
+        (request.model, worst_cost(request), number)
+        for request, number in _requests(plan, options, quality)
+        if number
+    ]
+    total = sum(number for _, _, number in calls)
+    yield f"Baseline, quality and ground truth: at most {count(total, 'call')}"
+    unknown = {model for model, cost, _ in calls if cost is None}
+    known = math.fsum((cost or 0.0) * number for _, cost, number in calls)
+    if unknown:
+        yield f"The price of {', '.join(sorted(unknown))} is not known."
+    if math.isfinite(known):
+        yield f"At most {dollars(known)} for these calls{', without that' if unknown else ''}."
+
+
+def _requests(
+    plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions
+) -> Iterator[tuple[Request, int]]:
+    """Yield a request like those of each step, and how many there are."""
+    data = dict(plan.prompt.data)
+    rules = len(plan.present.specification.rules) or ASSUMED_RULES
+    present = plan.present.fixtures
+    own = 2 * rules * options.tests_per_rule
+    if options.as_is:
+        own = sum(not row.is_baseline for row in present)
+    base = quality.baseline or sum(row.is_baseline for row in present)
+    text = {"a": _ASSUMED_TEXT}
+    run = (Message("user", f"{plan.prompt.prompt.text}{_ASSUMED_TEXT}"),)
+    params = plan.prompt.prompt.params
+    if quality.baseline:
+        schema = answer_schema(plan.prompt)
+        settings = {"count": str(baseline.BATCH)}
+        request = stage_request(baseline.STAGE, data, schema, settings, options.model)
+        yield request, math.ceil(quality.baseline / baseline.BATCH)
+    for judge in quality.judges:
+        grounded, valid, right = (
+            stage_request(stage, asked, VERDICT, {}, judge, VERDICT_TOKENS)
+            for stage, asked in (
+                (groundedness.STAGE, data),
+                (validity.STAGE, text),
+                (ground_truth.STAGE, {**data, **text}),
+            )
+        )
+        if quality.check:
+            yield grounded, rules
+            yield valid, own + base
+            many = stage_request(agreement.STAGE, text, VERDICTS, {}, judge, VERDICTS_TOKENS)
+            yield many, 2 * min(base, MOST_COMPARED)
+        if quality.ground_truth:
+            yield right, own + base
+    if quality.check and base:
+        yield Request(quality.model, run, params, SEED, 0), 2 * min(base, MOST_COMPARED)
+        if quality.embeddings:
+            pair = comparison_request(quality.embeddings, _ASSUMED_TEXT, _ASSUMED_TEXT)
+            yield pair, min(base, MOST_COMPARED)
+    if quality.ground_truth:
+        yield Request(quality.ground_truth, run, params, SEED, 0), own + base

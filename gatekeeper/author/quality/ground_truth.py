@@ -1,0 +1,168 @@
+"""Proposes answers of a strong model as the expected outputs of tests, and accepts them.
+
+An answer is proposed if the majority of judges of other families calls it correct. It stands in
+`metadata.proposed`, and no check reads it there. It becomes `expected` only when a person accepts
+it: by this module's `accept_answers`, or by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gatekeeper.author.generation.ask import SEED, Asker, UnusableAnswer, ask_together
+from gatekeeper.author.generation.files import FixtureRow
+from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
+from gatekeeper.author.quality.judges import Panel, Verdict
+from gatekeeper.author.quality.validity import VALID, metadata_of, with_metadata
+from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.trial import Request
+from gatekeeper.errors import ContractError, UsageError
+
+STAGE, ANSWER_STAGE = "answer_correct", "ground_truth"
+PROPOSED, ACCEPTED = "proposed", "ground_truth"
+FEWEST_JUDGES = 2
+_LETTERS = re.compile(r"[a-z]+")
+_FAMILIES = {
+    "gpt": "openai", "chatgpt": "openai", "o": "openai", "davinci": "openai", "ft": "openai",
+    "claude": "anthropic", "gemini": "google", "gemma": "google", "mixtral": "mistral",
+    "ministral": "mistral", "codestral": "mistral", "magistral": "mistral", "pixtral": "mistral",
+    "qwq": "qwen", "meta": "llama", "codellama": "llama", "command": "cohere",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What became of the answers: ids of tests. `failed` have no answer of the model, `rejected`
+    one that the majority of the judges does not accept."""
+
+    model: str
+    proposed: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+def model_family(model: str) -> str:
+    """Return the family of a model by its name, such as `openai` for `azure/gpt-4o`."""
+    name = model.rpartition("/")[2].casefold()
+    first = name.partition(".")[2] if name.startswith(("anthropic.", "amazon.")) else name
+    letters = _LETTERS.match(first)
+    found = letters[0] if letters else first
+    return _FAMILIES.get(found, found)
+
+
+def require_other_families(model: str, judges: Sequence[str]) -> None:
+    """Raise UsageError unless there are several judges, all of other families than the model's."""
+    if len(set(judges)) < FEWEST_JUDGES:
+        raise UsageError(
+            "--ground-truth needs at least two judges of other families than its model; name them "
+            "with --judges A,B"
+        )
+    same = [judge for judge in judges if model_family(judge) == model_family(model)]
+    if same:
+        raise UsageError(
+            f"--judges {same[0]}: this model is of the same family as {model}, and would grade its "
+            "own kind of mistakes; name a model of another family"
+        )
+
+
+async def with_proposed_answers(
+    plan: GenerationPlan, asker: Asker, panel: Panel, model: str, items: GeneratedItems
+) -> tuple[GeneratedItems, Proposals]:
+    """Return the items with an answer proposed for each test that has none, and is not known to be
+    invalid. An earlier proposal is replaced or removed. Raises as `Panel.ask` does."""
+    rows = [row for row in items.rows if _lacks_answer(row)]
+    rendered = render_all(plan.prompt.prompt, [row.data["vars"] for row in rows], Budget())
+    sound = [
+        (row, messages)
+        for row, messages in zip(rows, rendered, strict=True)
+        if not isinstance(messages, ContractError)
+    ]
+    params = plan.prompt.prompt.params
+    found = await ask_together(
+        *(_answer(asker, panel, Request(model, m, params, SEED, 0)) for _, m in sound)
+    )
+    answers = {row.id: answer for (row, _), answer in zip(sound, found, strict=True)}
+    asked = {row.id for row in rows}
+    written = tuple(
+        _with_proposal(row, model, answers.get(row.id)) if row.id in asked else row
+        for row in items.rows
+    )
+    proposals = Proposals(
+        model,
+        tuple(name for name, answer in answers.items() if answer and answer[1].answer),
+        tuple(name for name, answer in answers.items() if answer and not answer[1].answer),
+        tuple(row.id for row in rows if not answers.get(row.id)),
+    )
+    return replace(items, rows=written), proposals
+
+
+def accept_answers(
+    rows: Sequence[FixtureRow], ids: Sequence[str] | None
+) -> tuple[tuple[FixtureRow, ...], tuple[str, ...]]:
+    """Return the rows with proposed answers as `expected`, and the ids of those that changed.
+
+    Args:
+        rows: All fixtures.
+        ids: The tests whose answers a person accepts; None for all that have one.
+
+    Raises UsageError for an id that has no proposed answer.
+    """
+    known = {row.id for row in rows if _proposal(row) is not None}
+    unknown = [name for name in ids or () if name not in known]
+    if unknown or not known:
+        named = f"the test {unknown[0]} has" if unknown else "the tests have"
+        raise UsageError(
+            f"--accept-ground-truth: {named} no proposed answer; ask for answers with "
+            "--ground-truth MODEL"
+        )
+    chosen = known if ids is None else set(ids)
+    return tuple(_accept(row) if row.id in chosen else row for row in rows), tuple(
+        row.id for row in rows if row.id in chosen
+    )
+
+
+def _accept(row: FixtureRow) -> FixtureRow:
+    proposal = dict(_proposal(row) or {})
+    answer = proposal.pop("answer")
+    rest = {name: value for name, value in metadata_of(row).items() if name != PROPOSED}
+    return with_metadata(row, {**rest, ACCEPTED: proposal}, expected=answer)
+
+
+def _proposal(row: FixtureRow) -> dict[str, object] | None:
+    found = metadata_of(row).get(PROPOSED)
+    return found if isinstance(found, dict) and isinstance(found.get("answer"), str) else None
+
+
+def _lacks_answer(row: FixtureRow) -> bool:
+    data = row.data
+    is_open = data.get("expected") is None and isinstance(data.get("vars"), dict)
+    return is_open and metadata_of(row).get(VALID) is not False
+
+
+async def _answer(asker: Asker, panel: Panel, request: Request) -> tuple[str, Verdict] | None:
+    """Return the model's answer with the judges' verdict; None if there is no answer."""
+    try:
+        answer = (await asker.complete(request, ANSWER_STAGE)).text
+    except UnusableAnswer:
+        return None
+    if not answer.strip():
+        return None
+    asked = "\n\n".join(f"{message.role}:\n{message.content}" for message in request.messages)
+    return answer, await panel.ask(STAGE, {"request": asked, "answer": answer})
+
+
+def _with_proposal(row: FixtureRow, model: str, answer: tuple[str, Verdict] | None) -> FixtureRow:
+    before = metadata_of(row)
+    metadata = {name: value for name, value in before.items() if name != PROPOSED}
+    if answer is not None and answer[1].answer:
+        text, verdict = answer
+        metadata[PROPOSED] = {
+            "answer": text,
+            "model": model,
+            "score": round(verdict.score, 3),
+            "judges": dict(verdict.votes),
+        }
+    return row if metadata == before else with_metadata(row, metadata)

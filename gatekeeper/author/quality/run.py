@@ -1,0 +1,156 @@
+"""The steps that follow a generation: baseline tests, checks of quality, proposed answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.files import FixtureRow
+from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
+from gatekeeper.author.quality.agreement import measure_agreement
+from gatekeeper.author.quality.baseline import with_baseline_tests
+from gatekeeper.author.quality.ground_truth import with_proposed_answers
+from gatekeeper.author.quality.groundedness import judge_groundedness
+from gatekeeper.author.quality.judges import Panel, Verdict
+from gatekeeper.author.quality.options import QualityOptions
+from gatekeeper.author.quality.page import render_quality
+from gatekeeper.author.quality.result import QualityReport, RuleQuality, TestQuality
+from gatekeeper.author.quality.validity import Validity, judge_validity, metadata_of
+from gatekeeper.author.quality.words import quality_json
+from gatekeeper.author.specification.merge import content_digest
+
+
+class QualitySteps:
+    """The steps as the last one of a generation. `report` is there after a run."""
+
+    def __init__(self, options: QualityOptions) -> None:
+        self.report: QualityReport | None = None
+        self._options = options
+
+    @property
+    def models(self) -> tuple[tuple[str, str], ...]:
+        """Return the models that are called besides the one that generates, with their flags."""
+        options = self._options
+        named = [("--judges", judge) for judge in options.judges]
+        named += [("--prove-with", options.model)] if options.check and options.baseline else []
+        named += [("--ground-truth", options.ground_truth)] if options.ground_truth else []
+        return (*named, *([("--embeddings", options.embeddings)] if options.embeddings else []))
+
+    async def __call__(
+        self, plan: GenerationPlan, asker: Asker, items: GeneratedItems
+    ) -> GeneratedItems:
+        """Return the items as the steps leave them. Raises MeasurementError and UsageError."""
+        options, panel = self._options, Panel(asker, self._options.judges)
+        report = QualityReport(plan.prompt.reference, panel.judges)
+        if options.baseline:
+            items = await with_baseline_tests(plan, asker, items, options.baseline)
+        if options.check:
+            items, report = await _check(plan, asker, panel, items, report, options)
+        if options.ground_truth:
+            items, proposals = await with_proposed_answers(
+                plan, asker, panel, options.ground_truth, items
+            )
+            report = replace(report, proposals=proposals)
+        panel.require_answers()
+        unusable = sum(panel.unusable.values())
+        own = options.check and asker.model in panel.judges
+        self.report = replace(report, unusable=unusable, own_judge=own)
+        return items
+
+    def reports(self) -> Mapping[str, Callable[[], str]]:
+        """Return the reports by their names; none if nothing was graded."""
+        report = self.report
+        if report is None or (report.tests is None and report.proposals is None):
+            return {}
+        return {
+            "quality.md": lambda: render_quality(report),
+            "quality.json": lambda: quality_json(report),
+        }
+
+
+async def _check(
+    plan: GenerationPlan,
+    asker: Asker,
+    panel: Panel,
+    items: GeneratedItems,
+    report: QualityReport,
+    options: QualityOptions,
+) -> tuple[GeneratedItems, QualityReport]:
+    rules = items.specification.rules
+    grounded = await judge_groundedness(panel, plan.prompt, rules)
+    rows, valid = await judge_validity(panel, items.specification.input, items.rows)
+    items = replace(items, rows=rows)
+    before = items
+    if options.leave_out:
+        items = leave_out_rejected(items, grounded, valid)
+    agreement = None
+    if any(row.is_baseline for row in items.rows):
+        agreement = await measure_agreement(
+            plan, asker, panel, items.specification, items.rows, options.model, options.embeddings
+        )
+    left = {rule.id for rule in items.specification.rules}
+    left_rows = {row.id for row in items.rows}
+    return items, replace(
+        report,
+        rules=tuple(
+            RuleQuality(r.id, r.text, r.lines, v.answer, v.reason, r.id not in left)
+            for r, v in zip(rules, (grounded[rule.id] for rule in rules), strict=True)
+        ),
+        tests=tuple(_test(row, valid[row.id], row.id not in left_rows) for row in before.rows),
+        agreement=agreement,
+    )
+
+
+def leave_out_rejected(
+    items: GeneratedItems, grounded: Mapping[str, Verdict], valid: Mapping[str, Validity]
+) -> GeneratedItems:
+    """Return the items without rules that do not follow from their lines, their tests, and tests
+    that are not valid. What a person wrote or changed stays. If no rule or no test would be left,
+    all stay.
+
+    They leave `made`, too: a later run may make them again, because no person removed them.
+    """
+    specification = items.specification
+    made = specification.made
+    bad_rules = {
+        rule.id
+        for rule in specification.rules
+        if grounded[rule.id].answer is False and made.get(rule.id) == content_digest(rule)
+    }
+    bad_rows = {
+        row.id
+        for row in items.rows
+        if made.get(row.id) == row.digest
+        and (_rule_of(row) in bad_rules or _is_rejected(valid[row.id]))
+    }
+    rules = tuple(rule for rule in specification.rules if rule.id not in bad_rules)
+    rows = tuple(row for row in items.rows if row.id not in bad_rows)
+    if not rules or not rows:
+        what = "Nothing was left out: no rule or no test would remain."
+        return replace(items, notices=(*items.notices, what))
+    gone = bad_rules | bad_rows
+    rest = {name: known for name, known in made.items() if name not in gone}
+    return replace(items, specification=replace(specification, rules=rules, made=rest), rows=rows)
+
+
+def _is_rejected(validity: Validity) -> bool:
+    return validity.valid is False and not validity.by_person
+
+
+def _rule_of(row: FixtureRow) -> str:
+    rule = metadata_of(row).get("rule")
+    return rule if isinstance(rule, str) else ""
+
+
+def _test(row: FixtureRow, validity: Validity, left_out: bool) -> TestQuality:
+    category = row.data.get("category")
+    return TestQuality(
+        row.id,
+        category if isinstance(category, str) else "other",
+        _rule_of(row),
+        validity.valid,
+        validity.reason,
+        validity.by_person,
+        left_out,
+    )

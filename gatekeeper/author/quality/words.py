@@ -1,0 +1,158 @@
+"""The words and numbers that every report of quality uses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from gatekeeper import __version__, numbers
+from gatekeeper.author.quality.agreement import Agreement
+from gatekeeper.author.quality.ground_truth import Proposals
+from gatekeeper.author.quality.result import QualityReport, Tally
+from gatekeeper.reports.escape import clip, plain
+
+CATEGORIES: Mapping[str, str] = {
+    "rule": "tests of rules",
+    "inverse_rule": "tests of inverse rules",
+    "baseline": "baseline tests",
+}
+NO_BASELINE = (
+    "The agreement of the specification was not measured: it needs baseline tests (--baseline)."
+)
+_LONGEST = 300
+
+
+def quality_lines(report: QualityReport) -> Iterator[str]:
+    """Yield the report for the terminal."""
+    yield from summary(report)
+    for rule in report.rules or ():
+        if rule.grounded is False:
+            lines = ", ".join(map(str, rule.lines)) or "none"
+            yield f"  {rule.id} (line {lines}) does not follow: {excerpt(rule.reason)}"
+    for test in report.tests or ():
+        if test.valid is False:
+            yield f"  {test.id} is not valid: {why(test.reason, test.by_person)}"
+
+
+def summary(report: QualityReport) -> Iterator[str]:
+    """Yield one sentence for each thing that was measured."""
+    if report.rules is not None:
+        yield f"{_tallied(report.groundedness)} rules follow from their lines."
+        for category in report.categories:
+            name = CATEGORIES.get(category, f"tests of the category {plain(category)}")
+            yield f"{_tallied(report.validity(category))} {name} are valid."
+        yield from _coverage(report)
+        left = sum(rule.left_out for rule in report.rules)
+        gone = sum(test.left_out for test in report.tests or ())
+        if left or gone:
+            yield f"Left out: {numbers.count(left, 'rule')}, {numbers.count(gone, 'test')}."
+        yield from [NO_BASELINE] if report.agreement is None else agreement_lines(report.agreement)
+    if report.proposals is not None:
+        yield _proposals(report.proposals)
+    if report.unusable:
+        yield f"{numbers.count(report.unusable, 'answer')} of judges could not be used."
+    if report.own_judge:
+        yield "The model that generates also graded its own work; --judges names others."
+
+
+def agreement_lines(agreement: Agreement) -> Iterator[str]:
+    """Yield what is known of the agreement."""
+    by = f"embeddings of {agreement.embeddings}" if agreement.embeddings else "sets of words"
+    known = agreement.cosines
+    if known:
+        yield (
+            f"The specification alone gives outputs like the prompt's: mean cosine "
+            f"{numbers.score(agreement.cosine)}, lowest {numbers.score(min(known))} "
+            f"({numbers.count(len(known), 'baseline test')}, {by}, {agreement.model})."
+        )
+    if not agreement.known:
+        yield "Whether both obey the rules alike is unknown."
+        return
+    yield (
+        f"Both obey the rules, or neither does, in {agreement.alike} of "
+        f"{numbers.count(agreement.known, 'test')} "
+        f"({numbers.percent_interval(agreement.interval)}); the prompt alone in "
+        f"{agreement.count(True, False)}, the specification alone in "
+        f"{agreement.count(False, True)} (p {numbers.p_value(agreement.p_value)})."
+    )
+
+
+def why(reason: str, by_person: bool) -> str:
+    """Return why a test is not valid."""
+    return "a person said so" if by_person else excerpt(reason)
+
+
+def excerpt(reason: str) -> str:
+    """Return the reason of a judge on one line."""
+    return clip(plain(reason), _LONGEST) or "no reason given"
+
+
+def quality_json(report: QualityReport) -> str:
+    """Return the report for `quality.json`."""
+    document: dict[str, Any] = {
+        "version": 1,
+        "gatekeeper": __version__,
+        "prompt": report.prompt,
+        "judges": list(report.judges),
+        "unusable_answers": report.unusable,
+    }
+    if report.rules is not None:
+        document |= {
+            "groundedness": asdict(report.groundedness),
+            "validity": {name: asdict(report.validity(name)) for name in report.categories},
+            "coverage": {**asdict(report.coverage), "uncovered": list(report.uncovered)},
+            "rules": [asdict(rule) for rule in report.rules],
+            "tests": [asdict(test) for test in report.tests or ()],
+            "agreement": report.agreement and _agreement_document(report.agreement),
+        }
+    if report.proposals is not None:
+        document["ground_truth"] = asdict(report.proposals)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _agreement_document(agreement: Agreement) -> dict[str, Any]:
+    interval = agreement.interval
+    return {
+        "model": agreement.model,
+        "measure": "embeddings" if agreement.embeddings else "word_sets",
+        "embeddings": agreement.embeddings,
+        "cosine": agreement.cosine,
+        "compliance": {
+            "both": agreement.count(True, True),
+            "prompt_alone": agreement.count(True, False),
+            "specification_alone": agreement.count(False, True),
+            "neither": agreement.count(False, False),
+            "unknown": len(agreement.tests) - agreement.known,
+            "alike_interval": [interval.low, interval.high] if interval else None,
+            "p_value": agreement.p_value,
+        },
+        "tests": [asdict(one) for one in agreement.tests],
+    }
+
+
+def _tallied(tally: Tally) -> str:
+    unknown = f" ({tally.unknown} unknown)" if tally.unknown else ""
+    return f"{tally.good} of {tally.total}{unknown}"
+
+
+def _coverage(report: QualityReport) -> Iterator[str]:
+    covered = report.coverage
+    yield (
+        f"{covered.rule} of {numbers.count(covered.rules, 'rule')} have a valid test, "
+        f"{covered.inverse} one of the inverse, {covered.both} have both."
+    )
+    if report.uncovered:
+        yield f"Without any valid test: {', '.join(report.uncovered)}."
+
+
+def _proposals(found: Proposals) -> str:
+    total = len(found.proposed) + len(found.rejected) + len(found.failed)
+    said = (
+        f"{found.model} proposes an answer for {len(found.proposed)} of "
+        f"{numbers.count(total, 'test')}; the judges did not accept {len(found.rejected)}"
+    )
+    failed = f", and {len(found.failed)} have no answer" if found.failed else ""
+    accept = " Accept them with --accept-ground-truth." if found.proposed else ""
+    return f"{said}{failed}.{accept}"

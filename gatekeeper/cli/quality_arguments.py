@@ -1,0 +1,95 @@
+"""The options of `gatekeeper generate` for the steps after the generation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from gatekeeper.errors import UsageError
+
+if TYPE_CHECKING:
+    from gatekeeper.author.generation.run import GenerationPlan
+    from gatekeeper.author.quality.options import QualityOptions
+
+_MOST_BASELINE = 200
+_DEFAULT_BASELINE = 20
+
+
+def add_quality(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("quality")
+    group.add_argument(
+        "--as-is",
+        action="store_true",
+        help="generate nothing; take the rules and tests as the files have them",
+    )
+    group.add_argument(
+        "--check-quality",
+        action="store_true",
+        help="have judges say which tests are valid and which rules follow from the prompt",
+    )
+    group.add_argument(
+        "--leave-out-rejected",
+        action="store_true",
+        help="leave out the tests and rules that do not pass --check-quality",
+    )
+    group.add_argument(
+        "--baseline",
+        nargs="?",
+        type=int,
+        const=_DEFAULT_BASELINE,
+        metavar="N",
+        help=f"also write N tests from the prompt alone, to compare with ({_DEFAULT_BASELINE})",
+    )
+    group.add_argument(
+        "--ground-truth",
+        metavar="MODEL",
+        help="propose answers of this model that the judges accept as expected outputs",
+    )
+    group.add_argument(
+        "--accept-ground-truth",
+        nargs="+",
+        metavar="ID",
+        help="write the proposed answers of these tests, or of `all`, as expected outputs",
+    )
+    group.add_argument(
+        "--judges",
+        metavar="MODEL,…",
+        help="the judges of quality and of answers, by majority (default: --judge, else --model)",
+    )
+    group.add_argument(
+        "--embeddings",
+        metavar="MODEL",
+        help="compare outputs by the embeddings of this model (default: by their words)",
+    )
+
+
+def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> QualityOptions | None:
+    """Return the steps to take; None if there are none. Raises UsageError."""
+    from gatekeeper.author.quality.ground_truth import require_other_families
+    from gatekeeper.author.quality.options import QualityOptions
+
+    count = arguments.baseline
+    if count is not None and not 1 <= count <= _MOST_BASELINE:
+        raise UsageError(f"--baseline {count}: give a number from 1 to {_MOST_BASELINE}")
+    names = [name.strip() for name in (arguments.judges or "").split(",") if name.strip()]
+    if arguments.as_is and arguments.update:
+        raise UsageError("--as-is and --update: use one of them")
+    options = QualityOptions(
+        judges=tuple(dict.fromkeys(names)) or (arguments.judge or arguments.model,),
+        model=plan.prompt.prompt.model or arguments.prove_with or arguments.model,
+        check=arguments.check_quality or arguments.leave_out_rejected,
+        leave_out=arguments.leave_out_rejected,
+        baseline=count or 0,
+        ground_truth=arguments.ground_truth,
+        embeddings=arguments.embeddings,
+    )
+    if options.is_empty:
+        if arguments.as_is:
+            raise UsageError(
+                "--as-is alone does nothing; add --check-quality, --baseline or --ground-truth"
+            )
+        return None
+    if options.ground_truth:
+        require_other_families(options.ground_truth, options.judges)
+    return options
