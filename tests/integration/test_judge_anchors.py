@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.git_repository import GitRepository
 from support.judges import verdict
-from support.openai_server import OpenAIServer
+from support.openai_server import Fault, OpenAIServer
 
 from gatekeeper.cli.main import main
 
@@ -39,17 +39,20 @@ CALIBRATION = "contracts/polite.judge.json"
 
 class Judge:
     """Passes what is polite, and everything once it is `lenient`, or nothing once it is `strict`.
-    `asked` counts its questions."""
+    `asked` counts its questions, and after `patience` of them it refuses the key."""
 
     def __init__(self) -> None:
         self.mood = "fair"
+        self.patience = 1_000
         self.asked = 0
 
-    def __call__(self, body: Mapping[str, Any]) -> str:
+    def __call__(self, body: Mapping[str, Any]) -> str | Fault:
         text = body["messages"][-1]["content"]
         if body["model"] != "gpt-4o":
             return f"{text.split()[1]}, please"
         self.asked += 1
+        if self.asked > self.patience:
+            return Fault("status", 401)
         fair = "please" in text.split("<data output")[1].split("\n")[1]
         return verdict("yes" if {"fair": fair}.get(self.mood, self.mood == "lenient") else "no")
 
@@ -145,6 +148,23 @@ def test_a_limit_leaves_the_anchors_open_and_the_verdict_as_it_is(
     assert code == 0
     assert contract["anchors"] == []
     assert "limit" not in codes(contract)
+
+
+def test_a_judge_that_cannot_be_asked_about_anchors_changes_no_verdict(
+    repository: GitRepository, judge: Judge, tmp_path: Path
+) -> None:
+    judge.patience = 24
+    code, contract = run(repository, tmp_path)
+    assert (code, contract["anchors"]) == (0, [])
+
+
+def test_anchors_of_fixtures_that_are_gone_are_left_out(
+    repository: GitRepository, judge: Judge, tmp_path: Path
+) -> None:
+    words = "".join(f"{word},{word}\n" for word in WORDS[20:])
+    repository.commit("fewer", {"contracts/words.csv": f"id,word\n{words}"})
+    _, contract = run(repository, tmp_path)
+    assert (judge.asked, contract["anchors"]) == (4, [])
 
 
 def test_a_check_of_a_change_does_not_ask_about_anchors(

@@ -124,7 +124,7 @@ def test_a_judge_that_always_names_the_first_is_survived(proposed, server, tmp_p
     found = result["contracts"][0]["preferences"][0]
     assert found["tied"] == found["pairs"]
     assert (found["contradictory"]["value"], found["for_first"]["value"]) == (1, 1)
-    assert "contradictory" in (tmp_path / "summary.md").read_text("utf-8")
+    assert "contradict" in (tmp_path / "summary.md").read_text("utf-8")
 
 
 def test_a_judge_that_answers_nonsense_could_not_measure(proposed, server, tmp_path) -> None:
