@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import jsonschema
 import pytest
 from support.git_repository import GitRepository
 from support.github_reviews import FakeFile
@@ -15,6 +16,7 @@ from support.pull_request import FEW, GOOD, PROMPT, PullRequest
 from support.quick_github import leave_out_pauses
 
 from gatekeeper.action import main as action
+from gatekeeper.reports.formats.result_json import result_schema
 
 CHANGED = (
     "What do you make of this?\nPlease think about it.\nDo not hurry.\n\nReview: {{ review }}\n"
@@ -95,6 +97,7 @@ def test_the_revert_is_suggested_on_the_lines_and_withdrawn_once_it_is_applied(
     change = PullRequest.make(tmp_path, {PROMPT: worse}, fixtures=FEW, more=policy)
     code, result, comment = run(change, github, model, monkeypatch, tmp_path)
     assert code == 1
+    jsonschema.validate(result, result_schema())
     (blame,) = result["blame"]  # type: ignore[misc]
     (review,) = github.reviews[7]
     # The deleted sentence was before line 3 of head, which is blank.
