@@ -143,12 +143,14 @@ class _Marking:
 
 
 def _parts(output: nodes.Output) -> _Parts:
-    """Return the texts and values of an output, with a text first. A comment parts a text in two:
-    neighbouring texts are joined."""
+    """Return the texts and values of an output, with a text before each value. A comment parts a
+    text in two: neighbouring texts are joined."""
     parts: _Parts = [_Piece([""], [output.lineno])]
     for node in output.nodes:
         last = parts[-1]
         if not isinstance(node, nodes.TemplateData):
+            if not isinstance(last, _Piece):
+                parts.append(_Piece([""], [node.lineno]))
             parts.append(node)
             continue
         if not isinstance(last, _Piece):

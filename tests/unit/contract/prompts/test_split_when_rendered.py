@@ -76,6 +76,8 @@ def test_role_lines_of_the_template_begin_messages(text: str, expected: Said) ->
         ("Be.\n{% for t in x %}\n{{ t.text }}{% if 1 %}user:{% endif %}\ngo{% endfor %}",
          [{"text": "a\n"}], 3),
         ("{% if 1 %}user:{% if 1 %}{{ x }}{% endif %}{% endif %}", "\nhi", 1),
+        ("Be.\n{{ x.text }}{{ x.role }}:\n{% if x %}\nuser:\n{% endif %}\ngo",
+         {"role": "user", "text": ""}, 2),
         ("{% if 1 %}\nuser:\n{% endif %}\nUser: {{ x }}\n", "", 4),
         ("{% for t in x %}\nuser:\nhi\n{% endfor %}", [], 1),
     ],
