@@ -80,8 +80,11 @@ class NetworkGuard:
         return found
 
 
-def _audit(event: str, args: tuple[Any, ...]) -> None:
-    if not NetworkGuard._active or not event.startswith("socket."):
+def _audit(
+    event: str, args: tuple[Any, ...], active: list[NetworkGuard] = NetworkGuard._active
+) -> None:
+    # When the interpreter ends, the names of this module are gone before the hook is.
+    if not active or not event.startswith("socket."):
         return
     if event in _LOOKUPS:
         host: Any = args[0]
@@ -91,7 +94,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         return
     if isinstance(host, bytes):
         host = host.decode("ascii", "replace")
-    for guard in NetworkGuard._active:
+    for guard in active:
         guard.check(str(host or ""), lookup=event in _LOOKUPS)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gatekeeper.providers import network_guard
 from gatekeeper.providers.network_guard import HostRefused, NetworkGuard
 
 
@@ -136,3 +137,10 @@ def test_without_a_guard_everything_passes(monkeypatch: pytest.MonkeyPatch) -> N
         raw.settimeout(0)
         raw.connect_ex(("240.0.0.1", 9))
     assert guard.refused == []
+
+
+def test_the_hook_outlives_the_names_of_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its end, the interpreter takes the names away, and sockets are closed after that."""
+    monkeypatch.setattr(network_guard, "NetworkGuard", None)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert server.getsockname()[1] > 0
