@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -21,8 +22,8 @@ class ChecksAhead:
     """
 
     def __init__(self, check: Check) -> None:
-        """Prepare the checks. `check` asks the child about templates by key; it may raise nothing
-        and leave any of them out."""
+        """Prepare the checks. `check` asks the child about templates by key; it may leave any of
+        them out, and fail."""
         self._check = check
         self._waiting: dict[Hashable, Any] = {}
         self._changed = threading.Condition()
@@ -50,7 +51,9 @@ class ChecksAhead:
                     batch = dict(islice(self._waiting.items(), _AT_ONCE))
                     if not batch:
                         return
-                self._check(batch)
+                # The child may be ended at any time, for example with this process.
+                with suppress(Exception):
+                    self._check(batch)
                 with self._changed:
                     for key in batch:
                         del self._waiting[key]

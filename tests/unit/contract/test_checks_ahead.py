@@ -39,8 +39,7 @@ def test_what_is_added_is_checked_in_order_and_waited_for() -> None:
     assert batches[-1] == ["later"]
 
 
-def test_a_fault_ahead_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+def test_a_fault_ahead_leaves_nobody_waiting() -> None:
     faults = [RuntimeError("broken"), None]
 
     def check(_: Mapping[Hashable, Any]) -> None:
