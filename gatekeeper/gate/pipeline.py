@@ -303,13 +303,15 @@ def _gaps(sampled: Run) -> tuple[str, ...]:
     )
 
 
-def conclude_without_calls(
+def answer_without_calls(
     work: Work, waivers: tuple[Waiver, ...] = (), notices: tuple[str, ...] = ()
-) -> Measurement:
-    """Return what is known of work that has no trial: nothing affected, or contracts removed."""
+) -> GateResult:
+    """Return the result of work that has no trial: nothing affected, or contracts removed."""
     found = _without_samples(work, waivers)
     now = datetime.now(UTC)
-    return Measurement(work.kind, work.head_sha, now, 0.0, found, Calls(), 0.0, notices)
+    return build_result(
+        work, Measurement(work.kind, work.head_sha, now, 0.0, found, Calls(), 0.0, notices)
+    )
 
 
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:

@@ -233,7 +233,7 @@ def test_checks_are_proved_on_outputs_of_the_prompts_own_model(repository, gener
 def test_an_estimate_calls_no_model(repository, generate, capsys):
     code, server = generate("--estimate", "--prove-with", MODEL)
     assert (code, server.requests, files(repository)) == (0, [], {})
-    assert "10 rules (assumed): 25 calls" in capsys.readouterr().out
+    assert "10 rules (assumed): at most 25 calls" in capsys.readouterr().out
 
 
 def test_a_persons_mistake_in_the_specification_is_named_with_its_line(
@@ -308,3 +308,54 @@ def test_a_test_that_the_prompt_cannot_be_rendered_with_is_left_out(repository, 
     assert "cannot be rendered" in capsys.readouterr().err
     rows = map(json.loads, (repository.path / FIXTURES).read_text("utf-8").splitlines())
     assert all(len(row["vars"]["review"]) > 40 for row in rows)
+
+
+def test_high_effort_and_a_persons_wishes_end_in_the_files(repository, generate, capsys):
+    wishes = """\
+version: 1
+prompt: review.txt
+scenarios:
+- {id: shop, text: A shop reads the reviews of its customers.}
+metrics:
+- {id: short, text: The output wastes no word.}
+instructions: {tests: "Write as a teenager does.", all: "Use British English."}
+"""
+    repository.write(SPEC, wishes)
+    changes = {
+        "rating": {"duplicates": [[1, 2]], "missing": []},
+        "expansion": {"tests": [{"number": 1, "vars": {"review": "A much longer review. " * 9}}]},
+    }
+    code, server = generate("--effort", "high", answer=author(changes))
+    assert code == 0
+    said = capsys.readouterr().err
+    assert "1 test left out: the same intent as another" in said
+    assert "2 tests made longer" in said
+    asked = {stage_of(body): body["messages"][0]["content"] for body in server.requests}
+    assert "British English" in asked["rules"]
+    assert "teenager" not in asked["rules"]
+    assert "teenager" in asked["tests"]
+    spec = yaml.safe_load((repository.path / SPEC).read_text("utf-8"))
+    assert {name: spec[name] for name in ("scenarios", "metrics", "instructions")} == {
+        name: yaml.safe_load(wishes)[name] for name in ("scenarios", "metrics", "instructions")
+    }
+    contract = yaml.safe_load((repository.path / CONTRACT).read_text("utf-8"))
+    assert contract["checks"][-1]["judge"] == "rubric"
+    rows = (repository.path / FIXTURES).read_text("utf-8").splitlines()
+    assert all(".shop." in json.loads(row)["id"] for row in rows)
+    assert main(["validate"]) == 0
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "scenarios: [{id: inverse, text: a}]",
+        "scenarios: [{id: '1', text: a}]",
+        "metrics: [{id: a}]",
+        "instructions: {testing: a}",
+    ],
+)
+def test_a_wish_that_cannot_be_read_is_refused(repository, generate, capsys, wish):
+    repository.write(SPEC, f"version: 1\nprompt: review.txt\n{wish}\n")
+    code, server = generate()
+    assert (code, server.requests) == (2, [])
+    assert f"{SPEC}:3" in capsys.readouterr().err

@@ -21,6 +21,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from gatekeeper.author.specification.spec_file import STAGES
 from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.digests import request_digest
@@ -76,7 +77,9 @@ class UnusableAnswer(MeasurementError):
 class Asker:
     """Asks models the questions of all stages of one run.
 
-    `model` is the one that generates. `sent` counts the requests that reached a model.
+    `model` is the one that generates. `instructions` are those of the person who runs it, by stage
+    or for `all`; they may not come from a pull request. `sent` counts the requests that reached a
+    model.
     """
 
     def __init__(
@@ -86,12 +89,14 @@ class Asker:
         limits: Limits,
         *,
         price: Price | None = None,
+        instructions: Mapping[str, str] | None = None,
         retry: RetryPolicy = RETRY,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.model = model
         self.sent = 0
+        self._instructions = instructions or {}
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
@@ -137,6 +142,7 @@ class Asker:
         """
         model = model or self.model
         request = stage_request(stage, data, schema, settings or {}, model, most_tokens)
+        request = self._with_instructions(request, stage)
         completion = await self.complete(request, stage)
         found, faults = _read(completion, schema)
         if faults is None:
@@ -149,6 +155,17 @@ class Asker:
         raise UnusableAnswer(
             f"stage {stage}: {model} gave no usable answer, twice: {faults}; use a stronger model "
             "with --model, or run it again"
+        )
+
+    def _with_instructions(self, request: Request, stage: str) -> Request:
+        """Add what a person wants of the stage to its system message. Judges get nothing."""
+        own = [self._instructions[name] for name in ("all", stage) if name in self._instructions]
+        if not own or stage not in STAGES:
+            return request
+        system, *rest = request.messages
+        wanted = "\n".join(["# What the person who runs this wants", *own])
+        return replace(
+            request, messages=(Message("system", f"{system.content}\n{wanted}\n"), *rest)
         )
 
     async def complete(self, request: Request, stage: str) -> Completion:
@@ -224,10 +241,10 @@ def stage_request(
     most_tokens: int = MOST_TOKENS,
 ) -> Request:
     """Return the question of a stage as it is sent."""
-    system = _PLACEHOLDER.sub(lambda match: settings[match[1]], stage_prompt(stage))
+    system = _PLACEHOLDER.sub(lambda match: settings[match[1]], stage_prompt(stage)).rstrip()
     instruction = _INSTRUCTION + json.dumps(schema, ensure_ascii=False)
     messages = (
-        Message("system", f"{system.rstrip()}\n\n{_DATA_RULES}"),
+        Message("system", f"{system}\n\n{_DATA_RULES}"),
         Message("user", data_message(data, instruction)),
     )
     form = Answer(stage, schema) if takes_schema(model) else None

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from gatekeeper.author.generation import input_specification, open_questions, rules, tests
 from gatekeeper.author.generation.ask import stage_request
+from gatekeeper.author.generation.collection import MOST_MISSING
+from gatekeeper.author.generation.effort import EFFORTS, Effort
 from gatekeeper.author.generation.run import MOST_SAMPLES, GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.update import plan_update
 from gatekeeper.numbers import count, dollars
@@ -33,8 +35,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
         number = len({*step.rules.affected, *step.stale}) + changed
         stages = step.stages + (2 if step.rules.affected or changed else 0)
         basis = f"assumed: one more for each of {count(changed, 'changed line')}"
-    calls = stages + number + samples
-    yield f"{count(number, 'rule')} ({basis}): {count(calls, 'call')}"
+    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, number, stages, samples)}"
     cost = _cost(plan, options, number, stages)
     limit = plan.policy.limits.cost_usd
     if cost is None:
@@ -43,6 +44,21 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     yield f"At most {dollars(cost)} for the calls to {options.model}."
     if limit is not None:
         yield f"The run ends at the policy's limit of {dollars(limit)}."
+
+
+def _calls(
+    plan: GenerationPlan, options: GenerateOptions, rules: int, stages: int, samples: int
+) -> str:
+    """Return the number of calls, and that of other efforts."""
+    scenarios = len(plan.present.specification.wishes.scenarios) or 1
+
+    def of(effort: Effort) -> int:
+        rating = 1 + MOST_MISSING if effort.rates else 0
+        return stages + samples + rules * (scenarios + effort.expands) + rating
+
+    said = f"at most {count(of(options.effort), 'call')}"
+    others = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
+    return f"{said} (by --effort: {others})"
 
 
 def _cost(plan: GenerationPlan, options: GenerateOptions, number: int, stages: int) -> float | None:
@@ -56,6 +72,9 @@ def _cost(plan: GenerationPlan, options: GenerateOptions, number: int, stages: i
     ][:stages]
     settings = {"count": str(options.tests_per_rule)}
     prices = [worst_cost(request) for request in once]
-    prices += [worst_cost(stage_request(tests.STAGE, data, schema, settings, model))] * number
+    each = worst_cost(stage_request(tests.STAGE, data, schema, settings, model))
+    effort, scenarios = options.effort, len(plan.present.specification.wishes.scenarios) or 1
+    further = 1 + MOST_MISSING if effort.rates else 0
+    prices += [each] * (number * (scenarios + effort.expands) + further)
     known = [price for price in prices if price is not None]
     return sum(known) if len(known) == len(prices) else None

@@ -14,7 +14,12 @@ from gatekeeper.author.generation.rule_checks import literal, require_sound_chec
 from gatekeeper.author.onboarding.patterns import contract_folder
 from gatekeeper.author.onboarding.skeleton import propose_name
 from gatekeeper.author.specification.merge import content_digest
-from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
+from gatekeeper.author.specification.records import (
+    GeneratedTest,
+    Metric,
+    Rule,
+    Specification,
+)
 from gatekeeper.author.specification.spec_file import HEAD_LINES, SUFFIX, read_specification
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import Revision
@@ -185,12 +190,18 @@ def write_fixture_rows(rows: Sequence[FixtureRow]) -> str:
 
 
 def write_contract(
-    places: Places, prompt: NumberedPrompt, rules: Sequence[Rule], model: str, judge: str
+    places: Places,
+    prompt: NumberedPrompt,
+    specification: Specification,
+    model: str,
+    judge: str,
 ) -> str:
-    """Return the text of a contract that checks every rule.
+    """Return the text of a contract that checks every rule and every metric.
 
-    `model` runs the prompt if its file names none; `judge` grades the rules without a check.
+    `model` runs the prompt if its file names none; `judge` grades the metrics and the rules without
+    a check.
     """
+    rules, metrics = specification.rules, specification.wishes.metrics
     folder = places.contract.rpartition("/")[0]
     reference = relpath(prompt.reference, folder or ".")
     own: dict[str, Any] = {"contract": 1, "name": places.name, "prompt": reference}
@@ -198,10 +209,10 @@ def write_contract(
         own["template"] = prompt.style
     if not prompt.prompt.model:
         own["model"] = model
-    if any(rule.check is None for rule in rules):
+    if metrics or any(rule.check is None for rule in rules):
         own["judge"] = {"model": judge}
     own["fixtures"] = [{"file": relpath(places.fixtures, folder or ".")}]
-    own["checks"] = list(map(contract_check, rules))
+    own["checks"] = [*map(contract_check, rules), *map(_metric_check, metrics)]
     own["slo"] = {"success_rate": SUCCESS_RATE}
     head = (
         "# Written by `gatekeeper generate` from the rules in "
@@ -229,6 +240,11 @@ def contract_check(rule: Rule) -> dict[str, Any]:
     if rule.check is not None:
         return {"name": rule.id, **{k: v for k, v in rule.check.items() if k != "name"}}
     return {"name": rule.id, "judge": "complies", "instructions": literal(rule.text)}
+
+
+def _metric_check(metric: Metric) -> dict[str, Any]:
+    """Return the check of a person's metric: a judge that grades it by its criteria."""
+    return {"name": metric.id, "judge": "rubric", "criteria": literal(metric.text)}
 
 
 def _require_sound_checks(

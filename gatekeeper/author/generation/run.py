@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from gatekeeper.author.generation.ask import SEED, Asker, ask_together
+from gatekeeper.author.generation.collection import Writer
+from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import (
     BASELINE,
     FixtureRow,
@@ -33,7 +35,7 @@ from gatekeeper.author.generation.rules import (
     removed_rules,
     rule_ids,
 )
-from gatekeeper.author.generation.tests import without_near_duplicates, write_tests
+from gatekeeper.author.generation.tests import without_near_duplicates
 from gatekeeper.author.onboarding.overlay import Overlay
 from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, merge_text
 from gatekeeper.author.specification.prompt_lines import line_digests
@@ -58,7 +60,8 @@ CONTRACT, INTENT, PROMPT = "contract", "intent", "prompt"
 class GenerateOptions:
     """What a user chooses. `prove_with` is the model whose outputs prove the checks, `judge` the
     one that grades the other rules; None for the model that generates. With `update`, only what
-    belongs to changed lines of the prompt is made again; with `as_is`, nothing."""
+    belongs to changed lines of the prompt is made again; with `as_is`, nothing. `rates` and
+    `expands` are those of an Effort."""
 
     model: str
     tests_per_rule: int = 3
@@ -66,6 +69,13 @@ class GenerateOptions:
     judge: str | None = None
     update: bool = False
     as_is: bool = False
+    rates: bool = False
+    expands: bool = False
+
+    @property
+    def effort(self) -> Effort:
+        """Return what is done about tests."""
+        return Effort(self.tests_per_rule, self.rates, self.expands)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -167,6 +177,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         proven.items,
         asked.items,
         {INTENT: intent_made, **input_.made, **proven.made, **asked.made, **rows.made},
+        before.wishes,
     )
     notices = [
         *said_of("not made again, because you removed it", (*proven.removed, *rows.removed)),
@@ -206,11 +217,9 @@ async def usable_tests(
 ) -> tuple[tuple[GeneratedTest, ...], list[str]]:
     """Return the tests of all rules that can be sent and differ, also from those in `kept`, and
     sentences about the others."""
-    prompt = plan.prompt
-    written = await ask_together(
-        *(write_tests(asker, prompt, constraints, r, options.tests_per_rule) for r in rules)
-    )
-    every = [test for tests in written for test in tests]
+    prompt, scenarios = plan.prompt, plan.present.specification.wishes.scenarios
+    writer = Writer(asker, prompt, constraints, rules, options.effort, scenarios)
+    every, said = await writer.improve(await writer.write())
     rendered = render_all(prompt.prompt, [test.vars for test in every], Budget())
     sound = [
         test
@@ -219,7 +228,6 @@ async def usable_tests(
     ]
     distinct, alike = without_near_duplicates(sound, kept)
     unsound = len(every) - len(sound)
-    said = []
     if unsound:
         said.append(f"{count(unsound, 'test')} left out: the prompt cannot be rendered with it")
     if alike:
@@ -254,7 +262,7 @@ def generated_files(
     specification, rows, notices = items.specification, items.rows, list(items.notices)
     judge = options.judge or options.model
     own_model = options.prove_with or options.model
-    contract = write_contract(places, plan.prompt, specification.rules, own_model, judge)
+    contract = write_contract(places, plan.prompt, specification, own_model, judge)
     made = present.specification.made.get(CONTRACT)
     is_own = present.contract is not None and made != content_digest(present.contract)
     is_removed = present.contract is None and made is not None

@@ -137,7 +137,13 @@ def ask_models(
     async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
         called = [*options.models, *(model for _, model in more)]
         await client.require_keys(tuple(dict.fromkeys(called)))
-        asker = Asker(options.model, client, plan.policy.limits, price=price)
+        asker = Asker(
+            options.model,
+            client,
+            plan.policy.limits,
+            price=price,
+            instructions=plan.present.specification.wishes.instructions,
+        )
         try:
             made = await within_limits(work(asker), asker, stop)
         finally:

@@ -12,6 +12,7 @@ from gatekeeper.author.specification.records import (
     GeneratedTest,
     InputConstraint,
     Rule,
+    Scenario,
     TestCategory,
     TestKind,
 )
@@ -33,32 +34,44 @@ async def write_tests(
     constraints: Sequence[InputConstraint],
     rule: Rule,
     count: int,
+    scenario: Scenario | None = None,
 ) -> tuple[GeneratedTest, ...]:
-    """Return up to `count` tests of the rule and as many of its inverse. Raises as `Asker.ask`
-    does."""
+    """Return up to `count` tests of the rule and as many of its inverse, in the scenario if there
+    is one. Raises as `Asker.ask` does."""
     data = {
         **prompt.data,
         "input": "\n".join(f"- {constraint.text}" for constraint in constraints),
         "rule": rule.text,
         "inverse": rule.inverse,
     }
-    answer = await asker.ask(STAGE, data, answer_schema(prompt), {"count": str(count)})
+    fixed: Mapping[str, Any] = {}
+    if scenario is not None:
+        fixed = scenario.vars
+        data["scenario"] = "\n".join([scenario.text, json.dumps(fixed, ensure_ascii=False)])
+    schema = answer_schema(prompt, fixed)
+    answer = await asker.ask(STAGE, data, schema, {"count": str(count)})
     made = [
-        *_numbered(rule, "rule", answer["rule_tests"][:count]),
-        *_numbered(rule, "inverse_rule", answer["inverse_tests"][:count] if rule.inverse else ()),
+        *_numbered(rule, "rule", answer["rule_tests"][:count], scenario),
+        *_numbered(
+            rule, "inverse_rule", answer["inverse_tests"][:count] if rule.inverse else (), scenario
+        ),
     ]
     return tuple(test for test in made if any(map(says_something, test.vars.values())))
 
 
-def answer_schema(prompt: NumberedPrompt) -> dict[str, Any]:
-    """Return the schema of an answer."""
-    test = object_schema(**KIND, vars=variables_schema(prompt))
+def answer_schema(prompt: NumberedPrompt, fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the schema of an answer. It has no variable that is `fixed`."""
+    test = object_schema(**KIND, vars=variables_schema(prompt, fixed or {}))
     return object_schema(rule_tests=array_schema(test), inverse_tests=array_schema(test))
 
 
-def variables_schema(prompt: NumberedPrompt) -> dict[str, Any]:
-    """Return the schema of the variables: each has the shape in which the template reads it."""
-    return object_schema(**{name: _shape(prompt.example(name)) for name in prompt.variables})
+def variables_schema(
+    prompt: NumberedPrompt, fixed: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the schema of the variables that are not `fixed`: each has the shape in which the
+    template reads it."""
+    names = [name for name in prompt.variables if name not in (fixed or {})]
+    return object_schema(**{name: _shape(prompt.example(name)) for name in names})
 
 
 def without_near_duplicates(
@@ -81,9 +94,14 @@ def without_near_duplicates(
 
 
 def _numbered(
-    rule: Rule, category: TestCategory, rows: Sequence[Mapping[str, Any]]
+    rule: Rule,
+    category: TestCategory,
+    rows: Sequence[Mapping[str, Any]],
+    scenario: Scenario | None,
 ) -> Iterator[GeneratedTest]:
     stem = rule.id if category == "rule" else f"{rule.id}.inverse"
+    stem += f".{scenario.id}" if scenario else ""
+    fixed = scenario.vars if scenario else {}
     for number, row in enumerate(rows, start=1):
         yield GeneratedTest(
             f"{stem}.{number}",
@@ -92,7 +110,7 @@ def _numbered(
             row["kind"],
             row["scenario"],
             row["reason"],
-            dict(row["vars"]),
+            {**row["vars"], **fixed},
         )
 
 

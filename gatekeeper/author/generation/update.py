@@ -151,6 +151,7 @@ async def update(
             **questions.made,
             **rows_made,
         },
+        before.wishes,
     )
     every = (constraints, rules, questions)
     notices = [*_about(step, every), *notices, *unfit]

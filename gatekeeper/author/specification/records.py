@@ -50,11 +50,39 @@ Item = InputConstraint | Rule | OpenQuestion
 
 
 @dataclass(frozen=True, slots=True)
+class Scenario:
+    """A situation that a person names, for which tests are written. `vars` are the values that
+    variables have in it."""
+
+    id: str
+    text: str
+    vars: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a judge grades besides the rules, by criteria that a person writes."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a person asks for; a run never writes it. `instructions` maps a stage, or `all`, to
+    what its model is told besides."""
+
+    scenarios: tuple[Scenario, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    instructions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Specification:
     """What a prompt promises. `prompt` is its reference from the specification's folder.
 
     `made` maps each id that was ever generated, of items and of tests, to the digest of what was
-    generated: see merge.py.
+    generated: see merge.py. `wishes` are a person's.
     """
 
     prompt: str
@@ -63,6 +91,7 @@ class Specification:
     rules: tuple[Rule, ...] = ()
     questions: tuple[OpenQuestion, ...] = ()
     made: Mapping[str, str] = field(default_factory=dict)
+    wishes: Wishes = Wishes()
 
     @property
     def judged_rules(self) -> tuple[Rule, ...]:

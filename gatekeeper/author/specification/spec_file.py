@@ -8,9 +8,12 @@ from typing import Any
 from gatekeeper.author.specification.records import (
     InputConstraint,
     Item,
+    Metric,
     OpenQuestion,
     Rule,
+    Scenario,
     Specification,
+    Wishes,
 )
 from gatekeeper.contract.specification_path import SUFFIX
 from gatekeeper.contract.syntax.schema_errors import schema_problems
@@ -23,6 +26,8 @@ __all__ = ["HEAD_LINES", "SUFFIX", "read_specification", "write_specification"]
 VERSION = 1
 _TEXT = {"type": "string", "minLength": 1}
 _ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
+# It is a part of the ids of tests, beside `inverse` and numbers.
+_SCENARIO_ID = {"type": "string", "pattern": "^(?!inverse$)[A-Za-z][A-Za-z0-9_-]*$"}
 _LINES = {"type": "array", "items": {"type": "integer", "minimum": 1}}
 
 
@@ -38,6 +43,17 @@ def _items(required: Sequence[str], **properties: Any) -> dict[str, Any]:
     }
 
 
+STAGES = (
+    "input_specification",
+    "rules",
+    "inverse_rules",
+    "rule_checks",
+    "open_questions",
+    "tests",
+    "expansion",
+    "rating",
+)
+"""The stages for which a person can write instructions."""
 _KIND = {"enum": ["ambiguity", "contradiction", "under-specified"]}
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -55,6 +71,29 @@ SCHEMA: Mapping[str, Any] = {
             judge={"enum": ["complies"]},
         ),
         "questions": _items(("kind",), kind=_KIND),
+        "scenarios": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["id", "text"],
+                "properties": {"id": _SCENARIO_ID, "text": _TEXT, "vars": {"type": "object"}},
+            },
+        },
+        "metrics": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["id", "text"],
+                "properties": {"id": _ID, "text": _TEXT},
+            },
+        },
+        "instructions": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": dict.fromkeys(("all", *STAGES), _TEXT),
+        },
         "made": {"type": "object", "additionalProperties": {"type": "string"}},
     },
 }
@@ -86,6 +125,14 @@ def read_specification(text: str, path: str) -> Specification:
             for row in data.get("questions", ())
         ),
         made=dict(data.get("made", {})),
+        wishes=Wishes(
+            tuple(
+                Scenario(row["id"], row["text"], dict(row.get("vars", {})))
+                for row in data.get("scenarios", ())
+            ),
+            tuple(Metric(row["id"], row["text"]) for row in data.get("metrics", ())),
+            dict(data.get("instructions", {})),
+        ),
     )
 
 
@@ -98,10 +145,25 @@ def write_specification(specification: Specification) -> str:
         "input": list(map(_row, specification.input)),
         "rules": list(map(_row, specification.rules)),
         "questions": list(map(_row, specification.questions)),
+        **_wishes(specification.wishes),
         "made": dict(specification.made),
     }
     name = " ".join(specification.prompt.split())
     return f"{_HEAD.format(prompt=name)}{write_yaml(data)}"
+
+
+def _wishes(wishes: Wishes) -> dict[str, Any]:
+    scenarios = [
+        {"id": one.id, "text": one.text, **({"vars": dict(one.vars)} if one.vars else {})}
+        for one in wishes.scenarios
+    ]
+    metrics = [{"id": metric.id, "text": metric.text} for metric in wishes.metrics]
+    found = {
+        "scenarios": scenarios,
+        "metrics": metrics,
+        "instructions": dict(wishes.instructions),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _row(item: Item) -> dict[str, Any]:
@@ -129,7 +191,7 @@ def _twice(document: Document, data: Mapping[str, Any]) -> list[Problem]:
     """Return a problem for each id that is there twice."""
     first: dict[str, KeyPath] = {}
     problems = []
-    for section in ("input", "rules", "questions"):
+    for section in ("input", "rules", "questions", "scenarios", "metrics"):
         for number, row in enumerate(data.get(section, ())):
             key = (section, number, "id")
             other = first.setdefault(row["id"], key)

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.author.generation.effort import DEFAULT as DEFAULT_EFFORT
+from gatekeeper.author.generation.effort import EFFORTS
 from gatekeeper.cli.arguments import add_out
 from gatekeeper.cli.output import print_error, readers_may_leave
 from gatekeeper.cli.quality_arguments import add_quality, read_quality
@@ -41,11 +43,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--judge", metavar="MODEL", help="the judge of the contract (default: --model)"
     )
     parser.add_argument(
+        "--effort",
+        choices=tuple(EFFORTS),
+        default=DEFAULT_EFFORT,
+        help=f"how many tests, and what is done to improve them (default: {DEFAULT_EFFORT})",
+    )
+    parser.add_argument(
         "--tests-per-rule",
         type=int,
-        default=3,
         metavar="N",
-        help="test inputs for each rule, and for its inverse (default: 3)",
+        help="test inputs for each rule, and for its inverse (default: by --effort)",
     )
     parser.add_argument(
         "--estimate", action="store_true", help="print the calls and their cost; call no model"
@@ -81,19 +88,21 @@ def generate(arguments: argparse.Namespace) -> int:
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
     from gatekeeper.contract.policy import load_policy
 
-    if not 1 <= arguments.tests_per_rule <= _MOST_TESTS:
-        raise UsageError(
-            f"--tests-per-rule {arguments.tests_per_rule}: give a number from 1 to {_MOST_TESTS}"
-        )
+    effort = EFFORTS[arguments.effort]
+    tests = effort.tests_per_rule if arguments.tests_per_rule is None else arguments.tests_per_rule
+    if not 1 <= tests <= _MOST_TESTS:
+        raise UsageError(f"--tests-per-rule {tests}: give a number from 1 to {_MOST_TESTS}")
     if not arguments.model and not arguments.accept_ground_truth:
         raise UsageError("--model is missing; name the model that generates")
     options = GenerateOptions(
         arguments.model or "",
-        arguments.tests_per_rule,
+        tests,
         arguments.prove_with,
         arguments.judge,
         arguments.update,
         arguments.as_is,
+        effort.rates,
+        effort.expands,
     )
     with Repository.open(arguments.repo) as repository:
         revision = repository.worktree()

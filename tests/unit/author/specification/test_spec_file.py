@@ -6,13 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatekeeper.author.generation.ask import stage_prompt
 from gatekeeper.author.specification.records import (
     InputConstraint,
+    Metric,
     OpenQuestion,
     Rule,
+    Scenario,
     Specification,
+    Wishes,
 )
-from gatekeeper.author.specification.spec_file import read_specification, write_specification
+from gatekeeper.author.specification.spec_file import (
+    STAGES,
+    read_specification,
+    write_specification,
+)
 from gatekeeper.errors import ContractError
 
 NAME = st.from_regex(r"[a-z0-9][a-z0-9-]{0,9}", fullmatch=True)
@@ -20,6 +28,17 @@ NAME = st.from_regex(r"[a-z0-9][a-z0-9-]{0,9}", fullmatch=True)
 TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=40)
 LINES = st.lists(st.integers(1, 500), max_size=3).map(tuple)
 CHECK = st.none() | st.builds(lambda values: {"type": "enum", "values": values}, st.lists(TEXT))
+
+
+WISHES = st.builds(
+    Wishes,
+    st.lists(
+        st.builds(Scenario, NAME.map("s-{}".format), TEXT, st.dictionaries(NAME, TEXT, max_size=2)),
+        max_size=1,
+    ).map(tuple),
+    st.lists(st.builds(Metric, NAME.map("m-{}".format), TEXT), max_size=1).map(tuple),
+    st.dictionaries(st.sampled_from(("all", *STAGES)), TEXT, max_size=2),
+)
 
 
 @st.composite
@@ -32,6 +51,7 @@ def specifications(draw) -> Specification:
         tuple(Rule(next(ids), draw(TEXT), draw(TEXT), draw(LINES), draw(CHECK)) for _ in range(2)),
         tuple(OpenQuestion(next(ids), "ambiguity", draw(TEXT), draw(LINES)) for _ in range(2)),
         draw(st.dictionaries(NAME, NAME, max_size=3)),
+        draw(WISHES),
     )
 
 
@@ -63,3 +83,7 @@ def test_a_mistake_is_named_with_its_line_and_field(text, line, field):
         read_specification(text, "prompts/a.spec.yaml")
     problem = raised.value.problems[0]
     assert (problem.path, problem.line, problem.field) == ("prompts/a.spec.yaml", line, field)
+
+
+def test_every_stage_that_takes_instructions_has_a_prompt():
+    assert all(map(stage_prompt, STAGES))

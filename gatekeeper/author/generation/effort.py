@@ -1,0 +1,25 @@
+"""How much a generation spends: the number of tests, and what is done to improve them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a level of effort means. `rates` has a model review the whole collection: tests with
+    the same intent are dropped, and missing kinds are written. `expands` makes inputs longer."""
+
+    tests_per_rule: int
+    rates: bool = False
+    expands: bool = False
+
+
+EFFORTS: Mapping[str, Effort] = {
+    "min": Effort(1),
+    "low": Effort(3),
+    "medium": Effort(3, rates=True),
+    "high": Effort(5, rates=True, expands=True),
+}
+DEFAULT = "low"
