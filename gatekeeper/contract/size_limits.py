@@ -100,9 +100,9 @@ def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
         return
     contract, trials = max(counted, key=lambda each: each[1])
     what = (
-        f"{len(contract.fixtures):,} fixtures x {contract.sampling.samples:,} "
-        f"samples are {trials:,} trials on all arms, {total:,} in this run, more "
-        f"than {MOST_TRIALS:,}"
+        f"this run takes {total:,} samples, more than {MOST_TRIALS:,}; {trials:,} of them are for "
+        f"this contract: {len(contract.fixtures):,} fixtures x {contract.sampling.samples:,} "
+        "samples on each arm"
     )
     fix = "use fewer fixtures or samples"
     raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])

@@ -22,12 +22,12 @@ parameters for. It returns one of these:
 Anything else leaves the check undetermined, which is never a pass: an exception, a timeout, another
 value, and a `print`, which could be meant as the result. The message names the file and the line.
 
-A pull request cannot change the code that evaluates it. The function runs as it is on the branch to
-merge into; a change of the file is named as a weakening and applies after the merge. A new file is
-not run: merge it first, in a pull request of its own, and use it in the next. `gatekeeper run` runs
-the file of the revision that you name, by default your last commit, so you can try it. The function
-has no keys, no network and no files except those of Python and its packages: see
-[security](security.md#checks-of-your-own).
+A pull request cannot change the code that evaluates it. The function runs as it is on the branch
+to merge into; a change of the file is named as a weakening and applies after the merge. A new
+file is not run: merge it first, in a separate pull request, and use it in the next one.
+`gatekeeper run` runs the file of the revision that you name, by default your last commit, so you
+can try it. The function has no keys, no network and no files except those of Python and its
+packages: see [security](security.md#checks-of-your-own).
 
 [order-facts.yaml](../contracts/order-facts.yaml) is a whole contract with such a check.
 """
