@@ -193,7 +193,8 @@ def tables(
             ),
             f"**The pass rate drops** after {BEFORE} nights: nights until the test finds it and "
             "until the chart gives an alarm, counted from the first night with the drop as 1. "
-            f"Median and 90th percentile; – if it takes more than {AFTER}.",
+            "The table shows the median and the 90th percentile; – stands for more than "
+            f"{AFTER} nights.",
             _markdown(
                 ["setting", "points", "found: median", "90th", "alarm: median", "90th"], drift_rows
             ),

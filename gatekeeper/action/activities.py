@@ -23,7 +23,7 @@ from gatekeeper.action.events import (
 from gatekeeper.action.explanation import explain_check
 from gatekeeper.action.nightly_batches import nightly_batches
 from gatekeeper.action.requirements import install_requirements
-from gatekeeper.action.workspace import cache_file, give_to_owner
+from gatekeeper.action.workspace import cache_file, give_to_owner, proposals_folder
 from gatekeeper.contract.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.history.tampering import refuse_own_history
@@ -90,12 +90,27 @@ def check(
             waivers=waivers,
             notices=notices,
             trusted=trusted,
-            explain=explain_check(change, work.policy, trusted=trusted),
+            explain=explain_check(
+                change,
+                work.policy,
+                trusted=trusted,
+                proposals=_proposals(settings, activity, names),
+            ),
         ),
     )
     if cache is not None:
         give_to_owner(settings.workspace, cache)
     return result
+
+
+def _proposals(
+    settings: ActionInputs, activity: CheckActivity, names: Sequence[str]
+) -> Path | None:
+    """Return the folder for proposed contracts; None for a check that proposes none: of a merge
+    group, or of some contracts."""
+    if isinstance(activity, CheckMergeGroup) or names:
+        return None
+    return proposals_folder(settings.workspace, settings.out)
 
 
 def suite_of_head(

@@ -42,7 +42,7 @@ from gatekeeper.action.publish import (
     say_annotations,
     tell_drift,
 )
-from gatekeeper.action.workspace import out_folder
+from gatekeeper.action.workspace import forget_proposals, out_folder, proposals_folder
 from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_of_the_machine
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
@@ -142,6 +142,7 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
     require_formats(settings.formats)
     # A self-hosted runner may still have the reports of an earlier job.
     forget_reports(out, f"input out: {settings.out}")
+    forget_proposals(proposals_folder(settings.workspace, settings.out))
     with Checkout(settings) as checkout:
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)

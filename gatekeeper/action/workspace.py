@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from gatekeeper.errors import UsageError
+
+PROPOSED_BY = "generate.answers.jsonl"
+"""The answers of the model, in the folder of proposed contracts."""
 
 
 def relative_path(name: str, text: str) -> Path:
@@ -30,6 +34,22 @@ def out_folder(workspace: Path, out: Path) -> Path:
     if not folder.is_relative_to(workspace) or folder == workspace:
         raise UsageError(f"input out: {out} is outside of the workspace; choose a folder inside it")
     return folder
+
+
+def proposals_folder(workspace: Path, out: Path) -> Path:
+    """Return the folder for proposed contracts, below that of the reports. Raises UsageError as
+    `out_folder` does."""
+    return out_folder(workspace, out) / "proposals"
+
+
+def forget_proposals(folder: Path) -> None:
+    """Remove what an earlier run proposed, so that nobody takes it for this run's. A link in the
+    checkout is removed, because it could lead anywhere; what is not a proposal is left."""
+    with suppress(OSError):
+        if folder.is_symlink():
+            folder.unlink()
+        elif (folder / PROPOSED_BY).is_file():
+            shutil.rmtree(folder)
 
 
 def cache_file(workspace: Path, cache: Path) -> Path:

@@ -72,6 +72,15 @@ class JudgePolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposePolicy:
+    """What the action may spend on contracts that it proposes for prompts without one, in US
+    dollars, and the model that writes them. 0 proposes none."""
+
+    cost_usd: float = 0.0
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What one run may spend; with `month_usd`, what all runs of a calendar month may spend before
     full suites stop. None means: no such limit."""
@@ -121,6 +130,7 @@ class Policy:
     judge: JudgePolicy = JudgePolicy()
     blame_usd: float = 0.0
     """What the action may spend to find the harmful edits of a failing change; 0: no search."""
+    propose: ProposePolicy = ProposePolicy()
     folders: tuple[FolderPolicy, ...] = ()
     """The policies of folders, the outer folders first."""
 
@@ -290,6 +300,7 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         checks=OwnChecks(**{name: tuple(given) for name, given in data.get("checks", {}).items()}),
         judge=JudgePolicy(**data.get("judge", {})),
         blame_usd=data.get("blame", {}).get("cost_usd", defaults.blame_usd),
+        propose=ProposePolicy(**data.get("propose", {})),
     )
 
 

@@ -93,6 +93,7 @@ def _of_repository(
         *_models(change, before, now),
         *_limits(before.limits, now.limits),
         *_raised("blame.cost_usd", before.blame_usd, now.blame_usd),
+        *_proposals(before, now),
         *_error_budget(before, now),
         *_people(before, now),
         *_own_checks(before, now),
@@ -245,6 +246,14 @@ def _limits(before: Limits, now: Limits) -> Iterator[Weakening]:
         yield from _raised(
             f"limits.{field.name}", getattr(before, field.name), getattr(now, field.name)
         )
+
+
+def _proposals(before: Policy, now: Policy) -> Iterator[Weakening]:
+    """Another model gets the prompts, and another provider is paid."""
+    yield from _raised("propose.cost_usd", before.propose.cost_usd, now.propose.cost_usd)
+    was, is_now = before.propose, now.propose
+    if was.cost_usd and is_now.cost_usd and was.model != is_now.model:
+        yield _changed("propose.model", was.model, is_now.model)
 
 
 def _error_budget(before: Policy, now: Policy) -> Iterator[Weakening]:

@@ -303,15 +303,13 @@ def _gaps(sampled: Run) -> tuple[str, ...]:
     )
 
 
-def answer_without_calls(
+def conclude_without_calls(
     work: Work, waivers: tuple[Waiver, ...] = (), notices: tuple[str, ...] = ()
-) -> GateResult:
-    """Return the result of work that has no trial: nothing affected, or contracts removed."""
+) -> Measurement:
+    """Return what is known of work that has no trial: nothing affected, or contracts removed."""
     found = _without_samples(work, waivers)
     now = datetime.now(UTC)
-    return build_result(
-        work, Measurement(work.kind, work.head_sha, now, 0.0, found, Calls(), 0.0, notices)
-    )
+    return Measurement(work.kind, work.head_sha, now, 0.0, found, Calls(), 0.0, notices)
 
 
 def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:

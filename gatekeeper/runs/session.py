@@ -17,8 +17,8 @@ from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import (
     Measurement,
     RunContext,
-    answer_without_calls,
     build_result,
+    conclude_without_calls,
     measure_contracts,
 )
 from gatekeeper.gate.result import GateResult, Waiver
@@ -64,6 +64,16 @@ class Explanation:
     cost_usd: float | None = 0.0
     blame: tuple[ContractBlame, ...] = ()
     promises: tuple[PromptPromises, ...] = ()
+
+    def and_more(self, other: Explanation) -> Explanation:
+        """Return this with the notices, calls and cost of another."""
+        costs = self.cost_usd, other.cost_usd
+        return replace(
+            self,
+            notices=(*self.notices, *other.notices),
+            calls=self.calls + other.calls,
+            cost_usd=None if None in costs else math.fsum(c for c in costs if c is not None),
+        )
 
 
 Explain = Callable[[Work, Measurement], Explanation]
@@ -118,7 +128,10 @@ def measure(
     require_recording(options.replay)
     notices = options.notices
     if not work.trials:
-        return redact.value(answer_without_calls(work, options.waivers, notices))
+        found = conclude_without_calls(work, options.waivers, notices)
+        if options.explain:
+            found = _explained(found, options.explain(work, found))
+        return redact.value(build_result(work, found))
     if not options.replay:
         notices = (*notices, *require_sound_models(work, revisions))
     from gatekeeper.history.record import past_runs

@@ -106,6 +106,7 @@ def test_figures_are_those_of_a_hand_count(repository, server, labels, capsys) -
     # Without anchors it holds digests, and none of what people or models wrote.
     assert sum("text" in label for label in kept["checks"]["is polite"]["labels"]) == 30
     assert calibrate(repository, labels, "--anchors", "0") == 0
+    assert "the text of 0 outputs" in capsys.readouterr().err
     assert "please" not in (repository.path / CALIBRATION).read_text("utf-8")
     assert calibrate(repository, labels, "--anchors", "-1") == 2
 

@@ -284,7 +284,7 @@ def test_a_plan_or_answers_under_version_control_are_refused(
     sampled.plan_file = brought / "plan.json"
     assert sampled.decide() == 2
     assert sampled.sample(1) == 2
-    assert capsys.readouterr().err.count("is under version control") == 3
+    assert capsys.readouterr().err.count("git tracks this file") == 3
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b'{"version": 2}', b"\xff"])

@@ -133,9 +133,9 @@ class BatchClient:
         provider = read_model_name(request.model).provider
         if provider not in BATCH_APIS or provider in self._forced:
             return (
-                f"{request.model} cannot be called in a batch: only models of "
-                "openai and anthropic that gatekeeper calls without litellm can; "
-                "run without --batch, or name other contracts with --contract"
+                f"{request.model} cannot be called in a batch; batches are only for models of "
+                "openai and anthropic that gatekeeper calls without litellm: run without --batch, "
+                "or name other contracts with --contract"
             )
         if self._native(request) is None:
             return (

@@ -45,6 +45,7 @@ LOOSER = [
     ("contracts: ['contracts/**', 'c/*']", "contracts: ['contracts/**']", {"contracts"}),
     ("{}", "limits: {calls: 2001}", {"limits.calls"}),
     ("{}", "limits: {cost_usd: null}", {"limits.cost_usd"}),
+    ("{}", "propose: {model: a/b, cost_usd: 0.1}", {"propose.cost_usd"}),
     ("limits: {month_usd: 9}", "limits: {month_usd: 10}", {"limits.month_usd"}),
     ("limits: {month_usd: 9}", "{}", {"limits.month_usd"}),
     ("{}", "limits: {minutes: 30, concurrency: 32}", {"limits.minutes", "limits.concurrency"}),
@@ -77,6 +78,12 @@ def test_a_loosening_is_found(before: str, now: str | None, keys: set[str]) -> N
 def test_the_other_way_round_is_none(before: str, now: str) -> None:
     # Another history is another past, whichever way round.
     assert weakened(before, now) - {"history"} == set()
+
+
+def test_another_model_for_proposals_gets_the_prompts():
+    models = [f"propose: {{model: {name}, cost_usd: 0.1}}" for name in ("a/b", "c/d")]
+    assert weakened(*models) == weakened(*reversed(models)) == {"propose.model"}
+    assert weakened(models[0], models[1].replace("0.1", "0")) == set()
 
 
 SAME = [

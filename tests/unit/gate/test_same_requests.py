@@ -14,7 +14,7 @@ from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Allow, Policy
 from gatekeeper.gate.families import levels
-from gatekeeper.gate.pipeline import answer_without_calls
+from gatekeeper.gate.pipeline import build_result, conclude_without_calls
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.result import Waiver
 from gatekeeper.gate.work import Work, plan_check
@@ -100,7 +100,7 @@ def test_a_change_that_leaves_every_request_needs_no_call(prompt):
 @pytest.mark.parametrize("prompt", UNTESTED.values(), ids=UNTESTED.keys())
 def test_a_template_that_changes_without_a_request_is_untested(prompt):
     found = work(files(), {"prompts/words.md": prompt})
-    result = answer_without_calls(found)
+    result = build_result(found, conclude_without_calls(found))
 
     assert (found.jobs, found.trials, found.affected.unaffected) == ((), (), 0)
     assert [job.contract.name for job in found.untested] == ["words"]
@@ -112,7 +112,7 @@ def test_a_waiver_covers_what_is_untested():
     found = work(files(), {"prompts/words.md": UNTESTED["another expression"]})
     waiver = Waiver("words", "waive", "mona", "head", "a refactoring", "2026-11-22T00:00:00Z")
 
-    assert answer_without_calls(found, (waiver,)).verdict == "pass"
+    assert build_result(found, conclude_without_calls(found, (waiver,))).verdict == "pass"
 
 
 @pytest.mark.parametrize("prompt", CHANGED.values(), ids=CHANGED.keys())

@@ -131,7 +131,7 @@ def test_the_swap_test_is_that_of_all_ways_to_exchange_arms() -> None:
     assert found.p_value == pytest.approx(exact, abs=0.04)
 
 
-@pytest.mark.parametrize("quantile", [None, 0.95])
+@pytest.mark.parametrize("quantile", [None, pytest.param(0.95, marks=pytest.mark.long)])
 def test_false_alarms_at_exactly_the_limit(quantile: float | None) -> None:
     """`benchmarks.limits` draws many more; this one finds a level that is off by a factor."""
     level, runs, alarms = 0.05, 200, 0

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.cli.arguments import add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, print_json, readers_may_leave
@@ -147,5 +148,7 @@ def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> in
         path.write_text(calibration_text(name, found), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error})") from None
-    print_error(f"wrote {calibration_path(contract_path)}; commit it with the contract")
+    outputs = numbers.count(sum(len(one.anchors) for one in found.values()), "output")
+    held = f"which holds the text of {outputs}; commit it with the contract"
+    print_error(f"wrote {calibration_path(contract_path)}, {held}")
     return 0

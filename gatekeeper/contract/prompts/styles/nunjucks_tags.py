@@ -217,7 +217,7 @@ class Tag:
                 return int(token.text)
             self._require_free(token.text[1:-1])
             return token.text
-        return self._refuse("a part of a variable that is computed")
+        return self._refuse("an index that the template computes")
 
     def _is_length(self) -> bool:
         if not self._peek("."):

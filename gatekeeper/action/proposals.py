@@ -1,0 +1,41 @@
+"""Writes proposed contracts below the folder of the reports, for the job's artifact."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.action.workspace import PROPOSED_BY
+from gatekeeper.author.generation.session import write_generated
+from gatekeeper.author.promises.proposed_contracts import propose_contracts
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.numbers import count
+from gatekeeper.runs.session import Explanation
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Change
+    from gatekeeper.gate.work import Work
+
+
+def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanation:
+    """Propose contracts for the changed prompts without one, write them, and return notices that
+    name them."""
+    if os.path.lexists(folder):
+        # A link in it could lead anywhere.
+        return Explanation((f"No contract was proposed, because {folder} is in the checkout.",))
+    found = propose_contracts(change, work.policy, work.affected.uncovered)
+    notices = [*found.notices]
+    try:
+        if found.recording:
+            write_generated({**found.texts, PROPOSED_BY: found.recording}, folder)
+    except GatekeeperError as error:
+        notices.append(f"The proposed contracts could not be written: {error}")
+    else:
+        notices += [
+            f"{proposal.prompt} has no contract. A model wrote a proposal with "
+            f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}: "
+            f"{folder.name}/{proposal.contract} in the artifact of this run."
+            for proposal in found.proposals
+        ]
+    return Explanation(tuple(notices), found.calls, found.cost_usd)

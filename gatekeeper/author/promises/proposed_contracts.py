@@ -1,0 +1,217 @@
+"""Proposes contracts for changed prompts that have none, within what the base policy pays for.
+
+A pull request writes the prompts: their text is data for the model, as in every generation
+(generation/ask.py). The model, what it may cost, and where contracts belong come from the base
+policy. A proposal is files for a person to read. It never becomes a part of a verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gatekeeper.author.generation.ask import Asker, stage_request
+from gatekeeper.author.generation.rules import SCHEMA, STAGE
+from gatekeeper.author.generation.run import (
+    Generated,
+    GenerateOptions,
+    GenerationPlan,
+    generate,
+    generated_files,
+    plan_generation,
+    within_limits,
+)
+from gatekeeper.author.onboarding.overlay import Overlay
+from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.definition import Position
+from gatekeeper.contract.models.allowed import AllowedModels, model_problems
+from gatekeeper.contract.models.faults import find_faults, with_recordings
+from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy
+from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError
+from gatekeeper.numbers import count
+
+if TYPE_CHECKING:
+    from gatekeeper.providers import ModelRouter
+
+MOST_PROMPTS = 3
+"""For which one run proposes contracts."""
+TESTS_PER_RULE = 2
+_MOST_CALLS = 60
+_MOST_MINUTES = 5.0
+"""For each prompt."""
+_WORKFLOWS = ".github"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposed contract: the prompt's reference, its path, and how much it holds."""
+
+    prompt: str
+    contract: str
+    rules: int
+    fixtures: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedContracts:
+    """The proposals of one run. `texts` are all their files by their path from the repository root,
+    and `recording` every answer of the model. `notices` say for which prompts there is none, and
+    why."""
+
+    proposals: tuple[Proposal, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    recording: str = ""
+    notices: tuple[str, ...] = ()
+    calls: int = 0
+    cost_usd: float | None = 0.0
+
+
+def propose_contracts(
+    change: Change, policy: Policy, uncovered: Sequence[str]
+) -> ProposedContracts:
+    """Return a proposal for each of the prompts, as far as the budget goes. Raises nothing: a
+    failure is a notice.
+
+    Args:
+        change: Prompts are read at its head; `recorded/` models only on the branch to merge into.
+        policy: The base's.
+        uncovered: References of changed prompts without a contract.
+    """
+    if not policy.propose.cost_usd or not uncovered:
+        return ProposedContracts()
+    try:
+        _require_model(policy, change.policy_revision)
+        return _propose(change, policy, uncovered)
+    except GatekeeperError as error:
+        return ProposedContracts(notices=(f"No contract could be proposed: {error}",))
+    except Exception as error:
+        # Prompts are a stranger's text, and the verdict must not depend on what becomes of it.
+        fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
+        return ProposedContracts(notices=(f"No contract could be proposed: {fault}",))
+
+
+def _require_model(policy: Policy, base: Revision) -> None:
+    """Refuse a model that cannot or may not be called, or whose cost cannot be limited."""
+    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    model = policy.propose.model
+    named = [(Position(POLICY_PATH), model)]
+    faults = find_faults(named, with_recordings(find_model_fault, [base]))
+    problems = list(faults.refused)
+    if policy.models is not None:  # else its name in the policy is the permission
+        problems += model_problems(named, AllowedModels(policy.models, from_policy=True))
+    if problems:
+        raise ContractError(problems)
+    if worst_cost(stage_request(STAGE, {}, SCHEMA, {}, model)) is None:
+        raise UsageError(
+            f"the price of {model} is not known, so its cost cannot be limited; choose another "
+            f"`propose.model` in {POLICY_PATH}"
+        )
+
+
+def _propose(change: Change, policy: Policy, uncovered: Sequence[str]) -> ProposedContracts:
+    from gatekeeper.runs.models import open_models
+    from gatekeeper.runs.signals import with_signals
+
+    client = open_models((change.policy_revision,), policy.through_litellm)
+    chosen = uncovered[:MOST_PROMPTS]
+
+    async def within(_: object, stop: asyncio.Event) -> ProposedContracts:
+        await client.require_keys((policy.propose.model,))
+        return await _each(change.head, policy, chosen, client, stop)
+
+    found = asyncio.run(with_signals(client, within))
+    left = len(uncovered) - len(chosen)
+    if left:
+        more = f"No contract was proposed for {count(left, 'more prompt')}: one run proposes up to "
+        found = replace(found, notices=(*found.notices, f"{more}{MOST_PROMPTS}."))
+    return found
+
+
+async def _each(
+    head: Revision,
+    policy: Policy,
+    references: Sequence[str],
+    client: ModelRouter,
+    stop: asyncio.Event,
+) -> ProposedContracts:
+    """Generate for one prompt after the other, so that two never get the same files."""
+    from gatekeeper.providers.cost_estimate import worst_cost
+
+    limits = _limits(policy, len(references))
+    proposals: list[Proposal] = []
+    texts: dict[str, str] = {}
+    notices: list[str] = []
+    askers: list[Asker] = []
+    for reference in references:
+        if stop.is_set():
+            break
+        try:
+            plan = plan_generation(Overlay(head, texts) if texts else head, policy, reference)
+            _require_new_files(plan, head)
+            asker = Asker(policy.propose.model, client, limits, price=worst_cost)
+            askers.append(asker)
+            options = GenerateOptions(policy.propose.model, TESTS_PER_RULE)
+            items = await within_limits(generate(plan, asker, options), asker, stop)
+            made = generated_files(plan, items, options)
+        except GatekeeperError as error:
+            notices.append(f"No contract could be proposed for {reference}: {error}")
+            continue
+        texts |= made.texts
+        proposals.append(_proposal(plan, made))
+    costs = [asker.cost_usd for asker in askers if asker.sent]
+    known = [cost for cost in costs if cost is not None]
+    return ProposedContracts(
+        tuple(proposals),
+        texts,
+        "".join(asker.recording for asker in askers),
+        tuple(notices),
+        sum(asker.sent for asker in askers),
+        math.fsum(known) if len(known) == len(costs) else None,
+    )
+
+
+def _limits(policy: Policy, prompts: int) -> Limits:
+    """Return what each prompt may take of the budget."""
+    own = policy.limits
+    return replace(
+        own,
+        cost_usd=policy.propose.cost_usd / prompts,
+        calls=_MOST_CALLS if own.calls is None else min(own.calls, _MOST_CALLS),
+        minutes=_MOST_MINUTES if own.minutes is None else min(own.minutes, _MOST_MINUTES),
+    )
+
+
+def _proposal(plan: GenerationPlan, made: Generated) -> Proposal:
+    rules = len(made.specification.rules)
+    return Proposal(plan.prompt.reference, plan.places.contract, rules, made.fixtures)
+
+
+def _require_new_files(plan: GenerationPlan, head: Revision) -> None:
+    """Raise MeasurementError if a proposal would replace a file of the pull request, or write where
+    a file is more than a file."""
+    places = plan.places
+    for path in (places.specification, places.fixtures, places.contract):
+        if path in head.entries:
+            raise MeasurementError(f"there is a file {path} already; run `gatekeeper generate`")
+        if not is_plain_path(path, head):
+            raise MeasurementError(f"no file can be proposed at {path!r}")
+
+
+def is_plain_path(path: str, head: Revision) -> bool:
+    """Return whether a new file at the path stays in the repository and is only a file: outside of
+    `.git` and `.github`, and not below a link, a submodule or a file."""
+    parts = path.split("/")
+    above = ("/".join(parts[:length]) for length in range(1, len(parts)))
+    return (
+        path.isprintable()
+        and "\\" not in path
+        and not {"", ".", ".."} & {*parts}
+        and ".git" not in map(str.lower, parts)
+        and parts[0].lower() != _WORKFLOWS
+        and head.entries.keys().isdisjoint(above)
+    )
