@@ -98,3 +98,12 @@ def test_what_no_longer_must_pass_is_weaker() -> None:
     assert list(check_weakenings("", (ONE,), (must,))) == []
     warns = replace(must, severity="warn")
     assert len(list(check_weakenings("", (must,), (warns,)))) == 1
+
+
+def test_checks_of_one_name_are_compared_before_others_of_their_type() -> None:
+    same, stricter = replace(ONE, severity="warn"), replace(TWO, severity="error")
+    base = (replace(ONE, params={"value": "x"}), replace(TWO, params={"value": "y"}))
+    (lowered,) = (
+        said for said in check_weakenings("", base, (stricter, same)) if "severity" in said
+    )
+    assert names([lowered]) == {"one"}
