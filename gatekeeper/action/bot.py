@@ -26,6 +26,7 @@ from gatekeeper.action.github.repository import (
     enough,
 )
 from gatekeeper.action.inputs import ActionInputs
+from gatekeeper.action.propose_command import propose
 from gatekeeper.action.publish import answer_to, clean, deliver, say
 from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_request
 from gatekeeper.action.waivers import waiver_line
@@ -144,6 +145,9 @@ def _carry_out(command: Command, context: CommandContext) -> Reply | None:
             result = check(context.settings, context.check, context.checkout, context.api, (name,))
             _deliver(context, result)
             return Reply(clean(render_explanation(result, name), context.settings))
+        case "propose":
+            outcome = propose(context.settings, context.state, context.check, context.checkout)
+            return Reply(outcome.text, "rocket" if outcome.done else "confused")
         case "waive" | "accept":
             return _waive(context, command.name, command.contract, command.reason)
         case never:

@@ -12,6 +12,7 @@ and characters that only look similar are not commands.
 | `/gatekeeper waive NAME: REASON` | do not let this contract block this commit |
 | `/gatekeeper accept [NAME]` | accept a regression as intended |
 | `/gatekeeper explain NAME` | explain the evidence in words |
+| `/gatekeeper propose` | open a pull request with contracts for prompts without one |
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-Name = Literal["rerun", "run", "full", "waive", "explain", "accept"]
+Name = Literal["rerun", "run", "full", "waive", "explain", "accept", "propose"]
 
 PREFIX = "/gatekeeper"
 REASON_LIMIT = 500
@@ -32,7 +33,8 @@ USAGE = """\
 /gatekeeper full                run the whole suite on this pull request's head
 /gatekeeper waive NAME: REASON  do not let the contract block this commit
 /gatekeeper accept [NAME]       accept a regression as intended
-/gatekeeper explain NAME        run one contract and explain the evidence in words"""
+/gatekeeper explain NAME        run one contract and explain the evidence in words
+/gatekeeper propose             open a pull request with contracts for prompts without one"""
 
 _COMMAND = re.compile(rf" {{0,3}}{PREFIX}(?:[ \t]+(.*))?", re.DOTALL)
 _LINE_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -41,6 +43,7 @@ _CONTRACT = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _SHAPES: dict[Name, str] = {
     "rerun": "",
     "full": "",
+    "propose": "",
     "run": rf"[ \t]+({_CONTRACT})",
     "explain": rf"[ \t]+({_CONTRACT})",
     "accept": rf"(?:[ \t]+({_CONTRACT}))?",
@@ -49,6 +52,7 @@ _SHAPES: dict[Name, str] = {
 _WANTED: dict[Name, str] = {
     "rerun": "write only `rerun`, without further words",
     "full": "write only `full`, without further words",
+    "propose": "write only `propose`, without further words",
     "run": "add the name of one contract after `run`",
     "explain": "add the name of one contract after `explain`",
     "accept": "write `accept` alone, or `accept` and the name of one contract",

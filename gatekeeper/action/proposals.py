@@ -35,7 +35,8 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
         notices += [
             f"{proposal.prompt} has no contract. A model wrote a proposal with "
             f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}: "
-            f"{folder.name}/{proposal.contract} in the artifact of this run."
+            f"{folder.name}/{proposal.contract} in the artifact of this run. To get it as a pull "
+            "request, write /gatekeeper propose."
             for proposal in found.proposals
         ]
     return Explanation(tuple(notices), found.calls, found.cost_usd)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from support.github_branches import Branches
 from support.github_objects import (
     BOT,
     LATER,
@@ -57,7 +58,7 @@ class Fault:
 Answer = tuple[int, Mapping[str, str], Any]
 
 
-class FakeGithub(LocalServer, Reviews):
+class FakeGithub(LocalServer, Reviews, Branches):
     """The server and its state; every request is kept in `requests` as `METHOD path`."""
 
     def __init__(self, *, login: str | None = None, viewer: str | None = BOT) -> None:
@@ -77,6 +78,7 @@ class FakeGithub(LocalServer, Reviews):
     def forget(self) -> None:
         """Nothing has happened yet."""
         self.forget_reviews()
+        self.forget_branches()
         self.comments: dict[int, list[FakeComment]] = {}
         self.statuses: list[FakeStatus] = []
         self.issues: list[FakeIssue] = []
@@ -167,6 +169,7 @@ class FakeGithub(LocalServer, Reviews):
             ("GET", rf"{repository}/issues/(\d+)", self._get_issue),
             ("PATCH", rf"{repository}/issues/(\d+)", self._edit_issue),
             *self.review_routes(),
+            *self.branch_routes(),
             ("GET", "/user", self._get_user),
             ("POST", "(?:/api)?/graphql", self._graphql),
         ]
@@ -194,7 +197,7 @@ class FakeGithub(LocalServer, Reviews):
         known = self.refs.get(unquote(ref))
         if known is None and not re.fullmatch("[0-9a-f]{40}", ref):
             return 422, {}, _error(f"No commit found for SHA: {ref}")
-        return 200, {}, self._commit_json(known or ref)
+        return 200, {}, self._commit_json(known or ref) | self.made_commit(known or ref)
 
     def _list_statuses(self, sha: str, **_: Any) -> Answer:
         found = [status for status in reversed(self.statuses) if status.sha == sha]

@@ -30,7 +30,8 @@ _RUN_ADDRESS = re.compile(r"/actions/runs/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class PullRequestState:
-    """The present state of a pull request. `head_repository` is None if the fork was deleted."""
+    """The present state of a pull request. `head_repository` is None if the fork was deleted.
+    Whoever opened it chose `head_ref`, the name of its branch."""
 
     number: int
     is_open: bool
@@ -40,6 +41,7 @@ class PullRequestState:
     merge_sha: str | None
     base_repository: str
     head_repository: str | None
+    head_ref: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,7 @@ def _state(pull: PullRequest) -> PullRequestState:
         merge_sha=pull.merge_commit_sha,
         base_repository=pull.base.repo.full_name,
         head_repository=head,
+        head_ref=pull.head.ref,
     )
 
 

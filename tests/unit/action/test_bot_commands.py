@@ -19,6 +19,7 @@ NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", fullmatch=True)
         ("/gatekeeper run triage", Command("run", "triage")),
         ("/gatekeeper explain a.b-c_d", Command("explain", "a.b-c_d")),
         ("/gatekeeper accept", Command("accept")),
+        ("/gatekeeper propose ", Command("propose")),
         ("/gatekeeper accept triage", Command("accept", "triage")),
         ("/gatekeeper waive triage: why: not", Command("waive", "triage", "why: not")),
         ("/gatekeeper waive triage:x", Command("waive", "triage", "x")),
