@@ -55,7 +55,7 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--judges",
         metavar="MODEL,…",
-        help="the judges of quality and of answers, by majority (default: --judge, else --model)",
+        help="the judges of quality and of answers, by majority (default: the contract's judge)",
     )
     group.add_argument(
         "--embeddings",
@@ -66,6 +66,7 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
 
 def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> QualityOptions | None:
     """Return the steps to take; None if there are none. Raises UsageError."""
+    from gatekeeper.author.generation.files import contract_models
     from gatekeeper.author.quality.ground_truth import require_other_families
     from gatekeeper.author.quality.options import QualityOptions
 
@@ -75,9 +76,13 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
     names = [name.strip() for name in (arguments.judges or "").split(",") if name.strip()]
     if arguments.as_is and arguments.update:
         raise UsageError("--as-is and --update: use one of them")
+    # A contract that is there knows which model runs the prompt, and who grades it.
+    model, judge = contract_models(plan.present.contract)
+    has_baseline = any(row.is_baseline for row in plan.present.fixtures)
     options = QualityOptions(
-        judges=tuple(dict.fromkeys(names)) or (arguments.judge or arguments.model,),
-        model=plan.prompt.prompt.model or arguments.prove_with or arguments.model,
+        judges=tuple(dict.fromkeys(names)) or (arguments.judge or judge or arguments.model,),
+        model=arguments.prove_with or plan.prompt.prompt.model or model or arguments.model,
+        compares=has_baseline or bool(count),
         check=arguments.check_quality or arguments.leave_out_rejected,
         leave_out=arguments.leave_out_rejected,
         baseline=count or 0,

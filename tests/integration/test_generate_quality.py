@@ -166,6 +166,18 @@ def test_what_a_person_says_of_a_test_stays(generated, generate):
     assert tests["mine"]["category"] == "other"
 
 
+def test_files_that_no_run_could_use_are_named_and_stay(generated, generate, capsys):
+    generated.write(PROMPT_PATH, f"{PROMPT}Thanks.\n")
+    found = rows(generated)
+    assert generate(*CHECKED)[0] == 0
+    assert "--update" in capsys.readouterr().err
+    write_rows(generated, {**found, "odd": {"id": "odd", "vars": {"review": "\ud800"}}})
+    before = contents(generated)
+    assert generate(*CHECKED)[0] == 2
+    assert f"{FIXTURES}:9" in capsys.readouterr().err
+    assert contents(generated) == before
+
+
 def test_rejected_items_are_left_out_on_demand_but_not_those_of_a_person(generated, generate):
     first = yaml.safe_load(contents(generated)[SPEC])["rules"][0]["id"]
     found = rows(generated)

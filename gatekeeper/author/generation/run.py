@@ -135,7 +135,11 @@ def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
             f"--as-is: there is no {plan.places.specification} with rules, or no "
             f"{plan.places.fixtures} with tests; run the command without --as-is first"
         )
-    return GeneratedItems(present.specification, present.fixtures)
+    made = present.specification.made.get(PROMPT)
+    changed = made is not None and made != prompt_digests(plan.prompt)
+    said = f"{plan.prompt.reference} changed after {plan.places.specification} was made; --update"
+    notices = (f"{said} keeps them in step",) if changed else ()
+    return GeneratedItems(present.specification, present.fixtures, notices)
 
 
 async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions) -> GeneratedItems:

@@ -73,7 +73,7 @@ async def with_proposed_answers(
 ) -> tuple[GeneratedItems, Proposals]:
     """Return the items with an answer proposed for each test that has none, and is not known to be
     invalid. An earlier proposal is replaced or removed. Raises as `Panel.ask` does."""
-    rows = [row for row in items.rows if _lacks_answer(row)]
+    rows = [row for row in items.rows if lacks_answer(row)]
     rendered = render_all(plan.prompt.prompt, [row.data["vars"] for row in rows], Budget())
     sound = [
         (row, messages)
@@ -136,8 +136,11 @@ def _proposal(row: FixtureRow) -> dict[str, object] | None:
     return found if isinstance(found, dict) and isinstance(found.get("answer"), str) else None
 
 
-def _lacks_answer(row: FixtureRow) -> bool:
+def lacks_answer(row: FixtureRow) -> bool:
+    """Return whether an answer is proposed for the test."""
     data = row.data
+    if data.get("turns") or data.get("user"):
+        return False  # its answer depends on a whole conversation
     is_open = data.get("expected") is None and isinstance(data.get("vars"), dict)
     return is_open and metadata_of(row).get(VALID) is not False
 

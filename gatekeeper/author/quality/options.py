@@ -14,12 +14,14 @@ class QualityOptions:
 
     `check` has judges say which tests are valid and which rules follow from their lines;
     `leave_out` removes the others. `baseline` is the number of tests to write without the rules.
-    `ground_truth` is the model whose answers are proposed. `judges` grade everything, by majority;
-    `model` runs the prompt. `embeddings` compares outputs; without it their words do.
+    `ground_truth` is the model whose answers are proposed. `judges` grade everything, by majority.
+    `model` runs the prompt and its specification, if it `compares` them because there are or will
+    be baseline tests. `embeddings` compares their outputs; without it their words do.
     """
 
     judges: tuple[str, ...]
     model: str
+    compares: bool = False
     check: bool = False
     leave_out: bool = False
     baseline: int = 0

@@ -19,7 +19,8 @@ def render_quality(report: QualityReport) -> str:
 def _lines(report: QualityReport) -> Iterator[str]:
     yield f"# Quality of the specification of {code(report.prompt)}"
     yield ""
-    yield from (f"- {prose(line)}" for line in summary(report))
+    # A line that belongs to the one before it begins with spaces.
+    yield from (f"{' ' * (2 * line.startswith(' '))}- {prose(line)}" for line in summary(report))
     yield f"- Judges: {', '.join(map(code, report.judges))}"
     if report.rules is not None:
         yield from ("", "## Rules", "", "| rule | lines | follows from them | why |")

@@ -33,7 +33,7 @@ class QualitySteps:
         """Return the models that are called besides the one that generates, with their flags."""
         options = self._options
         named = [("--judges", judge) for judge in options.judges]
-        named += [("--prove-with", options.model)] if options.check and options.baseline else []
+        named += [("--prove-with", options.model)] if options.check and options.compares else []
         named += [("--ground-truth", options.ground_truth)] if options.ground_truth else []
         return (*named, *([("--embeddings", options.embeddings)] if options.embeddings else []))
 

@@ -8,6 +8,7 @@ which stands in `metadata.validity`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,11 @@ from gatekeeper.author.generation.ask import ask_together
 from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.quality.judges import Panel, Verdict
 from gatekeeper.author.specification.records import InputConstraint
+from gatekeeper.contract.data_blocks import clean
 
 STAGE = "test_valid"
 VALID, VALIDITY = "valid", "validity"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: Mapping[bool | None, str] = {True: "valid", False: "not valid", None: "unknown"}
 
 
@@ -67,7 +70,7 @@ def question(constraints: Sequence[InputConstraint], row: FixtureRow) -> dict[st
     """Return what the judges see: the input specification and the test's values alone."""
     return {
         "input": "\n".join(f"- {constraint.text}" for constraint in constraints),
-        "test": json.dumps(row.data["vars"], ensure_ascii=False, indent=1),
+        "test": clean(json.dumps(row.data["vars"], ensure_ascii=False, indent=1)),
     }
 
 
@@ -80,7 +83,9 @@ def metadata_of(row: FixtureRow) -> dict[str, Any]:
 def with_metadata(row: FixtureRow, metadata: Mapping[str, Any], **more: Any) -> FixtureRow:
     """Return the fixture with other metadata, and with other keys of its own."""
     data = {**row.data, **more, "metadata": dict(metadata)}
-    return FixtureRow(row.id, json.dumps(data, ensure_ascii=False))
+    line = json.dumps(data, ensure_ascii=False)
+    # JSON can escape halves of a character, which no file can hold as they are.
+    return FixtureRow(row.id, json.dumps(data) if _SURROGATE.search(line) else line)
 
 
 def _with_verdict(row: FixtureRow, verdict: Verdict | None) -> FixtureRow:

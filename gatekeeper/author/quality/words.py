@@ -39,15 +39,15 @@ def quality_lines(report: QualityReport) -> Iterator[str]:
 def summary(report: QualityReport) -> Iterator[str]:
     """Yield one sentence for each thing that was measured."""
     if report.rules is not None:
-        yield f"{_tallied(report.groundedness)} rules follow from their lines."
+        yield f"Rules that follow from their lines: {_tallied(report.groundedness)}"
         for category in report.categories:
             name = CATEGORIES.get(category, f"tests of the category {plain(category)}")
-            yield f"{_tallied(report.validity(category))} {name} are valid."
+            yield f"Valid {name}: {_tallied(report.validity(category))}"
         yield from _coverage(report)
         left = sum(rule.left_out for rule in report.rules)
         gone = sum(test.left_out for test in report.tests or ())
         if left or gone:
-            yield f"Left out: {numbers.count(left, 'rule')}, {numbers.count(gone, 'test')}."
+            yield f"Left out: {numbers.count(left, 'rule')}, {numbers.count(gone, 'test')}"
         yield from [NO_BASELINE] if report.agreement is None else agreement_lines(report.agreement)
     if report.proposals is not None:
         yield _proposals(report.proposals)
@@ -60,22 +60,24 @@ def summary(report: QualityReport) -> Iterator[str]:
 def agreement_lines(agreement: Agreement) -> Iterator[str]:
     """Yield what is known of the agreement."""
     by = f"embeddings of {agreement.embeddings}" if agreement.embeddings else "sets of words"
-    known = agreement.cosines
+    known, tests = agreement.cosines, numbers.count(len(agreement.tests), "baseline test")
+    yield (
+        f"The prompt and its specification as a prompt, on {tests} with {agreement.model}:"
+        + ("" if known else " no outputs to compare")
+    )
     if known:
         yield (
-            f"The specification alone gives outputs like the prompt's: mean cosine "
-            f"{numbers.score(agreement.cosine)}, lowest {numbers.score(min(known))} "
-            f"({numbers.count(len(known), 'baseline test')}, {by}, {agreement.model})."
+            f"  Likeness of their outputs (cosine of {by}): {numbers.score(agreement.cosine)} on "
+            f"average, {numbers.score(min(known))} at least"
         )
     if not agreement.known:
-        yield "Whether both obey the rules alike is unknown."
+        yield "  Whether both obey the rules alike is unknown."
         return
     yield (
-        f"Both obey the rules, or neither does, in {agreement.alike} of "
-        f"{numbers.count(agreement.known, 'test')} "
-        f"({numbers.percent_interval(agreement.interval)}); the prompt alone in "
-        f"{agreement.count(True, False)}, the specification alone in "
-        f"{agreement.count(False, True)} (p {numbers.p_value(agreement.p_value)})."
+        f"  Both obey all rules, or neither does: {agreement.alike} of {agreement.known} "
+        f"({numbers.percent_interval(agreement.interval)}). Only the prompt does: "
+        f"{agreement.count(True, False)}. Only the specification does: "
+        f"{agreement.count(False, True)}. McNemar's p {numbers.p_value(agreement.p_value)}"
     )
 
 
@@ -140,11 +142,11 @@ def _tallied(tally: Tally) -> str:
 def _coverage(report: QualityReport) -> Iterator[str]:
     covered = report.coverage
     yield (
-        f"{covered.rule} of {numbers.count(covered.rules, 'rule')} have a valid test, "
-        f"{covered.inverse} one of the inverse, {covered.both} have both."
+        f"Rules with a valid test: {covered.rule} of {covered.rules}; with one of the inverse: "
+        f"{covered.inverse}; with both: {covered.both}"
     )
     if report.uncovered:
-        yield f"Without any valid test: {', '.join(report.uncovered)}."
+        yield f"Rules without any valid test: {', '.join(report.uncovered)}"
 
 
 def _proposals(found: Proposals) -> str:
