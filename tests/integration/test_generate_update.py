@@ -279,10 +279,26 @@ def test_no_rule_left_is_said_and_changes_no_file(repository, run, capsys):
     assert texts(repository) == before
 
 
+def test_a_persons_wishes_stay_and_reach_the_stages(repository, run):
+    spec = (repository.path / SPEC).read_text("utf-8")
+    wish = "instructions:\n  rules: Look at the tone.\n"
+    (repository.path / SPEC).write_text(spec.replace("made:\n", f"{wish}made:\n"), "utf-8")
+    repository.write("prompts/review.txt", NEUTRAL)
+    asked = []
+    scripted = updating(update_rules=REWORDED)
+
+    def answer(body):
+        asked.append((stage_of(body), "Look at the tone." in body["messages"][0]["content"]))
+        return scripted(body)
+
+    assert run("--update", answer=answer)[0] == 0
+    assert [stage for stage, told in asked if told] == ["update_rules"]
+    assert wish in texts(repository)[SPEC]
+
+
 def test_an_estimate_of_an_update_counts_what_changed(repository, run, capsys):
     repository.write("prompts/review.txt", NEUTRAL)
     capsys.readouterr()
     assert run("--update", "--estimate") == (0, [])
-    assert "2 rules (assumed: one more for each of 1 changed line): 7 calls" in (
-        capsys.readouterr().out
-    )
+    said = capsys.readouterr().out
+    assert "2 rules (assumed: one more for each of 1 changed line): at most 7 calls" in said

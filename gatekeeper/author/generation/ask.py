@@ -158,7 +158,9 @@ class Asker:
         )
 
     def _with_instructions(self, request: Request, stage: str) -> Request:
-        """Add what a person wants of the stage to its system message. Judges get nothing."""
+        """Add what a person wants of the stage to its system message. Judges get nothing. A stage
+        has the same instructions if it keeps its items in step."""
+        stage = stage.removeprefix("update_")
         own = [self._instructions[name] for name in ("all", stage) if name in self._instructions]
         if not own or stage not in STAGES:
             return request
