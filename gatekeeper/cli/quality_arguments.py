@@ -74,6 +74,8 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
     if count is not None and not 1 <= count <= _MOST_BASELINE:
         raise UsageError(f"--baseline {count}: give a number from 1 to {_MOST_BASELINE}")
     names = [name.strip() for name in (arguments.judges or "").split(",") if name.strip()]
+    if arguments.embeddings:
+        _require_embeddings(arguments.embeddings)
     if arguments.as_is and arguments.update:
         raise UsageError("--as-is and --update: use one of them")
     # A contract that is there knows which model runs the prompt, and who grades it.
@@ -98,3 +100,21 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
     if options.ground_truth:
         require_other_families(options.ground_truth, options.judges)
     return options
+
+
+def _require_embeddings(model: str) -> None:
+    """Refuse a model of which no embeddings can be had, before any call. Raises UsageError."""
+    from gatekeeper.contract.models.names import is_hosted, read_model_name
+    from gatekeeper.providers.dialects import DIALECTS
+
+    try:
+        known = not model.startswith("local/") and (
+            not is_hosted(model) or read_model_name(model).provider in DIALECTS
+        )
+    except ValueError as error:
+        raise UsageError(f"--embeddings {model}: {error}") from None
+    if not known:
+        raise UsageError(
+            f"--embeddings {model}: gatekeeper cannot get embeddings from this provider; use a "
+            "model such as openai/text-embedding-3-small, or leave the option out"
+        )

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from support import scripted_author
 from support.openai_server import OpenAIServer, Reply, bad_request, unauthorized
 from support.scripted_author import MODEL, PROMPT, author, stage_of
 from support.scripted_judges import EMBEDDER, INPUTS, JUDGES, quality_author, verdict
@@ -144,6 +145,30 @@ def test_verdicts_are_no_edits_of_a_person_and_survive_the_next_run(generated, g
     now = rows(generated)
     assert any("valid" not in one["metadata"] for one in now.values())
     assert now["baseline.1"] == checked["baseline.1"]
+
+
+def test_an_update_keeps_verdicts_and_baseline_tests(generated, generate, capsys):
+    assert generate(*CHECKED, "--baseline", "3")[0] == 0
+    before = rows(generated)
+    generated.write(PROMPT_PATH, f"Be brief.\n{PROMPT}")
+    none = {"known": [], "new": []}
+    rule = {"text": "The output is brief.", "lines": [1]}
+    news = {
+        "update_rules": {"known": [], "new": [rule]},
+        "update_input_specification": {"intent": "Classify a review.", **none},
+        "update_open_questions": none,
+        "tests": {
+            "rule_tests": [scripted_author.test_row("edge", "Long ago I bought it.")],
+            "inverse_tests": [],
+        },
+    }
+    capsys.readouterr()
+    assert generate("--update", answer=quality_author(news))[0] == 0
+    after = rows(generated)
+    assert {name: after[name] for name in before} == before
+    assert [n for n, row in after.items() if "valid" not in row["metadata"]] == ["brief.1"]
+    assert generate(*CHECKED)[0] == 0
+    assert all("valid" in row["metadata"] for row in rows(generated).values())
 
 
 def test_what_a_person_says_of_a_test_stays(generated, generate):
@@ -315,6 +340,10 @@ def test_agreement_counts_what_the_prompt_and_its_rules_do_differently(generated
         (("--ground-truth", "openai/gpt-4o"), "at least two judges"),
         (("--ground-truth", "openai/gpt-4o", "--judges", "azure/gpt-5,openai/claude-1"), "family"),
         (("--check-quality", "--judges", "nobody/x"), "--judges"),
+        (("--check-quality", "--embeddings", "anthropic/x"), "--embeddings anthropic/x"),
+        (("--check-quality", "--embeddings", "local/smollm2"), "--embeddings local/"),
+        (("--check-quality", "--embeddings", "no model"), "--embeddings no model"),
+        (("--as-is", "--update", "--baseline"), "use one of them"),
         (("--accept-ground-truth", "all"), "no proposed answer"),
     ],
 )
