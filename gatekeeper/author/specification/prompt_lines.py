@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from hashlib import sha256
 
-_DIGITS = 8
+_DIGITS = 12
+"""A person who writes a prompt cannot find a line with the same digest in minutes."""
 _BLANK = "-"
 _MOST_LINES = 2_000
 """For finding deleted lines among equal ones. In longer texts, equal lines are matched in order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.author.specification.prompt_lines import compare_lines, line_digests
@@ -38,7 +38,9 @@ def test_a_line_changes_with_the_file_that_it_includes():
     assert compare_lines(digests("a "), digests("a")).changed == ()
 
 
-@pytest.mark.parametrize("text", ["", " ", "x", "0:12345678", "1234567", "3:", "12345678 -- "])
+@pytest.mark.parametrize(
+    "text", ["", " ", "x", "0:123456789abc", "12345678", "3:", "123456789abc -- "]
+)
 def test_what_was_not_written_by_gatekeeper_says_nothing(text):
     assert compare_lines(text, digests("a")) is None
 
@@ -46,7 +48,6 @@ def test_what_was_not_written_by_gatekeeper_says_nothing(text):
 _LINES = st.lists(st.sampled_from(["", "a", "b", "c", " d", "ü\u2028"]), min_size=1, max_size=30)
 
 
-@settings(derandomize=True, deadline=None)
 @given(_LINES, st.randoms(use_true_random=False), st.integers(1, 9))
 def test_lines_that_only_move_change_nothing(lines: list[str], rng: random.Random, first: int):
     moved = rng.sample(lines, len(lines))
@@ -57,7 +58,6 @@ def test_lines_that_only_move_change_nothing(lines: list[str], rng: random.Rando
             assert moved[found.now_at[number] - first] == line
 
 
-@settings(derandomize=True, deadline=None)
 @given(_LINES, _LINES)
 def test_each_line_is_the_same_changed_or_gone(before: list[str], now: list[str]):
     found = compare_lines(digests(*before), digests(*now))
