@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from posixpath import dirname
@@ -10,27 +11,45 @@ from posixpath import dirname
 from gatekeeper.cli.output import readers_may_leave
 from gatekeeper.contract.contract_files import matching_contracts
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
+
+FORMATS = ("github", "openai-evals")
+EXPORTS = "exports"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="a file of another tool, such as a .prompt.yml"
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="a file of another tool, such as a .prompt.yml; with --to, any contract",
+    )
+    parser.add_argument(
+        "--to",
+        choices=FORMATS,
+        help="write the contract for another tool: a .prompt.yml of GitHub Models, or a registry "
+        "file and samples of OpenAI Evals",
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
-        help=("the folder for the contracts, in the same repository (default: the folder of FILE)"),
+        help=(
+            "the folder to write into, in the same repository (default: the folder of FILE; with "
+            f"--to, {EXPORTS})"
+        ),
     )
 
 
 def convert(arguments: argparse.Namespace) -> int:
-    """Write the contracts of another tool's file as native ones. Does not change existing files.
+    """Write the contracts of another tool's file as native ones, or a contract for another tool.
 
-    gatekeeper runs most such files as they are; docs/formats.md names them.
+    Does not change existing files. gatekeeper runs most files of other tools as they are;
+    docs/formats.md names them.
     """
+    if arguments.to:
+        return _export(arguments)
     from gatekeeper import numbers
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.convert import convert as convert_file
@@ -71,13 +90,55 @@ def convert(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _export(arguments: argparse.Namespace) -> int:
+    from gatekeeper import numbers
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.export.export import export_contracts
+    from gatekeeper.gate.not_run import describe_not_run
+    from gatekeeper.gate.validate import repository_path
+    from gatekeeper.reports.escape import log_text
+
+    with Repository.open(arguments.repo) as repository:
+        root = repository.root or arguments.repo
+        file = repository_path(arguments.file, root)
+        folder = repository_path(arguments.out, root) if arguments.out else EXPORTS
+        revision, policy = repository.worktree(), load_policy(repository.worktree())
+        folder = "" if folder == "." else folder
+        found = export_contracts(revision, file, folder, arguments.to, SHAPES)
+        texts = {made.path: made.text for contract in found for made in contract.files}
+        _write(root, texts)
+    lines = []
+    for one in found:
+        parts = [numbers.count(one.fixtures, "fixture"), numbers.count(one.checks, "check")]
+        lines.append(f"wrote {one.files[0].path}: {one.contract.name}, {', '.join(parts)}")
+        lines += [f"wrote {made.path}" for made in one.files[1:]]
+        lines += [f"  not exported: {describe_not_run(part)}" for part in one.not_exported]
+        lines += [f"  differs: {describe_not_run(part)}" for part in one.differs]
+    for path in sorted(matching_contracts([*texts], policy)):
+        lines.append(
+            f"next: {path} matches `contracts` in {policy.path_for(path)}, so it is tested as a "
+            "contract of its own; choose another folder with --out if you do not want that"
+        )
+    with readers_may_leave():
+        for line in lines:
+            print(log_text(line))  # noqa: T201
+    return 0
+
+
 def _write(root: Path, texts: dict[str, str]) -> None:
-    """Write the files, or none of them if one exists already."""
-    there: Sequence[str] = [path for path in texts if (root / path).exists()]
+    """Write the files, or none of them if one exists already or cannot be written."""
+    there: Sequence[str] = [path for path in texts if os.path.lexists(root / path)]
     if there:
         raise UsageError(f"{', '.join(there)} already there; name another folder with --out")
-    for path, text in texts.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+    written: list[Path] = []
+    try:
+        for path, text in texts.items():
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("x", encoding="utf-8", newline="\n") as stream:
+                written.append(target)
+                stream.write(text)
+    except OSError as error:
+        for target in written:
+            target.unlink(missing_ok=True)
+        raise WriteError(root / path, error) from error

@@ -13,6 +13,7 @@ from typing import Any
 from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.fixtures import Row, read_rows
 from gatekeeper.contract.formats.check_texts import literal
+from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
@@ -28,6 +29,9 @@ from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
 
+SETTINGS = ".gatekeeper"
+"""Ends the name of an entry with the `model` and `params` of an eval: `oaieval` refuses other
+arguments of an eval, and ignores entries that nobody names."""
 _CLASS = "evals.elsuite."
 _JSON_MATCH, _VALID = "basic.json_match", "basic.json_validator"
 
@@ -67,12 +71,7 @@ def _contract(
     if not isinstance(samples, str):
         what, fix = "the eval names no samples", "add `samples_jsonl`"
         raise ContractError([document.problem(key, what, fix)])
-    if not isinstance(args.get("model"), str):
-        what = (
-            "the registry names no model, because `oaieval` expects the model on the command line"
-        )
-        fix = "add one to `args`, such as `model: openai/gpt-4o-mini`"
-        raise ContractError([document.problem(key, what, fix)])
+    model, params = _settings(document, name)
     data = _samples_path(files, document, samples)
     source, text = files.text(document, (*key, "samples_jsonl"), data)
     rows = read_rows(text, source, MOST_FIXTURES)
@@ -82,23 +81,44 @@ def _contract(
     if args.get("num_few_shot"):
         why = "gatekeeper does not add these examples to the messages"
         not_run.append(NotRun("num_few_shot", document.position((*key, "num_few_shot")), why))
-    params = {
-        name: copy_value(document, (*key, name))
-        for name in ("temperature", "max_tokens")
-        if name in args
-    }
     tree = {
         "contract": 1,
         "name": slug,
         "template": "jinja",
         "prompt": At(f"/{source}", document.position((*key, "samples_jsonl"))),
-        "model": copy_value(document, (*key, "model")),
+        "model": model,
         **({"params": At(params, at)} if params else {}),
         "fixtures": [_fixture(row, values) for row, values in zip(rows, variables, strict=True)],
         "checks": checks,
     }
     prompt = Prompt(source, templates, text)
     return ForeignContract(build_document(path, tree, at), tuple(not_run), prompt)
+
+
+def _settings(document: Document, name: str) -> tuple[At, dict[str, At]]:
+    """Return the model and its parameters: of the eval's arguments, or of the entry that an export
+    of gatekeeper writes for it. Raises ContractError if no model is named."""
+    key: KeyPath = (name, "args")
+    args = document.data[name]["args"]
+    own: KeyPath = (f"{name.split('.')[0]}{SETTINGS}",)
+    given = value_at(document, own)
+    given = given if isinstance(given, dict) else {}
+    params = given.get("params")
+    found = {
+        param: copy_value(document, (*own, "params", param))
+        for param in (params if isinstance(params, dict) else ())
+    }
+    found |= {
+        param: copy_value(document, (*key, param))
+        for param in ("temperature", "max_tokens")
+        if param in args
+    }
+    for place, values in ((key, args), (own, given)):
+        if isinstance(values.get("model"), str):
+            return copy_value(document, (*place, "model")), found
+    what = "the registry names no model, because `oaieval` expects the model on the command line"
+    fix = "add one to `args`, such as `model: openai/gpt-4o-mini`"
+    raise ContractError([document.problem(key, what, fix)])
 
 
 def _samples_path(files: SuiteFiles, document: Document, reference: str) -> str:
@@ -113,9 +133,11 @@ def _samples_path(files: SuiteFiles, document: Document, reference: str) -> str:
 
 
 def _fixture(row: Row, values: Mapping[str, str]) -> At:
-    ideal = row.data.get("ideal")
-    expected = [str(item) for item in ideal] if isinstance(ideal, list) else [str(ideal)]
-    fixture: dict[str, Any] = {"vars": dict(values), "expected": expected}
+    fixture: dict[str, Any] = {"vars": dict(values)}
+    if "ideal" in row.data:  # JsonValidator needs none
+        ideal = row.data["ideal"]
+        items = ideal if isinstance(ideal, list) else [ideal]
+        fixture["expected"] = [str(item) for item in items]
     return At(fixture, row.document.position(row.key))
 
 

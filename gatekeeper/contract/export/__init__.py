@@ -1,0 +1,1 @@
+"""Writes contracts as files of other tools: the opposite of `formats/`."""

@@ -1,0 +1,127 @@
+"""What an export writes, and what it cannot write.
+
+A format is a module with one function, `export`, which takes a contract and returns `Exported`.
+Whatever another tool has no place for is a `NotRun` with its line: it stands in the first lines of
+the file and on the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatekeeper import numbers
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message, NotRun, Position
+from gatekeeper.contract.prompts.render import render_value
+from gatekeeper.contract.syntax.yaml_positions import Document
+
+Messages = tuple[Message, ...]
+WRITTEN_KEYS = (
+    *("contract", "name", "description", "prompt", "template", "model", "params"),
+    *("fixtures", "checks", "judge"),
+)
+"""Keys of a contract that an export writes, or names check by check."""
+_FIXTURE_PARTS: Mapping[str, Callable[[Fixture], bool]] = {
+    "id": lambda fixture: True,  # noqa: ARG005
+    "category": lambda fixture: fixture.category is not None,
+    "cluster": lambda fixture: fixture.cluster is not None,
+    "metadata": lambda fixture: bool(fixture.metadata),
+    "must_pass": lambda fixture: fixture.must_pass,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The files of an exported contract, each text by its path below the folder of the export.
+
+    `not_exported` lists what the files lack, and `differs` what the other tool does in another
+    way. `read_back` maps each contract that gatekeeper reads in the files to the messages of its
+    fixtures, in order.
+    """
+
+    texts: Mapping[str, str]
+    not_exported: tuple[NotRun, ...]
+    differs: tuple[NotRun, ...]
+    read_back: Mapping[str, tuple[Messages, ...]]
+
+
+@dataclass(slots=True)
+class Losses:
+    """Parts that cannot be exported. The same part with the same reason is named once, at its first
+    place, with its number."""
+
+    found: dict[tuple[str, str], list[Position]] = field(default_factory=dict)
+
+    def add(self, kind: str, position: Position | None, why: str, contract: Contract) -> None:
+        """Add a part."""
+        at = position or Position(contract.path)
+        self.found.setdefault((kind, why), []).append(at)
+
+    def listed(self) -> tuple[NotRun, ...]:
+        """Return them in the order in which they were found."""
+        return tuple(
+            NotRun(kind, places[0], _counted(why, len(places)))
+            for (kind, why), places in self.found.items()
+        )
+
+
+def _counted(why: str, number: int) -> str:
+    return why if number == 1 else f"{why} ({numbers.count(number, 'time')})"
+
+
+def name_settings(
+    contract: Contract, document: Document, losses: Losses, written: Sequence[str] = WRITTEN_KEYS
+) -> None:
+    """Add the settings of the contract's file that no export can write, such as objectives."""
+    for key in document.data:
+        if key not in written:
+            at = document.position((key,))
+            losses.add(str(key), at, "the other tool has no such setting", contract)
+    for check in contract.checks:
+        if check.weight != 1:
+            why = "every check counts alike in the other tool"
+            losses.add("weight", check.position, why, contract)
+    for name, is_set in _FIXTURE_PARTS.items():
+        for fixture in contract.fixtures:
+            if is_set(fixture):
+                why = "tests of the other tool have only inputs and the expected value"
+                losses.add(f"{name} of fixtures", fixture.position, why, contract)
+
+
+def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
+    """Return the fixtures that are no conversation, and add the others."""
+    found = []
+    for fixture in contract.fixtures:
+        if fixture.turns or fixture.user:
+            why = "the other tool has no conversations"
+            losses.add("conversation", fixture.position, why, contract)
+        else:
+            found.append(fixture)
+    return tuple(found)
+
+
+def cannot_be_written(check: CheckSpec) -> str | None:
+    """Return why no export can write a check, whatever its type; None if one may be able to."""
+    if check.severity == "warn":
+        return "it only warns, and every check of the other tool decides"
+    if check.negated:
+        return "it is negated with `not`"
+    if check.step is not None or check.turn is not None:
+        return "it evaluates a step or a turn"
+    if "field" in check.params:
+        return "it evaluates one field of the output"
+    return None
+
+
+def parameter(check: CheckSpec, name: str) -> Any:
+    """Return a parameter of a check, or its default."""
+    return check.params[name] if name in check.params else check.shape.default(name)
+
+
+def rendered_values(
+    value: Any, fixtures: Iterable[Fixture], position: Position | None
+) -> Iterator[Any]:
+    """Yield a parameter of a check as it is for each fixture. Raises ContractError."""
+    for fixture in fixtures:
+        yield render_value(value, fixture, position)

@@ -1,0 +1,171 @@
+"""Writes a contract for OpenAI Evals: a registry file, and the samples as JSON Lines.
+
+Each check becomes an eval with samples of its own: those fixtures to which it applies, and the
+texts that it looks for as `ideal`. `oaieval --registry_path FOLDER` finds both files. The model and
+its parameters stand in an entry of their own, because `oaieval` takes them from the command line
+and refuses other arguments; `formats/openai_registry.py` reads them there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
+from gatekeeper.contract.export.exported import (
+    Exported,
+    Losses,
+    Messages,
+    cannot_be_written,
+    name_settings,
+    parameter,
+    single_questions,
+)
+from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.formats.foreign_suite import contract_name
+from gatekeeper.contract.formats.openai_registry import SETTINGS
+from gatekeeper.contract.prompts.render import render_value
+from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.syntax.yaml_text import write_yaml
+
+_MATCH = "evals.elsuite.basic.match:Match"
+_INCLUDES = "evals.elsuite.basic.includes:Includes"
+_JSON_MATCH = "evals.elsuite.basic.json_match:JsonMatch"
+_VALID = "evals.elsuite.basic.json_validator:JsonValidator"
+_CLASSES = {
+    "starts_with": _MATCH,
+    "equals": _MATCH,
+    "contains": _INCLUDES,
+    "json_equal": _JSON_MATCH,
+    "json_valid": _VALID,
+}
+_SPLIT = "test.v0"
+
+
+def export(contract: Contract, document: Document) -> Exported:
+    """Return the files of a contract. Raises ContractError."""
+    losses, differs = Losses(), Losses()
+    name_settings(contract, document, losses)
+    fixtures = single_questions(contract, losses)
+    sent = dict(zip((f.id for f in fixtures), rendered(contract, fixtures), strict=True))
+    evals = _evals(contract, fixtures, losses, differs)
+    if evals and contract.target.params:
+        at = document.position(("params",))
+        differs.add("params", at, "oaieval uses parameters of its own", contract)
+    folder = contract_name(contract.name, "contract").replace(".", "-")
+    registry: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    read_back: dict[str, tuple[Messages, ...]] = {}
+    path = f"evals/{folder}.yaml"
+    for name, made in zip(_names(folder, evals), evals, strict=True):
+        samples = f"{folder}/{name}.jsonl"
+        args = {"samples_jsonl": samples, **made.args}
+        registry[name] = {"id": f"{name}.{_SPLIT}", "metrics": ["accuracy"]}
+        registry[f"{name}.{_SPLIT}"] = {"class": made.kind, "args": args}
+        settings = {"model": contract.target.model, "params": dict(contract.target.params)}
+        registry[f"{name}{SETTINGS}"] = {k: v for k, v in settings.items() if v}
+        texts[f"data/{samples}"] = _lines(made, sent)
+        slug = contract_name(f"{name}.{_SPLIT}", "eval")
+        read = path if len(evals) == 1 else f"{path}#{slug}"
+        read_back[read] = tuple(sent[fixture] for fixture in made.ideals)
+    if evals:
+        texts = {path: write_yaml(registry), **texts}
+    return Exported(texts, losses.listed(), differs.listed(), read_back)
+
+
+@dataclass(frozen=True, slots=True)
+class _Eval:
+    """An eval: its class, its arguments, and the texts that each fixture's output is compared with;
+    None if there are none."""
+
+    name: str
+    kind: str
+    args: Mapping[str, Any]
+    ideals: dict[str, Any] = field(default_factory=dict)
+
+
+def _evals(
+    contract: Contract, fixtures: tuple[Fixture, ...], losses: Losses, differs: Losses
+) -> list[_Eval]:
+    found: dict[tuple[str, str, str], _Eval] = {}
+    named: set[int] = set()
+    for fixture in fixtures:
+        for check in contract.checks_for(fixture):
+            made = _eval(check, fixture)
+            if isinstance(made, str):
+                if id(check) not in named:
+                    losses.add(check.name, check.position, made, contract)
+                named.add(id(check))
+                continue
+            key = (made.name, made.kind, str(made.args))
+            known = found.setdefault(key, made)
+            known.ideals[fixture.id] = made.ideals[fixture.id]
+            if id(check) not in named:
+                for difference in _differences(check):
+                    differs.add(check.name, check.position, difference, contract)
+            named.add(id(check))
+    return list(found.values())
+
+
+def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
+    """Return the eval of a check with one fixture; why there is none, if it has no equivalent."""
+    why = cannot_be_written(check)
+    kind = _CLASSES.get(check.type)
+    if why is not None or kind is None:
+        return why or "OpenAI Evals has no class for it"
+    if kind == _VALID:
+        return _Eval(check.name, kind, {}, {fixture.id: None})
+    name = "values" if "values" in check.params else "value"
+    value = render_value(check.params[name], fixture, check.position)
+    ignores = bool(parameter(check, "ignore_case"))
+    if kind == _JSON_MATCH:
+        if check.params.get("ignore_order") or check.params.get("ignore_keys"):
+            return "JsonMatch ignores neither order nor keys"
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return _Eval(check.name, kind, {}, {fixture.id: [text]})
+    wanted = value if isinstance(value, list) and check.type != "equals" else [value]
+    if not wanted or not all(isinstance(text, str) and text for text in wanted):
+        return "its value is not a text"
+    if kind == _INCLUDES:
+        if len(wanted) > 1 and parameter(check, "match") == "all":
+            return "Includes needs one of several texts and not all"
+        args = {"ignore_case": True} if ignores else {}
+        return _Eval(check.name, kind, args, {fixture.id: wanted})
+    return _Eval(check.name, kind, {}, {fixture.id: wanted})
+
+
+def _differences(check: CheckSpec) -> Iterator[str]:
+    """Yield in which ways the class decides otherwise."""
+    if check.must_pass:
+        yield "OpenAI Evals has no `must_pass`"
+    if check.type == "equals":
+        yield "Match passes an output that only begins with the text"
+    if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):
+        yield "Match distinguishes upper and lower case"
+    if _CLASSES[check.type] == _MATCH and parameter(check, "strip") is not False:
+        yield "Match does not ignore white space before the output"
+
+
+def _names(folder: str, evals: list[_Eval]) -> list[str]:
+    """Return a name for each eval, without a dot: `oaieval` divides names there."""
+    found: list[str] = []
+    for made in evals:
+        words = contract_name(made.name, "check").replace(".", "-")[:60]
+        name = f"{folder}-{words}"
+        number = 2
+        while name in found:
+            name = f"{folder}-{words}-{number}"
+            number += 1
+        found.append(name)
+    return found
+
+
+def _lines(made: _Eval, sent: Mapping[str, Messages]) -> str:
+    rows = []
+    for fixture, ideal in made.ideals.items():
+        messages = [{"role": m.role, "content": m.content} for m in sent[fixture]]
+        one = ideal[0] if ideal and len(ideal) == 1 else ideal
+        rows.append({"input": messages, **({} if one is None else {"ideal": one})})
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
