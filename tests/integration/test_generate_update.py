@@ -85,6 +85,7 @@ def test_an_edit_that_touches_one_rule_changes_that_rules_tests_only(repository,
     assert list(rules(repository)) == [LABEL, POLITE]
     polite, others = rules(repository)[POLITE], lines_of(repository, POLITE)
     before = lines_of(repository, LABEL)
+    first_run = texts(repository)
     repository.write("prompts/review.txt", f"Be brief.\n{NEUTRAL}")
     capsys.readouterr()
 
@@ -113,6 +114,10 @@ def test_an_edit_that_touches_one_rule_changes_that_rules_tests_only(repository,
 
     # The recording repeats it, and a second update has nothing to do.
     written = texts(repository)
+    for path, text in first_run.items():
+        repository.write(path, text)
+    assert run("--update", "--replay", ANSWERS, model="openai/gpt-4o") == (0, [])
+    assert texts(repository) == written
     assert run("--update") == (0, [])
     assert texts(repository) == written
     assert "no change" in capsys.readouterr().out

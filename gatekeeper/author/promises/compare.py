@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 
+from gatekeeper.author.specification.prompt_lines import match_lines
 from gatekeeper.author.specification.records import (
     InputConstraint,
     Rule,
     Specification,
 )
 from gatekeeper.gate.promises import Promises, Reworded
-
-_MOST_LINES = 5_000
 
 
 def compare_rules(before: Specification, after: Specification) -> Promises:
@@ -28,19 +25,9 @@ def compare_input(before: Specification, after: Specification) -> Promises:
 
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> frozenset[int]:
     """Return the lines of `before`, counted from 1, that are not in `after` as they were. A line
-    that moved is there. None for texts of more than 5,000 lines: comparing them takes too long."""
-    if max(len(before), len(after)) > _MOST_LINES:
-        return frozenset()
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    changes = [found for found in matcher.get_opcodes() if found[0] != "equal"]
-    new = Counter(line for _, _, _, start, end in changes for line in after[start:end])
-    gone = []
-    for place in (place for _, start, end, _, _ in changes for place in range(start, end)):
-        if new[before[place]]:
-            new[before[place]] -= 1
-        else:
-            gone.append(place + 1)
-    return frozenset(gone)
+    that moved is there."""
+    there = match_lines(before, after)
+    return frozenset(place + 1 for place in range(len(before)) if place not in there)
 
 
 def rules_on(rules: Iterable[Rule], lines: frozenset[int]) -> tuple[Rule, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -40,8 +41,9 @@ MOST_PROMPTS = 3
 """For which one run proposes contracts."""
 TESTS_PER_RULE = 2
 _MOST_CALLS = 60
-_MOST_MINUTES = 5.0
 """For each prompt."""
+_MOST_MINUTES = 6.0
+"""For all prompts of a run: the job also has to publish a verdict before its own limit."""
 _WORKFLOWS = ".github"
 
 
@@ -142,7 +144,7 @@ async def _each(
     """Generate for one prompt after the other, so that two never get the same files."""
     from gatekeeper.providers.cost_estimate import worst_cost
 
-    limits = _limits(policy, len(references))
+    until = time.monotonic() + 60 * _MOST_MINUTES
     proposals: list[Proposal] = []
     texts: dict[str, str] = {}
     notices: list[str] = []
@@ -153,6 +155,7 @@ async def _each(
         try:
             plan = plan_generation(Overlay(head, texts) if texts else head, policy, reference)
             _require_new_files(plan, head)
+            limits = _limits(policy, len(references), (until - time.monotonic()) / 60)
             asker = Asker(policy.propose.model, client, limits, price=worst_cost)
             askers.append(asker)
             options = GenerateOptions(policy.propose.model, TESTS_PER_RULE)
@@ -175,14 +178,14 @@ async def _each(
     )
 
 
-def _limits(policy: Policy, prompts: int) -> Limits:
-    """Return what each prompt may take of the budget."""
+def _limits(policy: Policy, prompts: int, minutes: float) -> Limits:
+    """Return what a prompt may take of the budget, and of the minutes that are left."""
     own = policy.limits
     return replace(
         own,
         cost_usd=policy.propose.cost_usd / prompts,
         calls=_MOST_CALLS if own.calls is None else min(own.calls, _MOST_CALLS),
-        minutes=_MOST_MINUTES if own.minutes is None else min(own.minutes, _MOST_MINUTES),
+        minutes=minutes if own.minutes is None else min(own.minutes, minutes),
     )
 
 

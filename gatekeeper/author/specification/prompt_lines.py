@@ -8,8 +8,8 @@ people edit in the specification does not matter.
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -17,8 +17,10 @@ from hashlib import sha256
 _DIGITS = 12
 """A person who writes a prompt cannot find a line with the same digest in minutes."""
 _BLANK = "-"
-_MOST_LINES = 2_000
-"""For finding deleted lines among equal ones. In longer texts, equal lines are matched in order."""
+_MOST_EQUAL = 50_000
+"""Pairs of equal lines up to which the place of a deleted line among equal ones is searched: a text
+of 200 equal lines has 40,000. With more this takes minutes, and equal lines are matched in order.
+"""
 _ENTRY = re.compile(rf"(?:([1-9][0-9]{{0,8}}):)?([0-9a-f]{{{_DIGITS}}}|{_BLANK})")
 
 
@@ -61,7 +63,7 @@ def compare_lines(before: str, now: str) -> LineChanges | None:
     present = _read(now)
     if known is None or present is None:
         return None
-    pairs = dict(_pairs([row[1] for row in known], [row[1] for row in present]))
+    pairs = match_lines([row[1] for row in known], [row[1] for row in present])
     matched = set(pairs.values())
     return LineChanges(
         {known[old][0]: present[new][0] for old, new in pairs.items()},
@@ -89,20 +91,32 @@ def _read(text: str) -> list[tuple[int, str]] | None:
     return rows or None
 
 
-def _pairs(before: Sequence[str], now: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the places of equal lines: those in the same order first, then those that moved."""
-    done: set[int] = set()
-    taken: set[int] = set()
-    if max(len(before), len(now)) <= _MOST_LINES:
-        matcher = SequenceMatcher(None, before, now, autojunk=False)
-        for start, other, length in matcher.get_matching_blocks():
-            done.update(range(start, start + length))
-            taken.update(range(other, other + length))
-            yield from zip(range(start, start + length), range(other, other + length), strict=True)
+def match_lines(before: Sequence[str], now: Sequence[str]) -> dict[int, int]:
+    """Return the place in `now` of each line of `before` that is there, also if it moved. Places
+    count from 0, and no two lines have the same."""
+    first, last = _equal_ends(before, now)
+    found = {place: place for place in range(first)}
+    found |= {len(before) - n: len(now) - n for n in range(1, last + 1)}
+    old, new = before[first : len(before) - last], now[first : len(now) - last]
+    often = Counter(new)
+    if sum(often[line] for line in old) <= _MOST_EQUAL:
+        for start, other, length in SequenceMatcher(None, old, new, False).get_matching_blocks():
+            found |= {first + start + n: first + other + n for n in range(length)}
+    taken = set(found.values())
     free: dict[str, deque[int]] = defaultdict(deque)
-    for place, entry in enumerate(now):
-        if place not in taken and entry != _BLANK:
-            free[entry].append(place)
-    for place, entry in enumerate(before):
-        if place not in done and free.get(entry):
-            yield place, free[entry].popleft()
+    for place, line in enumerate(now):
+        if place not in taken:
+            free[line].append(place)
+    for place, line in enumerate(before):
+        if place not in found and free[line]:
+            found[place] = free[line].popleft()
+    return found
+
+
+def _equal_ends(before: Sequence[str], now: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines are the same at the start, and of the rest at the end."""
+    most = min(len(before), len(now))
+    first = next((n for n in range(most) if before[n] != now[n]), most)
+    rest = most - first
+    last = next((n for n in range(rest) if before[-1 - n] != now[-1 - n]), rest)
+    return first, last

@@ -105,6 +105,13 @@ def test_a_failure_is_a_notice_and_replaces_no_file(propose, files, answer, name
     assert named in notice
 
 
+def test_no_prompt_takes_more_than_the_minutes_that_are_left(propose, model, monkeypatch):
+    monkeypatch.setattr("gatekeeper.author.promises.proposed_contracts._MOST_MINUTES", 0.0)
+    found = propose()
+    assert (found.texts, model.requests) == ({}, [])
+    assert "time limit" in found.notices[0]
+
+
 def test_a_bug_is_a_notice(propose, monkeypatch):
     def fail(*_):
         raise RecursionError
