@@ -39,15 +39,10 @@ from gatekeeper.contract.definition import (
 )
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import render_value
+from gatekeeper.contract.similar_settings import embedding_models
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import (
-    Arm,
-    CheckResult,
-    Request,
-    Sample,
-    Trial,
-)
+from gatekeeper.contract.trial import Arm, CheckResult, Request, Sample, Trial
 from gatekeeper.errors import ContractError, Problem
 
 # A longer template is not parsed for a better message alone.
@@ -88,8 +83,10 @@ class Evaluator:
     checks: Mapping[str, tuple[PreparedCheck, ...]]
     contract_path: str = ""
     new_step_names: Mapping[str, str] = field(default_factory=dict)
+    embedding_models: tuple[str, ...] = ()
+    """The models that compare texts outside the checks."""
     judge_models: tuple[NamedModel, ...] = field(init=False)
-    """Every model that a check may ask, with the place of the check."""
+    """Every model that is asked about samples, with the place that names it."""
 
     def __post_init__(self) -> None:
         named = (
@@ -97,7 +94,8 @@ class Evaluator:
             for check in {id(c): c for checks in self.checks.values() for c in checks}.values()
             for model in judge_models_of(check.evaluate)
         )
-        object.__setattr__(self, "judge_models", tuple(dict.fromkeys(named)))
+        others = ((Position(self.contract_path), model) for model in self.embedding_models)
+        object.__setattr__(self, "judge_models", tuple(dict.fromkeys((*named, *others))))
 
     @property
     def has_judges(self) -> bool:
@@ -153,7 +151,8 @@ def prepare(
     problems = bench.problems()
     if problems:
         raise ContractError(problems)
-    return Evaluator(by_fixture, contract.path, renamed_steps(own, bench.targets["head"]))
+    renamed = renamed_steps(own, bench.targets["head"])
+    return Evaluator(by_fixture, contract.path, renamed, embedding_models(contract))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.resource_limits import ResourceLimit
+from gatekeeper.contract.similar_texts import SimilarTexts
 
 Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
@@ -241,11 +242,13 @@ class Fixture:
 @dataclass(frozen=True, slots=True)
 class RepairPolicy:
     """Which syntactic repairs may be applied to an output before the checks, in order.
-    `lowercase_fields` are the JSON fields that the step of that name changes."""
+    `lowercase_fields` are the JSON fields that the step of that name changes. `similar` says how
+    the meaning of texts without JSON is compared; None if it is not."""
 
     steps: tuple[str, ...] = ()
     max_steps: int = 2
     lowercase_fields: tuple[str, ...] = ()
+    similar: SimilarTexts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,9 @@ def evaluation_meaning(contract: Contract) -> Any:
         "repair": repair_meaning(contract.repair),
         "sampling": _settings(contract.sampling),
         "slo": [
-            {"name": o.name, "target": o.target, "window": o.window} | _named_checks(contract, o)
+            {"name": o.name, "target": o.target, "window": o.window}
+            | _named_checks(contract, o)
+            | ({"similar": asdict(o.similar)} if o.similar else {})
             for o in contract.slo
             if not o.default
         ],

@@ -7,11 +7,15 @@ the two vectors, as text: the vectors themselves are not kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.judge_questions import question_id
+from gatekeeper.contract.similar_texts import SimilarTexts
+from gatekeeper.contract.trial import JudgeAnswer, QuestionId, Request
 
+LONGEST = 100_000
+"""Characters of a text that is sent. Embedding models take about 8,000 tokens."""
 _ROLE = "embed"
 
 
@@ -44,3 +48,23 @@ def read_cosine(text: str) -> float | None:
     except ValueError:
         return None
     return cosine if -1 <= cosine <= 1 else None
+
+
+def meaning_question(similar: SimilarTexts, one: str, other: str) -> Request | None:
+    """Return the question whether two texts mean the same, which does not depend on their order;
+    None if no model can answer it: a text is empty or too long."""
+    if not all(text.strip() and len(text) <= LONGEST for text in (one, other)):
+        return None
+    return comparison_request(similar.model, *sorted((one, other)))
+
+
+def means_the_same(
+    similar: SimilarTexts, question: Request, answers: Mapping[QuestionId, JudgeAnswer]
+) -> bool | None:
+    """Return whether the two texts of a question mean the same; None if there is no answer that can
+    be read."""
+    answer = answers.get(question_id(question))
+    if answer is None or answer.completion is None:
+        return None
+    cosine = read_cosine(answer.completion.text)
+    return None if cosine is None else cosine >= similar.min

@@ -50,6 +50,7 @@ from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
+from gatekeeper.contract.similar_settings import similar_problems
 from gatekeeper.contract.simulated_user.goal_checks import require_users
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.size_limits import Tally
@@ -111,6 +112,7 @@ class _Loading:
         if not isinstance(data, dict):
             raise ContractError(self._problems)
         self._problems += repair_problems(document, data)
+        self._problems += similar_problems(document, data)
         self._require_free_name(data)
         steps, of_steps = read_steps(self._revision, document, self._checks, self._problems)
         last = self._checks_of(data)

@@ -13,6 +13,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Literal
 
+from gatekeeper.contract.similar_texts import SimilarTexts, read_similar
 from gatekeeper.numbers import Unit
 
 DEFAULT_WINDOW = "28d"
@@ -70,6 +71,8 @@ class Objective:
     It applies to one run and has no error budget, because it has no window."""
     by_policy: bool = False
     """Whether the policy sets the target, because the new contract has a lower one."""
+    similar: SimilarTexts | None = None
+    """How answers in other words are compared, for `consistency`; None: they do not agree."""
 
     @property
     def measure(self) -> Measure:
@@ -139,7 +142,8 @@ def _objectives(where: str, written: Mapping[str, Any], window: str) -> Iterator
         named = {f"{key}.{n}": v for n, v in sorted((value or {}).items())} if key == CHECKS else {}
         for name, target in (named or {key: value if key != CHECKS else None}).items():
             if isinstance(target, Mapping):
-                yield Objective(where + name, target["target"], target.get("window") or window)
+                own_window, similar = target.get("window") or window, read_similar(target)
+                yield Objective(where + name, target["target"], own_window, similar=similar)
             elif target is not None:
                 yield Objective(where + name, target, window)
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gatekeeper.contract.definition import Contract, RepairPolicy
+from gatekeeper.contract.similar_texts import read_similar
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import Problem
@@ -18,7 +19,8 @@ def read_repairs(data: Mapping[str, Any]) -> RepairPolicy:
     """Return the policy of a `repair` that conforms to the schema."""
     policy = RepairPolicy(**whole(data, "max_steps"))
     fields = tuple(policy.lowercase_fields)
-    return replace(policy, steps=tuple(policy.steps), lowercase_fields=fields)
+    steps, similar = tuple(policy.steps), read_similar(data)
+    return replace(policy, steps=steps, lowercase_fields=fields, similar=similar)
 
 
 def repair_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -37,10 +39,10 @@ def repair_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Pro
 
 
 def repair_meaning(policy: RepairPolicy) -> dict[str, Any]:
-    """Return the policy for a digest, which is as before fields existed if there are none."""
+    """Return the policy for a digest, without later keys that are not set."""
     meaning = asdict(policy)
-    fields = meaning.pop(_BY_FIELD)
-    return {**meaning, **({_BY_FIELD: fields} if fields else {})}
+    later = {key: meaning.pop(key) for key in (_BY_FIELD, "similar")}
+    return meaning | {key: value for key, value in later.items() if value}
 
 
 def repair_weakenings(base: Contract, head: Contract) -> Iterator[str]:

@@ -20,6 +20,7 @@ from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 from gatekeeper.contract.repair_policy import repair_weakenings
+from gatekeeper.contract.similar_texts import similar_weakening
 from gatekeeper.contract.simulated_user.settings import user_weakenings
 from gatekeeper.contract.step_weakening import Rendered, step_weakenings
 
@@ -122,6 +123,9 @@ def _objectives(base: Contract, head: Contract) -> Iterator[str]:
         yield from bound_weakenings(what, before.target, now.target if now else None, up=up)
         if now and now.window != before.window:
             yield f"{what}: window changed from {before.window} to {now.window}"
+        similar = similar_weakening(before.similar, now.similar) if now else None
+        if similar:
+            yield f"{what}: {similar}"
         if now and _refers_elsewhere(base, before, head, now):
             yield f"{what} now refers to another check"
     yield from _categories(base, head)

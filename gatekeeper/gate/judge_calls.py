@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from operator import add
 from typing import NamedTuple
 
+from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
 from gatekeeper.contract.judge_questions import question_id
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.size_limits import MOST_JUDGED, QuestionTally
-from gatekeeper.contract.trial import ContractFrom, Request
+from gatekeeper.contract.trial import ContractFrom, Request, Trial
+from gatekeeper.gate.answer_comparisons import ComparisonForecast
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
 
@@ -98,6 +101,7 @@ def _questions(
     """Yield the questions about the answer of each call, if it is of a usual length and if it is as
     long as possible."""
     known: dict[tuple[str, ...], tuple[Questions, Questions]] = {}
+    comparisons = {place: ComparisonForecast(e.contract) for place, e in by.items()}
     trials = job.trials
     calls, _ = group_calls(trials)
     for call in calls:
@@ -110,12 +114,12 @@ def _questions(
                 continue
             # Repetitions of a trial ask about answers of the same length.
             place = (trial.contract_from, trial.fixture, trial.arm)
+            lengths = USUAL_CHARACTERS, longest_answer(trial.request)
             if place not in known:
-                forecast = evaluation.evaluator.forecast
-                lengths = USUAL_CHARACTERS, longest_answer(trial.request)
-                usual, longest = (forecast(trial, length) for length in lengths)
+                usual, longest = (_about(evaluation, trial, length) for length in lengths)
                 known[place] = usual, longest
-            usual, longest = known[place]
+            pairs = (comparisons[trial.contract_from].about(trial, length) for length in lengths)
+            usual, longest = map(add, known[place], pairs)
             tally.add(job.contract, len(longest))
             if not shared:
                 yield usual, longest
@@ -124,6 +128,12 @@ def _questions(
             most |= {question_id(question): question for question in longest}
         if shared:
             yield tuple(about.values()), tuple(most.values())
+
+
+def _about(evaluation: Evaluation, trial: Trial, characters: int) -> Questions:
+    """Return the questions about one answer alone."""
+    of_repairs = forecast_meanings(evaluation.contract, characters)
+    return (*evaluation.evaluator.forecast(trial, characters), *of_repairs)
 
 
 def longest_answer(request: Request) -> int:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from gatekeeper.checks.evaluate import Evaluator
+from gatekeeper.checks.repairs.embedded_meaning import compared_ledger, meaning_questions
 from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.contract.chain import step_names
 from gatekeeper.contract.conversation import count_calls, spoken
@@ -28,6 +29,7 @@ from gatekeeper.contract.trial import (
     Trial,
 )
 from gatekeeper.gate.alpha import alpha_shares
+from gatekeeper.gate.answer_comparisons import AnswerComparisons
 from gatekeeper.gate.families import levels
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
@@ -54,7 +56,8 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
         return stored_outcome(Outcome(sample))
     trial, sample = sample.trial, _as_evaluated(sample)
     found = repair(completion.text, contract.repair, contract.mode)
-    repaired = replace(sample, output=found.output, repairs=found.names, ledger=found.ledger)
+    ledger = compared_ledger(found, contract.repair, sample)
+    repaired = replace(sample, output=found.output, repairs=found.names, ledger=ledger)
     before = (replace(sample, output=text) for text in found.texts)
     passed = tuple(_passes(one, contract, evaluator) for one in before)
     checked = evaluator.evaluate(repaired)
@@ -73,8 +76,10 @@ def judge_questions(
     if sample.completion is None or not evaluator.has_judges:
         return ()
     found = repair(sample.completion.text, contract.repair, contract.mode)
-    return evaluator.questions(
-        replace(_as_evaluated(sample), output=found.output, repairs=found.names)
+    repaired = replace(_as_evaluated(sample), output=found.output, repairs=found.names)
+    return (
+        *evaluator.questions(repaired),
+        *meaning_questions(found, contract.repair, sample),
     )
 
 
@@ -102,6 +107,7 @@ class EvaluationMonitor:
         self.rounds = 0
         """The number of complete rounds. A round is one more sample of every fixture on every
         arm."""
+        self._comparisons = AnswerComparisons(evaluation.contract)
         self._gap = False
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling
@@ -151,7 +157,11 @@ class EvaluationMonitor:
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample."""
-        return judge_questions(sample, self.evaluation.contract, self.evaluation.evaluator)
+        contract = self.evaluation.contract
+        return (
+            *judge_questions(sample, contract, self.evaluation.evaluator),
+            *self._comparisons.questions(sample),
+        )
 
     def evaluate(self, sample: Sample) -> Outcome:
         """Evaluate a sample; it is not yet evidence."""

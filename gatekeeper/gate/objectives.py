@@ -22,7 +22,7 @@ from gatekeeper.contract.events import flag_of, is_good, time_of
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
-from gatekeeper.gate.consistency import Pairs, agreeing_pairs, count_pairs
+from gatekeeper.gate.consistency import pairs_of_units
 from gatekeeper.gate.judge_correction import correct_score, judge_behind, rests_on_judges
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
@@ -149,21 +149,6 @@ class _ObjectiveData:
                 known[key] += 1
         return [(total[key], known[key], max(wanted[key], known[key])) for key in wanted]
 
-    def pairs(self) -> list[tuple[float, int, int]]:
-        """Return, for each unit, how many pairs of answers to the same fixture agree, their number,
-        and how many there should be."""
-        found = agreeing_pairs(self.outcomes)
-        agreeing: Counter[str] = Counter()
-        known: Counter[str] = Counter()
-        wanted: Counter[str] = Counter()
-        for fixture, planned in self.planned.items():
-            key = self.counts_with.get(fixture, fixture)
-            pairs = found.get(fixture, Pairs(0, 0))
-            agreeing[key] += pairs.agreeing
-            known[key] += pairs.total
-            wanted[key] += max(pairs.total, count_pairs(planned))
-        return [(float(agreeing[key]), known[key], wanted[key]) for key in wanted if wanted[key]]
-
 
 def _fixtures(contract: Contract, objective: Objective) -> set[str]:
     """Return the fixtures that the objective is about."""
@@ -191,7 +176,8 @@ def _result(objective: Objective, data: _ObjectiveData) -> SloResult:
         case "score":
             return _bounded_mean(objective, data, data.inputs(lambda outcome: outcome.score))
         case "agreement":
-            return _bounded_mean(objective, data, data.pairs())
+            found = (data.outcomes, data.planned, data.counts_with)
+            return _bounded_mean(objective, data, pairs_of_units(*found, objective.similar))
         case "usd":
             return _mean(objective, data, cost_of, most_cost(data.outcomes))
         case "tokens":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,84 @@ def test_a_model_in_use_at_base_is_allowed_and_a_new_providers_is_not(
         refused = "the base branch uses no model of the provider" in capsys.readouterr().err
         assert refused is not allowed
     assert not server.requests
+
+
+CONSISTENT = f"""\
+contract: 1
+name: polite
+prompt: ../prompts/polite.txt
+model: openai/gpt-4o-mini
+params: {{max_tokens: 20}}
+fixtures:
+  - file: words.csv
+checks:
+  - {{type: not_contains, value: "never in any answer"}}
+repair: {{steps: [lowercase], similar: {{model: openai/{EMBEDDER}, min: 0.9}}}}
+slo: {{consistency: {{target: 0.9, similar: {{model: openai/{EMBEDDER}, min: 0.9}}}}}}
+sampling: {{samples: 3, mode: fixed}}
+"""
+
+
+class InOtherWords:
+    """Answers three times with other words: those to w0 to w3 once with another meaning, and one to
+    w7 loses its meaning in lower case."""
+
+    def __init__(self, embeddings: Callable[[Mapping[str, Any]], Fault] = vectors) -> None:
+        self.embeddings = embeddings
+        self.answers: Counter[str] = Counter()
+
+    def __call__(self, body: Mapping[str, Any]) -> str | Fault:
+        if "input" in body:
+            return self.embeddings(body)
+        word = body["messages"][-1]["content"].split()[1]
+        self.answers[word] += 1
+        third = f"{word} now" if word < "w4" else "W7 PLEASE" if word == "w7" else f"{word} please"
+        return [f"{word} please", f"{word} oh please", third][self.answers[word] - 1]
+
+
+@pytest.fixture
+def consistent(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    made = git_repository("consistent")
+    made.commit("others", {"contracts/others.yaml": CONTRACT.replace("polite\n", "others\n", 1)})
+    made.commit("polite", {**FILES, "contracts/polite.yaml": CONSISTENT})
+    return made
+
+
+def test_consistency_and_repairs_by_meaning_are_forecast_paid_and_replayed(
+    consistent: GitRepository,
+    server: OpenAIServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    named = ["--repo", str(consistent.path), "--contract", "polite"]
+    main(["affected", *named[:2], "--base", "main~1", "--head", "main"])
+    # 3 pairs of answers to each of 8 fixtures, and one repair of each of 24 answers.
+    assert "48 of them to judges" in capsys.readouterr().out
+    server._answer = InOtherWords()
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert main(["run", *named, "--out", str(first)]) == 0
+    found = json.loads((first / "result.json").read_text("utf-8"))
+    (contract,) = found["contracts"]
+    # Of three pairs one agrees in w0 to w3, and all in the others: most of them by meaning.
+    assert contract["slo"][0]["observed"] == pytest.approx((1 / 3 + 1) / 2)
+    repairs = contract["repairs"]["head"]
+    assert [repairs[n] for n in ("repaired", "meaning_changed", "meaning_unknown")] == [1, 1, 0]
+    asked = [body for body in server.requests if "input" in body]
+    assert len(asked) == found["calls"]["judge"]["made"] == 4 * 3 + 4 * 1 + 1
+    assert found["calls"]["judge"]["cost_usd"] == pytest.approx(len(asked) * 1000 * 2e-8)
+    before = len(server.requests)
+    replay = ["--replay", str(first / "samples.jsonl")]
+    assert main(["run", *named, "--out", str(second), *replay]) == 0
+    again = json.loads((second / "result.json").read_text("utf-8"))["contracts"][0]
+    assert (again["slo"], again["repairs"]) == (contract["slo"], contract["repairs"])
+    assert len(server.requests) == before
+
+
+def test_without_vectors_answers_in_other_words_do_not_agree(
+    consistent: GitRepository, server: OpenAIServer, tmp_path: Path
+) -> None:
+    server._answer = InOtherWords(lambda _: bad_request())
+    named = ["--repo", str(consistent.path), "--contract", "polite", "--out", str(tmp_path)]
+    assert main(["run", *named]) == 3
+    (contract,) = json.loads((tmp_path / "result.json").read_text("utf-8"))["contracts"]
+    assert contract["slo"][0]["unmeasured"] is True

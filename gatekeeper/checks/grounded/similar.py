@@ -31,12 +31,9 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.output import FIELD, as_text, on_output, quote
-from gatekeeper.contract.embeddings import comparison_request, read_cosine
+from gatekeeper.contract.embeddings import LONGEST, comparison_request, read_cosine
 from gatekeeper.contract.judge_questions import answer_to
 from gatekeeper.contract.trial import Request, Sample, Vote
-
-_LONGEST = 100_000
-"""Characters. Embedding models take about 8,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class _Similar:
 
     def forecast(self, sample: Sample) -> tuple[Request, ...]:
         """Return what would be asked about an output that is as long as the sample's."""
-        return (comparison_request(self.model, self.wanted, sample.output[:_LONGEST] or "x"),)
+        return (comparison_request(self.model, self.wanted, sample.output[:LONGEST] or "x"),)
 
     def _question(self, sample: Sample) -> Request | Finding:
         """Return the question; a finding for an output that no model has to see."""
@@ -96,7 +93,7 @@ class _Similar:
         text = found.message
         if not text.strip():
             return Finding(False, f"expected a meaning like {quote(self.wanted)}; got no text", 0.0)
-        if len(text) > _LONGEST:
+        if len(text) > LONGEST:
             return undetermined(
                 f"the text has {len(text):,} characters, too many for an embedding model"
             )
@@ -107,8 +104,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     wanted = as_text(params["value"])
     if not wanted.strip():
         raise ParameterError("`value` is empty", "write the text to compare with")
-    if len(wanted) > _LONGEST:
-        raise ParameterError(f"`value` has more than {_LONGEST:,} characters", "shorten it")
+    if len(wanted) > LONGEST:
+        raise ParameterError(f"`value` has more than {LONGEST:,} characters", "shorten it")
     if params["model"].startswith("local/"):
         raise ParameterError(
             "the embedded model cannot tell similar texts from different ones well enough",

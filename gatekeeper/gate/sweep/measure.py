@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper import numbers
 from gatekeeper.checks.evaluate import Evaluator, prepare
+from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.size_limits import require_few_trials
@@ -147,7 +148,9 @@ class _Everything:
 
     def forecast(self, trials: Sequence[Trial]) -> list[Request]:
         """Return what judges would be asked about answers of a usual length."""
-        return [q for trial in trials for q in self._of(trial).forecast(trial, USUAL_CHARACTERS)]
+        of_repairs = forecast_meanings(self.contract, USUAL_CHARACTERS)
+        found = (self._of(trial).forecast(trial, USUAL_CHARACTERS) for trial in trials)
+        return [question for asked in found for question in (*asked, *of_repairs)]
 
     def wants(self, trial: Trial) -> bool:  # noqa: ARG002
         return True

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.judges import judge
+from support.outcomes import contract
 
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck
 from gatekeeper.contract.definition import Message
@@ -24,9 +25,11 @@ def job(*trials: Trial, judged: bool = True, model: str = "openai/gpt-4o-mini") 
     evaluate: Any = judge(model=model) if judged else (lambda _: None)
     evaluator = Evaluator({"f": (PreparedCheck("c", "error", evaluate),)})
     head = SimpleNamespace(model="openai/gpt-4o")
-    evaluation = SimpleNamespace(contract_from="head", evaluator=evaluator, base=None, head=head)
-    contract = SimpleNamespace(name="c")
-    return SimpleNamespace(trials=trials, evaluations=(evaluation,), contract=contract)
+    evaluation = SimpleNamespace(
+        contract_from="head", evaluator=evaluator, base=None, head=head, contract=contract("f")
+    )
+    named = SimpleNamespace(name="c")
+    return SimpleNamespace(trials=trials, evaluations=(evaluation,), contract=named)
 
 
 def test_each_call_has_its_questions_and_a_shared_one_once():
