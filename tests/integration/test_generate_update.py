@@ -177,6 +177,26 @@ def test_a_rule_that_is_obsolete_is_retired_with_its_tests(repository, run, caps
     assert POLITE not in spec["made"]
 
 
+def test_a_deleted_line_asks_only_about_what_followed_from_it(repository, run):
+    first, _, *rest = PROMPT.split("\n")
+    repository.write("prompts/review.txt", "\n".join([first, *rest]))
+    assert run("--update") == (0, [])
+    assert rules(repository)[POLITE]["lines"] == [2]
+    repository.write("prompts/review.txt", "\n".join(rest))
+    answer = updating(update_rules={"known": [known("keep", "", 1)], "new": []})
+    code, stages = run("--update", answer=answer)
+    assert (code, sorted(stages)) == (0, ["update_open_questions", "update_rules"])
+
+
+def test_the_same_sentence_as_a_new_rule_is_the_rule_that_was_there(repository, run):
+    repository.write("prompts/review.txt", NEUTRAL)
+    before = texts(repository)[FIXTURES]
+    same = {"text": "The output is either positive or negative.", "lines": [1]}
+    assert run("--update", answer=updating(update_rules={"known": [], "new": [same]}))[0] == 0
+    assert texts(repository)[FIXTURES] == before
+    assert list(rules(repository)) == [LABEL, POLITE]
+
+
 def test_what_a_person_changed_or_removed_stays_so(repository, run, capsys):
     spec = yaml.safe_load(texts(repository)[SPEC])
     spec["rules"] = [spec["rules"][0] | {"text": "The output is one of two words."}]
