@@ -63,7 +63,7 @@ def propose(
     name, message = branch_name(state.number), commit_message(state.number)
     # Before anything is paid for.
     known = api.find_branch(name)
-    if known is not None and not (known.own and known.message == message):
+    if known is not None and not (known.own and known.message.strip() == message):
         return Outcome(
             f"The latest commit of the branch {code(name)} is not gatekeeper's, so nothing was "
             "changed. Merge or delete the branch, and repeat the command."

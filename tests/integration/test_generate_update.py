@@ -280,6 +280,12 @@ def test_an_update_without_a_known_text_is_refused(repository, run, capsys, prep
     assert named in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("other", ["--as-is", "--for-survivors"])
+def test_an_update_is_no_other_kind_of_run(run, capsys, other):
+    assert run("--update", other) == (2, [])
+    assert f"--update and {other}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("answer", "code", "named"),
     [

@@ -94,6 +94,9 @@ def generate(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--tests-per-rule {tests}: give a number from 1 to {_MOST_TESTS}")
     if not arguments.model and not arguments.accept_ground_truth:
         raise UsageError("--model is missing; name the model that generates")
+    others = {"--as-is": arguments.as_is, "--for-survivors": arguments.for_survivors}
+    for other in (flag for flag, given in others.items() if given and arguments.update):
+        raise UsageError(f"--update and {other} cannot be given together; choose one of them")
     options = GenerateOptions(
         arguments.model or "",
         tests,
