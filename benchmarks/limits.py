@@ -84,7 +84,7 @@ def _worlds(label: str, quantile: float | None, inputs: int, more: int) -> list[
         World(f"{label}, both arms alike", inputs, 1, quantile),
         World(f"{label}, both arms alike", inputs, 5, quantile),
         World(f"{label}, both arms alike", more, 1, quantile),
-        World(f"{label}, 5 % of calls take 8 times as much", inputs, 1, quantile, tail=0.05),
+        World(f"{label}, 5 % of calls take 8 times the usual", inputs, 1, quantile, tail=0.05),
         World(f"{label}, head scatters more", inputs, 1, quantile, 0.3, 0.8),
         World(f"{label}, head scatters less", inputs, 1, quantile, 0.8, 0.3),
     ]

@@ -269,7 +269,8 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         "Parts of the suite are not run",
         "A file of another tool asks for something that gatekeeper does not do, so the result says "
         "nothing about it.",
-        "Write a check that gatekeeper has instead, or keep running that part with the other tool.",
+        "Replace that part by a check that gatekeeper supports, or keep running it with the other "
+        "tool.",
         "warning",
         noted=True,
     ),

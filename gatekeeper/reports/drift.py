@@ -117,7 +117,7 @@ def drifted(contract: ContractDrift, change: CertainChange) -> str:
         f"{numbers.points_interval(change.size.interval)}".rstrip()
     )
     near = [time for time in contract.new_models if time <= change.detected]
-    model = f" Another model answered from {_day(near[-1])} on." if near else ""
+    model = f" A new version of the model answered from {_day(near[-1])} on." if near else ""
     return f"{text}, although the prompt did not change.{model}"
 
 
@@ -148,7 +148,7 @@ def issue_body(
     lines = [
         "A model changed its answers, although the prompt did not change.",
         "",
-        "| contract | model | since | change in pass rate | detected on | another model from |",
+        "| contract | model | since | change in pass rate | detected on | new model version on |",
         "| --- | --- | --- | --- | --- | --- |",
         *(_row(contract, contract.change) for contract in drifted if contract.change),
         "",

@@ -26,7 +26,7 @@ def homogeneity_p(rates: Sequence[float], samples: Sequence[int]) -> float:
     if any(not 0 <= rate <= 1 for rate in rates):
         raise ValueError("rates: every rate must be from 0 to 1")
     if any(count < 1 for count in samples):
-        raise ValueError("samples: every night must have one or more")
+        raise ValueError("samples: every night must have at least one sample")
     if len(rates) < 2:
         return 1.0
     from scipy.special import chdtrc

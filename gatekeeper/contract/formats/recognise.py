@@ -115,7 +115,7 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
             named = ", ".join(dict.fromkeys(f"`{skipped.kind}`" for skipped in contract.not_run))
             what = f"gatekeeper can run nothing in this file: it has no check for {named}"
             fix = (
-                "add a check that gatekeeper has, or leave the file out of "
+                "add a check that gatekeeper supports, or leave the file out of "
                 "`contracts` in the policy"
             )
             at = first.position

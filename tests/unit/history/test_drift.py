@@ -138,7 +138,7 @@ def test_what_is_sure_is_news_with_its_size_and_the_model_that_came():
     assert (news.kind, news.contract) == ("drift", "words")
     assert "openai/gpt-4o-mini answers worse since 2026-01-" in news.text
     assert "points" in news.text
-    assert "Another model answered from 2026-01-21 on." in news.text
+    assert "A new version of the model answered from 2026-01-21 on." in news.text
     assert drift_news(drifts(nights(20))) == ()
 
 

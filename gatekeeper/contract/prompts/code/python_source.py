@@ -40,7 +40,7 @@ from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_MOVE = "give the text its own constant, and name that constant"
+_MOVE = "write the text in a constant of its own, and refer to that constant"
 _REPLACEABLE = ("from_template", "from_messages", *CLASSES)
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
