@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -170,6 +171,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     """Format a count with its noun: `1 fixture`, `3,000 fixtures`."""
     word = noun if number == 1 else plural or f"{noun}s"
     return f"{number:,} {word}"
+
+
+def lines(numbers: Sequence[int]) -> str:
+    """Name lines by their numbers: `line 3`, `lines 3, 4`; "" for none."""
+    listed = ", ".join(map(str, numbers))
+    return listed and f"line{'s' if len(numbers) > 1 else ''} {listed}"
 
 
 def number(value: float) -> str:

@@ -39,23 +39,24 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
         type=int,
         const=_DEFAULT_BASELINE,
         metavar="N",
-        help=f"also write N tests from the prompt alone, to compare with ({_DEFAULT_BASELINE})",
+        help=f"also write N tests from the prompt alone, for comparison (default: {_DEFAULT_BASELINE})",
     )
     group.add_argument(
         "--ground-truth",
         metavar="MODEL",
-        help="propose answers of this model that the judges accept as expected outputs",
+        help="propose expected outputs: answers of this model that the judges accept",
     )
     group.add_argument(
         "--accept-ground-truth",
         nargs="+",
         metavar="ID",
-        help="write the proposed answers of these tests, or of `all`, as expected outputs",
+        help="accept the proposed answers of these tests, or of `all`, as expected outputs",
     )
     group.add_argument(
         "--judges",
         metavar="MODEL,…",
-        help="the judges of quality and of answers, by majority (default: the contract's judge)",
+        help="the models that judge quality and proposed answers; the majority decides (default: the "
+        "contract's judge)",
     )
     group.add_argument(
         "--embeddings",

@@ -94,8 +94,8 @@ def _next(rows: Sequence[object], out: Path, contract: Contract) -> Iterator[str
         return
     yield f"{count(len(rows), 'fixture')} written to {out}."
     yield (
-        "Next: read them, add `expected` to those whose checks need it, and add to "
-        f"{contract.path}:"
+        "Next: read them, add `expected` if a check needs it, and add this line under `fixtures` "
+        f"in {contract.path}:"
     )
     yield f"  - file: {out.name}"
 

@@ -111,7 +111,7 @@ def test_one_run_writes_checks_and_compares_and_its_recording_repeats_it(
     assert agreement["compliance"]["both"] == 5
     assert agreement["compliance"]["p_value"] == 1.0
     assert len(quality["ground_truth"]["proposed"]) == len(found) - 2
-    assert "does not follow: Line 3" in said
+    assert "does not follow from line 3: Line 3" in said
     assert "embeddings of" in said
     page = (repository.path / OUT / "quality.md").read_text("utf-8")
     assert "is no review" in page

@@ -332,4 +332,4 @@ def test_an_estimate_of_an_update_counts_what_changed(repository, run, capsys):
     capsys.readouterr()
     assert run("--update", "--estimate") == (0, [])
     said = capsys.readouterr().out
-    assert "2 rules (assumed: one more for each of 1 changed line): at most 7 calls" in said
+    assert "2 rules (assuming 1 new rule, one for each changed line): at most 7 calls" in said

@@ -196,6 +196,13 @@ def test_a_moment_is_told_in_utc() -> None:
     assert numbers.moment(naive) == "2026-03-02 12:00"
 
 
+@pytest.mark.parametrize(
+    ("given", "text"), [((), ""), ((3,), "line 3"), ((3, 4, 12), "lines 3, 4, 12")]
+)
+def test_lines_of_a_prompt(given: tuple[int, ...], text: str) -> None:
+    assert numbers.lines(given) == text
+
+
 def test_counts() -> None:
     assert numbers.count(1, "fixture") == "1 fixture"
     assert numbers.count(3000, "fixture") == "3,000 fixtures"

@@ -28,15 +28,14 @@ def sentences(result: BlameResult) -> Iterator[str]:
     if result.outcome == "explained" and result.harmless:
         yield f"{_others(len(result.harmless))} harmless."
     elif result.outcome == "partly":
-        yield (
-            "This does not explain everything: even without this edit, the prompt breaks fixtures."
-        )
+        named = sum(len(cause.edits) for cause in result.causes)
+        edits = "this edit" if named == 1 else "these edits"
+        yield f"This does not explain everything: even without {edits}, the prompt breaks fixtures."
     elif result.outcome == "unclear":
         yield (
             "The whole change broke "
-            f"{numbers.count(len(result.fixtures), 'fixture')}, but none of its "
-            f"{numbers.count(len(result.edits), 'edit')} does so alone, as far as "
-            "the tests show."
+            f"{numbers.count(len(result.fixtures), 'fixture')}, but the tests could not show which "
+            f"of its {numbers.count(len(result.edits), 'edit')} did."
         )
     if result.revert:
         yield _revert_sentence(result.revert, result.causes)

@@ -97,9 +97,9 @@ class Writer:
         more = await self._write_missing(wanted[:MOST_MISSING], kept)
         said = []
         if again:
-            said.append(f"{count(len(again), 'test')} left out: the same intent as another")
+            said.append(f"{count(len(again), 'test')} left out: same intent as another test")
         if more:
-            said.append(f"{count(len(more), 'test')} of missing kinds added")
+            said.append(f"{count(len(more), 'test')} added for missing kinds")
         return [*kept, *more], said
 
     async def _write_missing(

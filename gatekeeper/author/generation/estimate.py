@@ -34,7 +34,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
         changed = len(step.changes.changed)
         number = len({*step.rules.affected, *step.stale}) + changed
         stages = step.stages + (2 if step.rules.affected or changed else 0)
-        basis = f"assumed: one more for each of {count(changed, 'changed line')}"
+        basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
     yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, number, stages, samples)}"
     cost = _cost(plan, options, number, stages)
     limit = plan.policy.limits.cost_usd
@@ -58,7 +58,7 @@ def _calls(
 
     said = f"at most {count(of(options.effort), 'call')}"
     others = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
-    return f"{said} (by --effort: {others})"
+    return f"{said} (at each --effort: {others})"
 
 
 def _cost(plan: GenerationPlan, options: GenerateOptions, number: int, stages: int) -> float | None:

@@ -137,8 +137,8 @@ def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
         )
     made = present.specification.made.get(PROMPT)
     changed = made is not None and made != prompt_digests(plan.prompt)
-    said = f"{plan.prompt.reference} changed after {plan.places.specification} was made; --update"
-    notices = (f"{said} keeps them in step",) if changed else ()
+    said = f"{plan.prompt.reference} changed after {plan.places.specification} was generated"
+    notices = (f"{said}; to update it, use --update instead of --as-is",) if changed else ()
     return GeneratedItems(present.specification, present.fixtures, notices)
 
 
@@ -151,7 +151,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         raise UsageError(
             f"{prompt.reference}: {asker.model} found no rule for the output"
             + (f" ({dropped_notice(rules.dropped)})" if rules.dropped else "")
-            + "; write into the prompt what a good answer has to be, or use a stronger --model"
+            + "; say in the prompt what a good answer must be, or use a stronger --model"
         )
     questions = await find_questions(asker, prompt, before)
     made = before.made
@@ -233,9 +233,9 @@ async def usable_tests(
     distinct, alike = without_near_duplicates(sound, kept)
     unsound = len(every) - len(sound)
     if unsound:
-        said.append(f"{count(unsound, 'test')} left out: the prompt cannot be rendered with it")
+        said.append(f"{count(unsound, 'test')} left out: the prompt cannot be rendered")
     if alike:
-        said.append(f"{count(alike, 'test')} left out: nearly the same as another")
+        said.append(f"{count(alike, 'test')} left out: nearly the same as another test")
     return distinct, said
 
 
@@ -273,8 +273,9 @@ def generated_files(
     texts = {places.fixtures: write_fixture_rows(rows)}
     if is_own:
         notices.append(
-            f"{places.contract} is kept as it is, because you wrote or changed it. Take the checks "
-            f"from {places.specification}, and the fixtures from {places.fixtures}."
+            f"{places.contract} is kept as it is, because you wrote or changed it. If you "
+            f"want the new checks, copy them from {places.specification}; the fixtures are in "
+            f"{places.fixtures}."
         )
     elif is_removed:
         notices.append(f"{places.contract} is not made again, because you removed it.")
@@ -337,7 +338,7 @@ def _to_make(
 
 def dropped_notice(number: int) -> str:
     """Return the sentence about items of answers that cannot be used."""
-    return f"{count(number, 'item')} left out: the lines that the model named do not exist"
+    return f"{count(number, 'item')} left out: the model named lines that do not exist"
 
 
 def said_of(what: str, ids: Sequence[str]) -> list[str]:

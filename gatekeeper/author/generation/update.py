@@ -91,8 +91,8 @@ def plan_update(plan: GenerationPlan) -> UpdatePlan:
     changes = compare_lines(before.made.get(PROMPT, ""), prompt_digests(plan.prompt))
     if changes is None:
         raise UsageError(
-            f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} it "
-            "was made; run the command once without --update"
+            f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} the "
+            "specification was generated; run the command once without --update"
         )
     made = before.made
     own = {name: made[name] for name in rule_ids(before) if name in made}
@@ -117,8 +117,8 @@ async def update(
     questions = await update_items(asker, prompt, changes, QUESTIONS, step.questions)
     if not rules.items:
         raise UsageError(
-            f"{prompt.reference}: by {asker.model}, no rule for the output is left; write into the "
-            "prompt what a good answer has to be, or use a stronger --model"
+            f"{prompt.reference}: according to {asker.model}, no rule for the output is left; say "
+            "in the prompt what a good answer must be, or use a stronger --model"
         )
     inverted = await invert_rules(asker, rules.remade)
     proposals = await propose_checks(asker, prompt, inverted)
@@ -156,7 +156,7 @@ async def update(
     every = (constraints, rules, questions)
     notices = [*_about(step, every), *notices, *unfit]
     if constraints.remade or constraints.retired:
-        notices.append("The input specification changed; the tests of unchanged rules stay.")
+        notices.append("The input specification changed. Tests of unchanged rules were kept.")
     return GeneratedItems(specification, rows, tuple(notices))
 
 
@@ -234,8 +234,8 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     said = []
     if changed or gone:
         said.append(
-            f"{count(changed, 'line')} of the prompt changed or added, "
-            f"{count(gone, 'earlier line')} changed or removed"
+            f"{count(changed, 'line')} of the prompt new or changed, "
+            f"{count(gone, 'earlier line')} replaced or removed"
         )
     for what, field in (("added", "added"), ("reworded", "reworded")):
         said += said_of(what, [name for one in every for name in getattr(one, field)])
@@ -245,7 +245,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     said += said_of("not made again, because you removed it", removed)
     kinds = (step.input, step.rules, step.questions)
     own = [name for kind in kinds for name in kind.own_affected]
-    said += said_of("kept, because you changed or added it; its lines changed, so check it", own)
+    said += said_of("kept, because you changed or added it; check it, because its lines of the prompt changed", own)
     lost = sum(one.dropped for one in every)
     return [*said, *([dropped_notice(lost)] if lost else [])]
 

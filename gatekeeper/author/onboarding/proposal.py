@@ -158,7 +158,7 @@ class _Proposing:
             self.judges.update(model for _, model in judge_models(job))
         fixtures = sum(len(job.contract.fixtures) for job in jobs)
         skipped = sum(len(job.contract.not_run) for job in jobs)
-        note = f"as it is: {numbers.count(fixtures, 'fixture')}"
+        note = f"used as it is: {numbers.count(fixtures, 'fixture')}"
         note += f"; {numbers.count(skipped, 'part')} not run" if skipped else ""
         self.rows.append(ProposalRow(suite.path, suite.kind, suite.path, note))
         return True
@@ -191,7 +191,7 @@ class _Proposing:
         folder = contract_folder(self.policy.patterns_for(found.path))
         made = write_skeleton(found, prompt, name, folder, usual)
         if made.path in self.revision.entries:
-            what = f"{made.path} exists already, and is not a contract for it"
+            what = f"{made.path} exists already, but is not a contract for this prompt"
             raise UnreadableError(what, "rename that file")
         overlay = Overlay(self.revision, {made.path: made.text})
         job = prepare_contract(overlay, made.path, self.policy)

@@ -45,8 +45,8 @@ async def with_baseline_tests(
     notices = list(items.notices)
     if len(tests) < count:
         notices.append(
-            f"{counted(count - len(tests), 'baseline test')} missing: the others are "
-            "nearly the same, or the prompt cannot be rendered with them"
+            f"{counted(count - len(tests), 'baseline test')} missing: the model "
+            "wrote too few that differ and with which the prompt can be rendered"
         )
     others: tuple[FixtureRow, ...] = tuple(row for row in items.rows if not row.is_baseline)
     return replace(

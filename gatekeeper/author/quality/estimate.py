@@ -44,7 +44,7 @@ def quality_estimate_lines(
     if unknown:
         yield f"The price of {', '.join(sorted(unknown))} is not known."
     if math.isfinite(known):
-        yield f"At most {dollars(known)} for these calls{', without that' if unknown else ''}."
+        yield f"At most {dollars(known)} for these calls{', not counting calls of unknown price' if unknown else ''}."
 
 
 def _requests(

@@ -31,8 +31,8 @@ def _lines(report: QualityReport) -> Iterator[str]:
             yield f"| {prose(rule.text)} | {lines} | {found} | {prose(excerpt(rule.reason))} |"
     rejected = [test for test in report.tests or () if test.valid is not True]
     if rejected:
-        yield from ("", "## Tests that are not valid, or unknown", "")
-        yield from ("| test | of | valid | why |", "| --- | --- | --- | --- |")
+        yield from ("", "## Tests that are not valid, or not known to be", "")
+        yield from ("| test | category | valid | why |", "| --- | --- | --- | --- |")
         for test in rejected:
             found = _ANSWERS[test.valid] + (", left out" if test.left_out else "")
             of = prose(CATEGORIES.get(test.category, test.category))

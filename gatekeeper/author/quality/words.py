@@ -19,7 +19,7 @@ CATEGORIES: Mapping[str, str] = {
     "baseline": "baseline tests",
 }
 NO_BASELINE = (
-    "The agreement of the specification was not measured: it needs baseline tests (--baseline)."
+    "The prompt was not compared with its specification: this needs baseline tests (--baseline)."
 )
 _LONGEST = 300
 
@@ -29,8 +29,8 @@ def quality_lines(report: QualityReport) -> Iterator[str]:
     yield from summary(report)
     for rule in report.rules or ():
         if rule.grounded is False:
-            lines = ", ".join(map(str, rule.lines)) or "none"
-            yield f"  {rule.id} (line {lines}) does not follow: {excerpt(rule.reason)}"
+            place = numbers.lines(rule.lines) or "the prompt"
+            yield f"  {rule.id} does not follow from {place}: {excerpt(rule.reason)}"
     for test in report.tests or ():
         if test.valid is False:
             yield f"  {test.id} is not valid: {why(test.reason, test.by_person)}"
@@ -39,7 +39,7 @@ def quality_lines(report: QualityReport) -> Iterator[str]:
 def summary(report: QualityReport) -> Iterator[str]:
     """Yield one sentence for each thing that was measured."""
     if report.rules is not None:
-        yield f"Rules that follow from their lines: {_tallied(report.groundedness)}"
+        yield f"Rules that follow from the lines they name: {_tallied(report.groundedness)}"
         for category in report.categories:
             name = CATEGORIES.get(category, f"tests of the category {plain(category)}")
             yield f"Valid {name}: {_tallied(report.validity(category))}"
@@ -54,7 +54,7 @@ def summary(report: QualityReport) -> Iterator[str]:
     if report.unusable:
         yield f"{numbers.count(report.unusable, 'answer')} of judges could not be used."
     if report.own_judge:
-        yield "The model that generates also graded its own work; --judges names others."
+        yield "The model that generates also graded its own work. Use --judges to name others."
 
 
 def agreement_lines(agreement: Agreement) -> Iterator[str]:
@@ -62,16 +62,16 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
     by = f"embeddings of {agreement.embeddings}" if agreement.embeddings else "sets of words"
     known, tests = agreement.cosines, numbers.count(len(agreement.tests), "baseline test")
     yield (
-        f"The prompt and its specification as a prompt, on {tests} with {agreement.model}:"
+        f"The prompt and its specification, used as a prompt, on {tests} with {agreement.model}:"
         + ("" if known else " no outputs to compare")
     )
     if known:
         yield (
-            f"  Likeness of their outputs (cosine of {by}): {numbers.score(agreement.cosine)} on "
-            f"average, {numbers.score(min(known))} at least"
+            f"  Similarity of the outputs (cosine of {by}): mean "
+            f"{numbers.score(agreement.cosine)}, lowest {numbers.score(min(known))}"
         )
     if not agreement.known:
-        yield "  Whether both obey the rules alike is unknown."
+        yield "  It is unknown whether both obey the rules equally often."
         return
     yield (
         f"  Both obey all rules, or neither does: {agreement.alike} of {agreement.known} "
@@ -142,8 +142,8 @@ def _tallied(tally: Tally) -> str:
 def _coverage(report: QualityReport) -> Iterator[str]:
     covered = report.coverage
     yield (
-        f"Rules with a valid test: {covered.rule} of {covered.rules}; with one of the inverse: "
-        f"{covered.inverse}; with both: {covered.both}"
+        f"Rules with a valid test: {covered.rule} of {covered.rules}; with a valid test of their "
+        f"inverse: {covered.inverse}; with both: {covered.both}"
     )
     if report.uncovered:
         yield f"Rules without any valid test: {', '.join(report.uncovered)}"
@@ -152,9 +152,9 @@ def _coverage(report: QualityReport) -> Iterator[str]:
 def _proposals(found: Proposals) -> str:
     total = len(found.proposed) + len(found.rejected) + len(found.failed)
     said = (
-        f"{found.model} proposes an answer for {len(found.proposed)} of "
-        f"{numbers.count(total, 'test')}; the judges did not accept {len(found.rejected)}"
+        f"{found.model}: expected outputs proposed for {len(found.proposed)} of "
+        f"{numbers.count(total, 'test')}; not accepted by the judges: {len(found.rejected)}"
     )
-    failed = f", and {len(found.failed)} have no answer" if found.failed else ""
+    failed = f"; without an answer: {len(found.failed)}" if found.failed else ""
     accept = " Accept them with --accept-ground-truth." if found.proposed else ""
     return f"{said}{failed}.{accept}"

@@ -28,16 +28,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt", metavar="PROMPT", help="the prompt: FILE, FILE.yaml#key or FILE.py:CONSTANT"
     )
-    parser.add_argument("--model", help="the model that generates")
+    parser.add_argument("--model", help="the model that writes the rules and tests")
     parser.add_argument(
         "--update",
         action="store_true",
-        help="make only what belongs to changed lines of the prompt again",
+        help="update only what belongs to changed lines of the prompt",
     )
     parser.add_argument(
         "--prove-with",
         metavar="MODEL",
-        help="the prompt's own model: checks are proved on its outputs, too",
+        help="the prompt's own model: the checks are also tested on its outputs",
     )
     parser.add_argument(
         "--judge", metavar="MODEL", help="the judge of the contract (default: --model)"
@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--tests-per-rule",
         type=int,
         metavar="N",
-        help="test inputs for each rule, and for its inverse (default: by --effort)",
+        help="test inputs for each rule, and for its inverse (default: as --effort says)",
     )
     parser.add_argument(
         "--estimate", action="store_true", help="print the calls and their cost; call no model"
@@ -80,7 +80,7 @@ def generate(arguments: argparse.Namespace) -> int:
     """Write a specification, fixtures and a contract for a prompt.
 
     A model says what the prompt's input is and which rules its output has to obey, and writes tests
-    for each rule. What you changed, added or removed in these files stays so. Judges can check the
+    for each rule. The command keeps what you changed, added or removed in these files. Judges can check the
     rules and tests, and accept answers that another model proposes. The exit code is 0 if
     the files were written, 2 if the prompt or a file cannot be used, and 3 if the model gave no
     usable answer or a file cannot be written; then no file is changed.
@@ -198,16 +198,16 @@ def _run(
 
 
 def _lines(plan: GenerationPlan, made: Generated, written: tuple[str, ...]) -> list[str]:
-    from gatekeeper.numbers import count
+    from gatekeeper import numbers
 
     found = made.specification
     checked = len(found.rules) - len(found.judged_rules)
     said = [
-        f"{plan.prompt.reference}: {count(len(found.rules), 'rule')}, {checked} with a check and "
-        f"{len(found.judged_rules)} for a judge; {count(made.fixtures, 'fixture')}; "
-        f"{count(len(found.questions), 'open question')}"
+        f"{plan.prompt.reference}: {numbers.count(len(found.rules), 'rule')}, {checked} with a check and "
+        f"{len(found.judged_rules)} for a judge; {numbers.count(made.fixtures, 'fixture')}; "
+        f"{numbers.count(len(found.questions), 'open question')}"
     ]
     for question in found.questions:
-        lines = ", ".join(map(str, question.lines))
-        said.append(f"  {question.kind}, line {lines}: {question.text}")
+        place = numbers.lines(question.lines)
+        said.append(f"  {question.kind}{place and ', '}{place}: {question.text}")
     return [*said, *(f"wrote {path}" for path in written), *([] if written else ["no change"])]
