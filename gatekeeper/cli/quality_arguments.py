@@ -39,7 +39,7 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
         type=int,
         const=_DEFAULT_BASELINE,
         metavar="N",
-        help=f"also write N tests from the prompt alone, for comparison (default: {_DEFAULT_BASELINE})",
+        help=f"also write N tests from the prompt alone, to compare (default: {_DEFAULT_BASELINE})",
     )
     group.add_argument(
         "--ground-truth",
@@ -55,7 +55,7 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--judges",
         metavar="MODEL,…",
-        help="the models that judge quality and proposed answers; the majority decides (default: the "
+        help="the judges of quality and of proposed answers; the majority decides (default: the "
         "contract's judge)",
     )
     group.add_argument(

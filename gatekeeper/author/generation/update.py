@@ -91,8 +91,8 @@ def plan_update(plan: GenerationPlan) -> UpdatePlan:
     changes = compare_lines(before.made.get(PROMPT, ""), prompt_digests(plan.prompt))
     if changes is None:
         raise UsageError(
-            f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} the "
-            "specification was generated; run the command once without --update"
+            f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} "
+            "the specification was generated; run the command once without --update"
         )
     made = before.made
     own = {name: made[name] for name in rule_ids(before) if name in made}
@@ -245,7 +245,10 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     said += said_of("not made again, because you removed it", removed)
     kinds = (step.input, step.rules, step.questions)
     own = [name for kind in kinds for name in kind.own_affected]
-    said += said_of("kept, because you changed or added it; check it, because its lines of the prompt changed", own)
+    said += said_of(
+        "kept, because you changed or added it; its lines changed, so check whether it is right",
+        own,
+    )
     lost = sum(one.dropped for one in every)
     return [*said, *([dropped_notice(lost)] if lost else [])]
 

@@ -94,8 +94,8 @@ def write_skeleton(
 
 def _about_fixtures(rows: Sequence[object], variables: Sequence[str]) -> Iterator[str]:
     if not variables:
-        yield "# The prompt has no variables, so all fixtures would send the same request. To make them"
-        yield "# differ, add what a user says next with `turns`: see docs/contracts.md."
+        yield "# The prompt has no variables, so all fixtures would send the same request. With"
+        yield "# `turns`, a fixture adds what the user says next: see docs/contracts.md."
     elif not rows:
         yield "# Replace these fixtures with real inputs, 20 or more if possible."
 

@@ -44,7 +44,8 @@ def quality_estimate_lines(
     if unknown:
         yield f"The price of {', '.join(sorted(unknown))} is not known."
     if math.isfinite(known):
-        yield f"At most {dollars(known)} for these calls{', not counting calls of unknown price' if unknown else ''}."
+        priced = "the other" if unknown else "these"
+        yield f"At most {dollars(known)} for {priced} calls."
 
 
 def _requests(

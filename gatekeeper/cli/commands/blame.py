@@ -48,7 +48,7 @@ def blame(arguments: argparse.Namespace) -> int:
         result = measure(work, revisions, RunOptions(replay=arguments.replay, terminal=True))
         questions = find_questions(work, result)
         print_error(
-            f"{len(questions)} of {len(result.contracts)} contracts got worse; searching for the cause"
+            f"{len(questions)} of {len(result.contracts)} contracts got worse; finding the cause"
             if questions
             else "no contract got worse"
         )

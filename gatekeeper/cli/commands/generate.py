@@ -80,9 +80,9 @@ def generate(arguments: argparse.Namespace) -> int:
     """Write a specification, fixtures and a contract for a prompt.
 
     A model says what the prompt's input is and which rules its output has to obey, and writes tests
-    for each rule. The command keeps what you changed, added or removed in these files. Judges can check the
-    rules and tests, and accept answers that another model proposes. The exit code is 0 if
-    the files were written, 2 if the prompt or a file cannot be used, and 3 if the model gave no
+    for each rule. Later runs keep the changes that you make in these files. Judges can check the
+    rules and tests, and accept answers that another model proposes. The exit code is 0 if the files
+    were written, 2 if the prompt or a file cannot be used, and 3 if the model gave no
     usable answer or a file cannot be written; then no file is changed.
     """
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
@@ -198,16 +198,16 @@ def _run(
 
 
 def _lines(plan: GenerationPlan, made: Generated, written: tuple[str, ...]) -> list[str]:
-    from gatekeeper import numbers
+    from gatekeeper.numbers import count, lines
 
     found = made.specification
     checked = len(found.rules) - len(found.judged_rules)
     said = [
-        f"{plan.prompt.reference}: {numbers.count(len(found.rules), 'rule')}, {checked} with a check and "
-        f"{len(found.judged_rules)} for a judge; {numbers.count(made.fixtures, 'fixture')}; "
-        f"{numbers.count(len(found.questions), 'open question')}"
+        f"{plan.prompt.reference}: {count(len(found.rules), 'rule')}, {checked} with a check and "
+        f"{len(found.judged_rules)} for a judge; {count(made.fixtures, 'fixture')}; "
+        f"{count(len(found.questions), 'open question')}"
     ]
     for question in found.questions:
-        place = numbers.lines(question.lines)
+        place = lines(question.lines)
         said.append(f"  {question.kind}{place and ', '}{place}: {question.text}")
     return [*said, *(f"wrote {path}" for path in written), *([] if written else ["no change"])]
