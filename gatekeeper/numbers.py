@@ -14,6 +14,9 @@ UNKNOWN = "unknown"
 NONE = "–"
 _SMALLEST_P = 0.0001
 _TRACE = 0.0005
+_SMALLEST_SIZE = 0.001
+_ROUNDING = 1e-9
+"""In points, of a difference of two shares that are equal but for their last binary digits."""
 
 Unit = Literal["share", "ms", "usd", "tokens", "score", "agreement"]
 """The unit of an objective."""
@@ -39,8 +42,12 @@ def points(difference: float | None) -> str:
 
 
 def size_in_points(effect: float) -> str:
-    """Format the size of a difference in percentage points, without a sign."""
-    number = _short(abs(effect) * 100)
+    """Format the size of a difference in percentage points, without a sign. Only what is 0 is shown
+    as 0: `0.03 points`."""
+    size = abs(effect) * 100
+    number = _short(size)
+    if number == "0" and size > _ROUNDING:
+        number = f"{size:.1g}" if size >= _SMALLEST_SIZE else f"<{_JOINED}{_SMALLEST_SIZE}"
     return f"{number}{_JOINED}{'point' if number == '1' else 'points'}"
 
 

@@ -57,6 +57,23 @@ def test_a_size_has_no_sign() -> None:
     assert _spaced(numbers.size_in_points(0.01)) == "1 point"
 
 
+@pytest.mark.parametrize(
+    ("effect", "text"),
+    [
+        (0.0, "0"),
+        (1e-17, "0"),
+        (1e-6, "< 0.001"),
+        (0.00001, "0.001"),
+        (0.00032, "0.03"),
+        (-0.000499, "0.05"),
+        (0.0006, "0.1"),
+        (0.0123, "1.2"),
+    ],
+)
+def test_a_small_size_is_never_rounded_to_nothing(effect: float, text: str) -> None:
+    assert _spaced(numbers.size_in_points(effect)) == f"{text} points"
+
+
 def test_interval() -> None:
     assert _spaced(numbers.points_interval(ConfidenceInterval(-0.291, 0.05))) == "[−29.1, +5]"
     assert numbers.points_interval(None) == ""
