@@ -15,7 +15,8 @@ from typing import Any
 from gatekeeper.author.generation.ask import Asker, array_schema, ask_together, object_schema
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.tests import KIND, says_something, variables_schema
-from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants
+from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants, rewrite_part
+from gatekeeper.author.mutation.prompt_parts import find_parts
 from gatekeeper.contract.definition import Fixture, Prompt, Target
 from gatekeeper.contract.near_duplicates import near_duplicates
 from gatekeeper.contract.prompts.render import render_all
@@ -53,6 +54,7 @@ def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
     try:
         document = json.loads(text)
         found = {row["id"]: (row["text"], row["finding"]) for row in document["mutants"]}
+        rewritten = {row["id"]: row["now"] for row in document["mutants"]}
         of = document["prompt"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise UsageError(f"{path}: this is not a mutation.json of `gatekeeper mutate`") from None
@@ -62,6 +64,11 @@ def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
             f"{prompt.reference} first"
         )
     mutants = {mutant.id: mutant for mutant in make_mutants(prompt, MUTATIONS)}
+    for number, part in enumerate(find_parts(prompt), start=1):
+        now = rewritten.get(f"{number}-model")
+        made = rewrite_part(prompt, number, part, now) if isinstance(now, str) and now else None
+        if made:
+            mutants[made.id] = made
     parts: dict[tuple[int, int], Mutant] = {}
     for name, (part, finding) in found.items():
         mutant = mutants.get(name)

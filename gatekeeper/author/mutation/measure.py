@@ -37,17 +37,18 @@ def plan_mutation(
     revision: Revision,
     mutations: Sequence[Mutation] = MUTATIONS,
     order_seed: str | None = None,
+    more: Sequence[Mutant] = (),
 ) -> MutationPlan:
-    """Plan to test the contract against each mutant of its prompt. Calls no model.
+    """Plan to test the contract against each mutant of its prompt, and against `more` mutants that
+    a model made. Calls no model.
 
     Raises:
         UsageError: The prompt has no part that can be changed.
         ContractError: A mutant cannot be rendered, or there are too many calls.
     """
-    mutants = {
-        f"{contract.name} {mutant.id}": mutant
-        for mutant in make_mutants(contract.target.prompt, mutations)
-    }
+    made = [*make_mutants(contract.target.prompt, mutations), *more]
+    made.sort(key=lambda mutant: int(mutant.id.partition("-")[0]))
+    mutants = {f"{contract.name} {mutant.id}": mutant for mutant in made}
     if not mutants:
         path = contract.target.prompt.path
         raise UsageError(

@@ -11,8 +11,9 @@ from gatekeeper.author.mutation.prompt_parts import Part, Span, find_parts
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.render import template_problems
 
-Mutation = Literal["drop", "negate", "soften"]
+Mutation = Literal["drop", "negate", "soften", "model"]
 MUTATIONS: tuple[Mutation, ...] = ("drop", "negate", "soften")
+"""The mutations that need no model, which is the default."""
 
 _NEGATIONS = (
     ("must not", "must"),
@@ -77,13 +78,24 @@ def make_mutants(prompt: Prompt, mutations: Sequence[Mutation] = MUTATIONS) -> t
     Left out are changes after which the template cannot be read or a message is empty, and changes
     of text that stays the same.
     """
-    makers = {"drop": _dropped, "negate": _negated, "soften": _softened}
+    makers: dict[Mutation, Callable[[Part], str | None]] = {
+        "drop": _dropped,
+        "negate": _negated,
+        "soften": _softened,
+    }
     return tuple(
         mutant
         for number, part in enumerate(find_parts(prompt), start=1)
         for mutation in mutations
+        if mutation in makers
         for mutant in _made(prompt, number, part, mutation, makers[mutation])
     )
+
+
+def rewrite_part(prompt: Prompt, number: int, part: Part, now: str) -> Mutant | None:
+    """Return the prompt with a part as a model rewrote it; None if the template can no longer be
+    read. `number` is that of the part among all parts, from 1."""
+    return next(_made(prompt, number, part, "model", lambda _: now), None)
 
 
 def _made(

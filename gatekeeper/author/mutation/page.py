@@ -36,11 +36,12 @@ def render_mutation_page(result: MutationResult) -> str:
     verdict = "fail" if result.count("not_noticed") else "pass"
     lead = "".join(f"<p>{escape(text)}</p>" for text in words.advice(result))
     notices = "".join(f'<p class="quiet">{escape(plain(text))}</p>' for text in result.notices)
+    what = "without each line of" if words.drops_parts(result) else "if a line changes in"
     sections = [
         f'<header class="verdict {verdict}"><h1>{escape(title)}</h1>'
         f'<p class="lead">{escape(plain(words.headline(result)))}</p>{lead}'
         f'<p class="quiet">{escape(words.bill(result))}</p></header>',
-        f'<section aria-labelledby="prompt"><h2 id="prompt">What happens without each line of '
+        f'<section aria-labelledby="prompt"><h2 id="prompt">What happens {what} '
         f"{escape(plain(result.prompt_path))}</h2>{_prompt(result)}</section>",
         '<section aria-labelledby="mutants"><h2 id="mutants">Mutants</h2>'
         '<div class="words scroll" tabindex="0" role="region" aria-label="Mutants">'
@@ -81,7 +82,7 @@ def _prompt(result: MutationResult) -> str:
             f'<tr{kind}><th scope="row">{number}</th><td>{said}</td>'
             f"<td><code>{escape(visible(line))}</code></td></tr>"
         )
-    head = '<tr><th scope="col">Line</th><th scope="col">Without it</th><th scope="col">Text</th>'
+    head = '<tr><th scope="col">Line</th><th scope="col">Finding</th><th scope="col">Text</th>'
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Prompt by line">'
         f'<table class="lines"><thead>{head}</tr></thead>'

@@ -37,7 +37,7 @@ _WRAPPED = 50
 """The median length of the lines of a paragraph from which its line breaks mean nothing."""
 # `Review: ...` above `Sentiment: ...`: a worked example in plain text.
 _LABELLED = re.compile(r"^\W{0,3}\w[\w ]{0,30}:", re.MULTILINE)
-_FILLED_IN = ("{{", "{%", "{#")
+FILLED_IN = ("{{", "{%", "{#")
 _DEEPEST = 20
 _LIST_MARK = re.compile(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
@@ -98,7 +98,7 @@ def _demonstrated(prompt: Prompt) -> list[tuple[int, int]]:
 
 def _is_fixed(text: str) -> bool:
     """Return whether there is text, and nothing in it that fixtures fill in."""
-    return bool(text.strip()) and not any(mark in text for mark in _FILLED_IN)
+    return bool(text.strip()) and not any(mark in text for mark in FILLED_IN)
 
 
 def _whole(prompt: Prompt, messages: Sequence[int]) -> Part:

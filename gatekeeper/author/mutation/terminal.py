@@ -35,7 +35,8 @@ def show_mutation(
 ) -> None:
     """Print the prompt's lines, the mutants that need attention first, the score, and the files."""
     console = console or log_console()
-    console.print(Text(f"{plain(result.prompt_path)}: what happens without each line", "bold"))
+    what = "without each line" if words.drops_parts(result) else "if a line changes"
+    console.print(Text(f"{plain(result.prompt_path)}: what happens {what}", "bold"))
     console.print(_prompt(result))
     marks = "   ".join(f"{_MARKS[key]} {words.FINDINGS[key]}" for key in _MARKS)
     console.print(Text(marks, "dim"))

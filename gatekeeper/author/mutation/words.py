@@ -16,7 +16,7 @@ FINDINGS: Mapping[Finding, str] = {
     "no_effect": "no effect",
     "unknown": "not measured",
 }
-_VERBS = {"drop": "dropped", "negate": "negated", "soften": "softened"}
+_VERBS = {"drop": "dropped", "negate": "negated", "soften": "softened", "model": "rewritten"}
 _LONGEST = 70
 
 
@@ -90,14 +90,22 @@ def evidence(found: MutantResult) -> str:
     )
 
 
+def drops_parts(result: MutationResult) -> bool:
+    """Return whether at least one mutant lacks a part."""
+    return any(one.mutant.mutation == "drop" for one in result.mutants)
+
+
 def finding_by_line(result: MutationResult) -> Mapping[int, Finding]:
-    """Return what happens if the line's text is dropped, by line number; for a line of several
-    parts, the finding that needs attention most. All examples together do not count if one of
-    them has a finding of its own."""
+    """Return what happens if the line's text is dropped, or changed if nothing was dropped, by line
+    number; for a line of several parts, the finding that needs attention most. All examples
+    together do not count if one of them has a finding of its own."""
     urgency: dict[Finding, int] = {"not_noticed": 3, "no_effect": 2, "unknown": 1, "noticed": 0}
     found: dict[int, Finding] = {}
+    dropped = drops_parts(result)
     for one in result.mutants:
-        if one.mutant.mutation != "drop" or one.mutant.part.kind == "all examples":
+        if dropped and one.mutant.mutation != "drop":
+            continue
+        if one.mutant.part.kind == "all examples":
             continue
         for line in range(one.mutant.part.line, one.mutant.part.last_line + 1):
             if line not in found or urgency[one.finding] > urgency[found[line]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -29,7 +30,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mutations",
         metavar="NAME,…",
-        help="the kinds of changes to make: drop, negate, soften (default: all)",
+        help="the kinds of changes to make: drop, negate, soften, and model, for which a model "
+        "rewrites parts (default: drop,negate,soften)",
+    )
+    parser.add_argument("--model", help="the model that rewrites parts, for --mutations model")
+    parser.add_argument(
+        "--mutations-from",
+        type=Path,
+        metavar="FILE",
+        help="take the model's mutations from this mutate.answers.jsonl and do not ask it",
     )
     parser.add_argument(
         "--ref", help="the revision to mutate (default: the files in the work tree)"
@@ -47,29 +56,37 @@ def mutate(arguments: argparse.Namespace) -> int:
     """Find the parts of a prompt that its contract does not protect.
 
     Drops, negates or softens one part of the prompt at a time, and tests each result against the
-    prompt as the gate would test a pull request. Decides nothing about a merge: the exit code is 0
-    if at least one mutant could be measured, and 3 otherwise.
+    prompt as the gate would test a pull request. A model can propose more changes. Decides nothing
+    about a merge: the exit code is 0 if at least one mutant could be measured, and 3 otherwise.
     """
     from gatekeeper.author.mutation.measure import (
         measure_mutants,
         plan_mutation,
         too_few_fixtures,
     )
+    from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.runs.session import RunOptions
 
     mutations = _mutations(arguments.mutations)
+    by_model = ModelMutations.of(arguments, "model" in mutations)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
         policy = load_policy(revision)
         contract = named_contract(revision, policy, arguments.contract)
-        plan = plan_mutation(contract, policy, revision, mutations)
+        asked = by_model.ask(contract, revision, policy, mutations) if by_model else None
+        more = asked.mutants if asked else ()
+        left = asked.policy_after(policy) if asked else policy
+        plan = plan_mutation(contract, left, revision, mutations, more=more)
         few = too_few_fixtures(plan)
         if arguments.estimate:
-            return _estimate(plan.work.trials, len(plan.mutants), few)
+            forecast = asked.forecast if asked else ()
+            return _estimate(plan.work.trials, len(plan.mutants), few, forecast)
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
         result = measure_mutants(plan, RunOptions(replay=arguments.replay, terminal=True))
+    if asked:
+        result = replace(result, notices=(*asked.notices, *result.notices))
     return _report(result, arguments.out)
 
 
@@ -78,22 +95,26 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
 
     if written is None:
         return MUTATIONS
+    every = get_args(Mutation)
     names = [name.strip() for name in written.split(",") if name.strip()]
-    unknown = next((name for name in names if name not in get_args(Mutation)), None)
+    unknown = next((name for name in names if name not in every), None)
     if unknown is not None or not names:
         raise UsageError(
-            f"--mutations {written}: use one or more of {', '.join(MUTATIONS)}, with commas"
+            f"--mutations {written}: use one or more of {', '.join(every)}, with commas"
         )
-    return tuple(mutation for mutation in MUTATIONS if mutation in names)
+    return tuple(mutation for mutation in every if mutation in names)
 
 
-def _estimate(trials: tuple[Trial, ...], mutants: int, few: str | None) -> int:
+def _estimate(
+    trials: tuple[Trial, ...], mutants: int, few: str | None, forecast: tuple[str, ...]
+) -> int:
     from gatekeeper.numbers import count
     from gatekeeper.sampling.calls import distinct_requests
 
     calls = len(distinct_requests(trials))
     with readers_may_leave():
         sys.stdout.write(f"{count(mutants, 'mutant')}, at most {count(calls, 'call')}\n")
+        sys.stdout.writelines(f"{line}\n" for line in forecast)
     if few:
         print_error(few)
     return 0

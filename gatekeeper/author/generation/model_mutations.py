@@ -1,0 +1,215 @@
+"""Has a model change each part of a prompt as a careless colleague might.
+
+The model sees the prompt and its parts, in batches, and rewrites one part at a time. A proposal is
+left out if it changes nothing, or if it touches text that fixtures fill in, as everything does
+after which the template cannot be read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.author.generation.ask import (
+    TEXT,
+    Asker,
+    array_schema,
+    ask_together,
+    object_schema,
+    stage_request,
+)
+from gatekeeper.author.generation.rules import NUMBER
+from gatekeeper.author.generation.run import within_limits
+from gatekeeper.author.mutation.mutants import Mutant, rewrite_part
+from gatekeeper.author.mutation.prompt_parts import FILLED_IN, Part, find_parts
+from gatekeeper.contract.change import Revision
+from gatekeeper.contract.definition import Position, Prompt
+from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import Request
+from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.numbers import count, dollars
+from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.reports.write import require_writable, write_files
+from gatekeeper.runs.models import free_price, open_models, require_recording
+from gatekeeper.runs.signals import with_signals
+
+STAGE = "mutations"
+ANSWERS = "mutate.answers.jsonl"
+BATCH = 20
+"""Parts in one question, so that the answer fits into its limit of tokens."""
+_TOUCHES = "it touches text that fixtures fill in"
+SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEXT, why=TEXT)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMutants:
+    """The mutants of a model, and how many of its proposals were left out, by the reason. `calls`
+    reached the model; `cost_usd` is None if no cost is known."""
+
+    mutants: tuple[Mutant, ...]
+    left_out: Mapping[str, int]
+    model: str
+    calls: int = 0
+    cost_usd: float | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Return in sentences what the model was asked and what was left out."""
+        spent = "" if self.cost_usd is None else f", {dollars(self.cost_usd)}"
+        made = (
+            f"{count(len(self.mutants), 'mutation')} proposed by {self.model} "
+            f"({count(self.calls, 'call') if self.calls else 'recorded'}{spent})."
+        )
+        return (made, *(f"{count(n, 'proposal')} left out: {why}." for why, n in self._sorted))
+
+    @property
+    def _sorted(self) -> list[tuple[str, int]]:
+        return sorted(self.left_out.items())
+
+
+def parts_to_rewrite(prompt: Prompt) -> dict[int, Part]:
+    """Return the parts that a model is asked to change, by their number among all parts. A pair of
+    messages and all examples together are left to the other mutations."""
+    numbered = enumerate(find_parts(prompt), start=1)
+    return {number: part for number, part in numbered if len(part.spans) == 1}
+
+
+def mutation_requests(prompt: Prompt, model: str) -> tuple[Request, ...]:
+    """Return the questions as they are sent, for a forecast."""
+    return tuple(
+        stage_request(STAGE, _data(prompt, batch), SCHEMA, {}, model) for batch in _batches(prompt)
+    )
+
+
+async def propose_mutants(
+    asker: Asker, prompt: Prompt, known: Collection[str] = ()
+) -> tuple[tuple[Mutant, ...], Counter[str]]:
+    """Return a mutant for each part for which the model proposes a usable change, and why other
+    proposals are left out. `known` are texts of mutants that there are already.
+
+    Raises as `Asker.ask` does.
+    """
+    batches = list(_batches(prompt))
+    answers = await ask_together(
+        *(asker.ask(STAGE, _data(prompt, batch), SCHEMA) for batch in batches)
+    )
+    left_out: Counter[str] = Counter()
+    found: dict[int, Mutant] = {}
+    for batch, answer in zip(batches, answers, strict=True):
+        for row in answer["mutations"]:
+            made = _mutant(prompt, batch, row, found, known)
+            if isinstance(made, str):
+                left_out[made] += 1
+            else:
+                found[row["part"]] = made
+    return tuple(found[number] for number in sorted(found)), left_out
+
+
+def ask_for_mutants(
+    prompt: Prompt,
+    model: str,
+    revision: Revision,
+    policy: Policy,
+    out: Path,
+    recording: Path | None = None,
+    known: Collection[str] = (),
+) -> ModelMutants:
+    """Ask the model within the limits of the policy. The answers go to `out`, also if the run
+    fails: they were paid for. With a recording, no model is called and nothing is written.
+
+    Raises UsageError, ContractError, MeasurementError and WriteError.
+    """
+    from gatekeeper.providers.cost_estimate import worst_cost
+
+    require_recording(recording)
+    if recording is None:
+        _require_sound_model(revision, model)
+        require_writable(out)
+    client = open_models((revision,), policy.through_litellm, recording)
+    price = free_price if recording else worst_cost
+
+    async def within(_: TerminalProgress, stop: asyncio.Event) -> ModelMutants:
+        await client.require_keys((model,))
+        asker = Asker(model, client, policy.limits, price=price)
+        try:
+            asked = propose_mutants(asker, prompt, known)
+            mutants, left_out = await within_limits(asked, asker, stop)
+        finally:
+            if recording is None and asker.recording:
+                write_files({ANSWERS: lambda: asker.recording}, out)
+        return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd)
+
+    return asyncio.run(with_signals(client, within))
+
+
+def recorded_model(recording: Path) -> str:
+    """Return the model whose answers a recording of mutations has. Raises UsageError."""
+    try:
+        with recording.open(encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines if line.strip()]
+        models = {str(row["model"]) for row in rows if row.get("stage") == STAGE}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{recording}: cannot be read as {ANSWERS}: {error}") from error
+    if len(models) != 1:
+        raise UsageError(
+            f"{recording}: this file has no answers of one model about mutations; name the "
+            f"{ANSWERS} of a run"
+        )
+    return models.pop()
+
+
+def _mutant(
+    prompt: Prompt,
+    batch: Mapping[int, Part],
+    row: Mapping[str, Any],
+    found: Mapping[int, Mutant],
+    known: Collection[str],
+) -> Mutant | str:
+    """Return the mutant of a proposal; why it is left out, if it cannot be used."""
+    number, now = row["part"], row["now"].strip()
+    part = batch.get(number)
+    if part is None:
+        return "there is no such part"
+    if not now or now.split() == part.text.split():
+        return "nothing changed"
+    if any(mark in now for mark in FILLED_IN):
+        return _TOUCHES
+    if now in known:
+        return "the same as another mutation"
+    if number in found:
+        return "the part has a mutation already"
+    made = rewrite_part(prompt, number, part, now)
+    return _TOUCHES if made is None or _marks(made.prompt) != _marks(prompt) else made
+
+
+def _marks(prompt: Prompt) -> list[int]:
+    text = "\n".join(message.content for message in prompt.messages)
+    return [text.count(mark) for mark in FILLED_IN]
+
+
+def _batches(prompt: Prompt) -> Iterator[dict[int, Part]]:
+    numbered = list(parts_to_rewrite(prompt).items())
+    for start in range(0, len(numbered), BATCH):
+        yield dict(numbered[start : start + BATCH])
+
+
+def _data(prompt: Prompt, batch: Mapping[int, Part]) -> dict[str, str]:
+    shown = "\n\n".join(f"[{message.role}]\n{message.content}" for message in prompt.messages)
+    parts: Sequence[str] = [f"Part {number}:\n{part.text}" for number, part in batch.items()]
+    return {"prompt": shown, "parts": "\n\n".join(parts)}
+
+
+def _require_sound_model(revision: Revision, model: str) -> None:
+    """Refuse a model that cannot be called, before any call. Raises ContractError."""
+    from gatekeeper.contract.models.faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    named = [(Position("--model"), model)]
+    faults = find_faults(named, with_recordings(find_model_fault, [revision]))
+    if faults.refused:
+        raise ContractError(faults.refused)
