@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.session import ask_models
 from gatekeeper.author.generation.survivors import ProtectedPart, protect, read_survivors
 from gatekeeper.cli.named_contract import named_contract
@@ -29,7 +32,7 @@ def write_for_survivors(
     text = _read(path)
     prompt = plan.prompt.prompt
     mutants = read_survivors(text, str(path), prompt)
-    contract = named_contract(plan.revision, plan.policy, json.loads(text)["contract"])
+    contract = named_contract(plan.revision, plan.policy, str(json.loads(text).get("contract")))
     if contract.target.steps:
         raise UsageError(f"{contract.path}: --for-survivors cannot test a contract with steps")
     out = root / Path(contract.path).parent / f"{contract.name}.survivors.jsonl"
@@ -70,11 +73,9 @@ def _read(path: Path) -> str:
 
 
 def _write(out: Path, text: str) -> None:
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise WriteError(out, error) from error
+    if out.exists():
+        raise WriteError(out, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
+    replace_files({out.name: text}, out.parent)
 
 
 def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:

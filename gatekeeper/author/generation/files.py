@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from posixpath import relpath
 from typing import Any
 
@@ -28,7 +28,7 @@ from gatekeeper.contract.load import load_text
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References
-from gatekeeper.contract.syntax.yaml_positions import parse_yaml
+from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.errors import ContractError, MeasurementError, Problem
 
@@ -115,6 +115,8 @@ def find_places(revision: Revision, policy: Policy, reference: str) -> Places:
 
 def read_present(revision: Revision, places: Places, reference: str) -> Present:
     """Return what earlier runs and people wrote. Raises ContractError, with the line."""
+    for path in (places.specification, places.fixtures, places.contract):
+        _require_folders(revision, path)
     prompt = specification_prompt(places, reference)
     specification = Specification(prompt)
     if places.specification in revision.entries:
@@ -129,11 +131,18 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
     if places.fixtures in revision.entries:
         rows = read_fixture_rows(load_text(revision, places.fixtures), places.fixtures)
     known = places.contract in revision.entries
+    contract = load_text(revision, places.contract) if known else None
     paths = (places.specification, places.fixtures, places.contract)
     contents = {p: revision.read(p) if p in revision.entries else None for p in paths}
-    return Present(
-        specification, rows, load_text(revision, places.contract) if known else None, contents
-    )
+    return Present(specification, rows, contract, contents)
+
+
+def _require_folders(revision: Revision, path: str) -> None:
+    """Refuse a path below a link, which can lead out of the repository, or below a file."""
+    for folder in map(str, PurePosixPath(path).parents):
+        if folder in revision.entries:
+            what = f"`{folder}` is not a folder of this repository, so `{path}` is not written"
+            raise ContractError([Problem(folder, what, "make it a folder, or rename it")])
 
 
 def specification_prompt(places: Places, reference: str) -> str:
@@ -143,16 +152,14 @@ def specification_prompt(places: Places, reference: str) -> str:
 
 
 def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
-    """Return the lines that are not blank. Raises ContractError for one that is no JSON object."""
+    """Return the lines that are not blank. Raises ContractError for one that a contract could not
+    have as a fixture, such as one with a key twice: it could not be written back as it is."""
     rows = []
     first: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
+        found = parse_json(line, path, number).data
         if not isinstance(found, dict):
             what, fix = "this line is not a JSON object", "correct it, or remove the line"
             raise ContractError([Problem(path, what, fix, number)])

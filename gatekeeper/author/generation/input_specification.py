@@ -26,7 +26,7 @@ async def specify_input(
     known = [(item.id, item.text) for item in before.input]
     present = {item.id for item in before.input}
     gone = [name for name in before.made if name.startswith(PREFIX) and name not in present]
-    ids = assign_ids([draft.text for draft in found.items], PREFIX, known, gone)
+    ids = assign_ids([draft.text for draft in found.items], PREFIX, known, gone, before.ids)
     made = zip(ids, found.items, strict=True)
     constraints = tuple(InputConstraint(name, draft.text, draft.lines) for name, draft in made)
     return one_line(answer["intent"]), Found(constraints, found.dropped)

@@ -41,7 +41,7 @@ class NumberedPrompt:
     def grounded(self, written: Sequence[int]) -> tuple[int, ...]:
         """Return the lines in order; none if one of them does not exist or has no text."""
         known = {number for number, line in self.lines if line.strip()}
-        return tuple(sorted(set(written))) if known.issuperset(written) else ()
+        return tuple(sorted(set(map(int, written)))) if known.issuperset(written) else ()
 
     def example(self, variable: str) -> Any:
         """Return a value of the shape in which the template reads the variable."""

@@ -26,7 +26,7 @@ async def find_questions(
     known = [(item.id, item.text) for item in before.questions]
     present = {item.id for item in before.questions}
     gone = [name for name in before.made if name.startswith(PREFIX) and name not in present]
-    ids = assign_ids([draft.text for draft in found.items], PREFIX, known, gone)
+    ids = assign_ids([draft.text for draft in found.items], PREFIX, known, gone, before.ids)
     questions = (
         OpenQuestion(name, draft.row["kind"], draft.text, draft.lines)
         for name, draft in zip(ids, found.items, strict=True)

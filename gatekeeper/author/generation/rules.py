@@ -39,7 +39,8 @@ async def find_rules(asker: Asker, prompt: NumberedPrompt, before: Specification
     answer = await asker.ask(STAGE, prompt.data, SCHEMA)
     found = grounded_drafts(answer["rules"], prompt)
     known = [(rule.id, rule.text) for rule in before.rules]
-    ids = assign_ids([draft.text for draft in found.items], "", known, removed_rules(before))
+    texts = [draft.text for draft in found.items]
+    ids = assign_ids(texts, "", known, removed_rules(before), before.ids)
     rules = (
         Rule(own_id(name), draft.text, lines=draft.lines)
         for name, draft in zip(ids, found.items, strict=True)

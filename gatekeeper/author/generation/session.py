@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged
+from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.run import (
     Generated,
     GeneratedItems,
@@ -28,7 +29,7 @@ from gatekeeper.author.generation.update import (
     without_model,
 )
 from gatekeeper.contract.definition import Position
-from gatekeeper.errors import ContractError, WriteError
+from gatekeeper.errors import ContractError
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.models import free_price, open_models, require_recording
@@ -158,15 +159,7 @@ def ask_models(
 
 def write_generated(texts: dict[str, str], root: Path) -> None:
     """Write the files, or none. Raises WriteError."""
-    if not texts:
-        return
-    for path in texts:
-        folder = (root / path).parent
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(folder, error) from error
-    write_files({path: lambda text=text: text for path, text in texts.items()}, root)  # type: ignore[misc]
+    replace_files(texts, root)
 
 
 def _require_sound_models(plan: GenerationPlan, models: Sequence[tuple[str, str]]) -> None:

@@ -111,10 +111,10 @@ async def update(
     """Ask what the changed lines change, and return what is in force. Raises MeasurementError and
     UsageError."""
     prompt, before, changes = plan.prompt, plan.present.specification, step.changes
-    intent = {"intent": before.intent or "none"}
-    constraints = await update_items(asker, prompt, changes, CONSTRAINTS, step.input, intent)
-    rules = await update_items(asker, prompt, changes, RULES, step.rules)
-    questions = await update_items(asker, prompt, changes, QUESTIONS, step.questions)
+    intent, ids = {"intent": before.intent or "none"}, before.ids
+    constraints = await update_items(asker, prompt, changes, CONSTRAINTS, step.input, intent, ids)
+    rules = await update_items(asker, prompt, changes, RULES, step.rules, others=ids)
+    questions = await update_items(asker, prompt, changes, QUESTIONS, step.questions, others=ids)
     if not rules.items:
         raise UsageError(
             f"{prompt.reference}: according to {asker.model}, no rule for the output is left; say "

@@ -94,11 +94,13 @@ async def update_items(
     kind: Kind[T],
     carried: Carried[T],
     data: Mapping[str, str] | None = None,
+    others: Iterable[str] = (),
 ) -> Updated[T]:
     """Return the items after the change. Those on unchanged lines, and those of people, stay.
 
     Args:
         data: More to show to the model.
+        others: The ids of other kinds of items, which no new item may get.
 
     Raises as `Asker.ask` does.
     """
@@ -126,7 +128,7 @@ async def update_items(
     there = {item.id: item for item in carried.items}
     gone = [name for name in carried.made if name not in there]
     texts = [(item.id, item.text) for item in carried.items]
-    names = assign_ids([draft.text for draft in fresh], kind.prefix, texts, gone)
+    names = assign_ids([draft.text for draft in fresh], kind.prefix, texts, gone, others)
     new = {item.id: item for item in map(kind.make, names, fresh)}
     removed = tuple(name for name in new if name in gone)
     for name, item in new.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from posixpath import dirname, join
 
 from gatekeeper.author.promises.compare import (
@@ -12,7 +13,7 @@ from gatekeeper.author.promises.compare import (
 )
 from gatekeeper.author.specification.records import Specification
 from gatekeeper.author.specification.spec_file import read_specification
-from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.change import Change, FileTooLargeError, Revision
 from gatekeeper.contract.load import load_text
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.read import UnreadableError, read_text
@@ -22,6 +23,9 @@ from gatekeeper.gate.promises import PromptPromises
 
 _MOST_SPECIFICATIONS = 50
 """Of one change. A pull request can add any number of them."""
+_MOST_BYTES, _MOST_BYTES_TOGETHER = 200_000, 1_000_000
+"""Of a specification and of all that are compared, because reading them takes time. One of 50 rules
+has about 20,000."""
 
 
 def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tuple[str, ...]]:
@@ -29,7 +33,13 @@ def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tupl
     notice for each that cannot be read."""
     found, notices = [], []
     touched = _touched(change)
+    left = _MOST_BYTES_TOGETHER
     for path in touched[:_MOST_SPECIFICATIONS]:
+        size = _size(change, path)
+        if size > min(left, _MOST_BYTES):
+            notices.append(f"{path}: the promises cannot be compared: too large")
+            continue
+        left -= size
         try:
             promises = _promises(change, path)
         except ContractError as error:
@@ -39,8 +49,8 @@ def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tupl
         if promises is not None:
             found.append(promises)
     if len(touched) > _MOST_SPECIFICATIONS:
-        left = len(touched) - _MOST_SPECIFICATIONS
-        notices.append(f"{left:,} more changed specifications were not compared.")
+        more = len(touched) - _MOST_SPECIFICATIONS
+        notices.append(f"{more:,} more changed specifications were not compared.")
     return tuple(found), tuple(notices)
 
 
@@ -57,8 +67,22 @@ def _touched(change: Change) -> list[str]:
     return [path for path in specifications if dirname(path) in folders]
 
 
+def _size(change: Change, path: str) -> int:
+    """Return the bytes of the specification that have to be read. What cannot be read has none:
+    reading it says why."""
+    sizes = {}
+    for side in (change.base, change.head):
+        entry = side.entries.get(path)
+        if entry is not None and entry.kind == "file":
+            with suppress(FileTooLargeError, FileNotFoundError):
+                sizes[entry.id] = len(side.read(path))
+    return sum(sizes.values())
+
+
 def _promises(change: Change, path: str) -> PromptPromises | None:
-    before, after = _read(change.base, path), _read(change.head, path)
+    before = _read(change.base, path)
+    is_same = change.base.entries.get(path) == change.head.entries.get(path)
+    after = before if is_same else _read(change.head, path)
     known = after or before
     if known is None:
         return None
@@ -71,7 +95,7 @@ def _promises(change: Change, path: str) -> PromptPromises | None:
             return None  # the prompt is gone, too
         rules = compare_rules(before, Specification(known.prompt))
         return PromptPromises(reference, path, "removed", rules)
-    if change.base.entries[path] != change.head.entries[path]:
+    if not is_same:
         rules, inputs = compare_rules(before, after), compare_input(before, after)
         if not rules.changed and not inputs.changed:
             return None

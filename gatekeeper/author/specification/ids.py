@@ -38,6 +38,7 @@ def assign_ids(
     prefix: str = "",
     known: Iterable[tuple[str, str]] = (),
     removed: Iterable[str] = (),
+    others: Iterable[str] = (),
 ) -> list[str]:
     """Return an id for each text: unique, and the one that an equal or similar text had before.
 
@@ -46,12 +47,13 @@ def assign_ids(
         prefix: What every id begins with.
         known: The items that are there, each with its id and its text.
         removed: The ids of items that a person removed. A similar text gets that id again.
+        others: The ids of other kinds of items, which no text may get.
     """
     from rapidfuzz.fuzz import ratio
 
     free = dict(known)
     gone = set(removed)
-    taken = {*free, *gone, *RESERVED}
+    taken = {*free, *gone, *RESERVED, *others}
     wanted = [prefix + slug(text) for text in texts]
     ids: list[str | None] = []
     # Those with the very same id first, so that a similar text does not take it.

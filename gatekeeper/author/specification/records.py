@@ -94,6 +94,12 @@ class Specification:
     wishes: Wishes = Wishes()
 
     @property
+    def ids(self) -> frozenset[str]:
+        """Return the ids of all items: no two may be the same, whatever their kind."""
+        items: tuple[Item, ...] = (*self.input, *self.rules, *self.questions)
+        return frozenset(item.id for item in items)
+
+    @property
     def judged_rules(self) -> tuple[Rule, ...]:
         """Return the rules that a judge grades."""
         return tuple(rule for rule in self.rules if rule.check is None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from gatekeeper.author.generation.files import find_places, read_fixture_rows
-from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.author.generation.files import find_places, read_fixture_rows, read_present
+from gatekeeper.contract.change import Entry, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
 
@@ -41,8 +43,28 @@ def test_the_contract_that_a_prompt_has_is_its_own():
     assert taken.specification == "prompts/a.spec.yaml"
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", "[" * 100_000, '{"id": "a"}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[1]",
+        "[" * 100_000,
+        '{"id": "a"}',
+        '{"id": "b", "x": NaN}',
+        '{"id": "b", "id": "c"}',
+        '{"id": "\\ud800"}',
+    ],
+)
 def test_a_line_that_is_no_fixture_is_named(line):
     with pytest.raises(ContractError) as raised:
         read_fixture_rows(f'{{"id": "a"}}\n\n{line}\n', "f.jsonl")
     assert raised.value.problems[0].line == 3
+
+
+@pytest.mark.parametrize("link", ["contracts", "contracts/a.yaml", "prompts/a.spec.yaml"])
+def test_nothing_is_read_or_written_through_a_link(link):
+    found = places("prompts/a.md")
+    revision = SimpleNamespace(entries={link: Entry("1", "symlink")})
+    with pytest.raises(ContractError) as raised:
+        read_present(revision, found, "prompts/a.md")
+    assert raised.value.problems[0].path == link

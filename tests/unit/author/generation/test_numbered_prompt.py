@@ -37,6 +37,7 @@ def test_the_lines_are_those_of_the_file(path, part, text, variables, line, show
     assert found.variables == variables
     assert dict(found.lines)[line] == shown
     assert f"{line} | {shown}" in found.data["prompt"]
+    assert [type(number) for number in found.grounded([float(line)])] == [int]
     assert found.grounded([line, line]) == (line,)
     assert found.grounded([line, 99]) == ()
     assert found.grounded([]) == ()

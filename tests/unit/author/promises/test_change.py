@@ -118,3 +118,22 @@ def test_texts_that_repeat_themselves_are_compared_in_no_time():
     before, after = ([draw.choice("ab") for _ in range(20_000)] for _ in range(2))
     assert len(changed_lines([*before, "c"], ["c", *after])) < 1_000
     assert process_time() - start < 2
+
+
+def test_a_specification_that_takes_too_long_to_read_is_named_and_the_others_are_compared():
+    large = files(KNOWN)[SPEC] + b"# x\n" * 60_000
+    other = "prompts/z.spec.yaml"
+    change = Change(
+        MemoryRevision(files(None)),
+        MemoryRevision({**files(None), SPEC: large, other: files(KNOWN)[SPEC]}),
+    )
+    promises, notices = promises_of_change(change)
+    assert [one.specification for one in promises] == [other]
+    assert len(notices) == 1
+    assert SPEC in notices[0]
+
+
+def test_a_line_number_of_any_size_is_compared():
+    huge = files(KNOWN)[SPEC].replace(b"lines: [2]", b"lines: [1" + b"0" * 400 + b"]")
+    assert huge != files(KNOWN)[SPEC]
+    assert found(files(KNOWN), {**files(KNOWN), SPEC: huge}) == ()

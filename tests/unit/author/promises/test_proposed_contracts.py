@@ -94,7 +94,7 @@ def test_a_model_that_may_not_be_called_gets_no_prompt(propose, model, monkeypat
         ({FILE: PROMPT, NAMES[2]: "version: 1\n"}, None, NAMES[2]),
         ({FILE: PROMPT, NAMES[2]: "version: 1\nprompt: review.txt\n"}, None, "already"),
         ({FILE: PROMPT, NAMES[0]: ""}, None, "already"),
-        ({FILE: PROMPT, "contracts": "a file"}, None, "no file can be proposed"),
+        ({FILE: PROMPT, "contracts": "a file"}, None, "not a folder"),
     ],
 )
 def test_a_failure_is_a_notice_and_replaces_no_file(propose, files, answer, named):

@@ -23,6 +23,10 @@ def test_the_same_item_in_other_words_keeps_its_id():
     assert assign_ids([again, "The output rhymes."], "", known) == ["tag", "rhymes"]
 
 
+def test_no_id_is_that_of_another_kind_of_item():
+    assert assign_ids(["The output is polite."], "", (), (), ["polite"]) == ["polite-2"]
+
+
 def test_a_removed_item_gets_its_old_id_so_that_it_is_known():
     assert assign_ids([TAG], "", (), ["one-tag-capital-letters"]) == ["one-tag-capital-letters"]
     assert assign_ids(["One tag in capital letter"], "", (), [slug(TAG)]) == [slug(TAG)]
