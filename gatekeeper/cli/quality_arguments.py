@@ -77,8 +77,6 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
     names = [name.strip() for name in (arguments.judges or "").split(",") if name.strip()]
     if arguments.embeddings:
         _require_embeddings(arguments.embeddings)
-    if arguments.as_is and arguments.update:
-        raise UsageError("--as-is and --update: use one of them")
     # A contract that is there knows which model runs the prompt, and who grades it.
     model, judge = contract_models(plan.present.contract)
     has_baseline = any(row.is_baseline for row in plan.present.fixtures)

@@ -14,6 +14,7 @@ from support.git_repository import GitRepository
 from support.recorded_repository import result_of
 
 from gatekeeper.author.generation.rules import SCHEMA
+from gatekeeper.author.quality.judges import VERDICT
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.checks.repairs.steps import repair
@@ -29,7 +30,8 @@ from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("grounded-answer", "order-extraction", "sentiment")
-NAMES = (*EMBEDDED, "generate-rules", "grounded-judged", "order-facts", "order-lookup")
+GENERATION = ("generate-rule-grounded", "generate-rules", "generate-test-valid")
+NAMES = (*EMBEDDED, *GENERATION, "grounded-judged", "order-facts", "order-lookup")
 GENERATION_PROMPTS = "gatekeeper/author/generation/prompts"
 ONE_BY_DEFAULT = [
     *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
@@ -135,15 +137,16 @@ def test_the_checks_of_tool_calls_run_on_their_recording(
     assert all(json.loads(row)["tool_calls"][0]["name"] == "find_order" for row in rows)
 
 
-def test_the_prompt_that_extracts_rules_runs_on_its_recording(
+def test_the_prompts_of_generate_run_on_their_recordings(
     git_repository: Callable[..., GitRepository], tmp_path: Path
 ) -> None:
     repository = copied(git_repository)
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
-    assert main(["run", "--contract", "generate-rules", *where]) == 0
+    named = [flag for name in GENERATION for flag in ("--contract", name)]
+    assert main(["run", *named, *where]) == 0
     result = result_of(tmp_path / "out")
     assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
-    assert result["contracts"][0]["head"]["samples"] == 20
+    assert [contract["head"]["samples"] for contract in result["contracts"]] == [20] * 3
 
 
 def test_what_generate_accepts_fits_the_contract_of_its_prompt() -> None:
@@ -154,6 +157,13 @@ def test_what_generate_accepts_fits_the_contract_of_its_prompt() -> None:
     del rule["properties"]["lines"]["minItems"]
     del rule["properties"]["lines"]["items"]["minimum"]
     assert schema == SCHEMA
+
+
+def test_what_judges_of_quality_answer_fits_the_contracts_of_their_prompts() -> None:
+    schema = json.loads((ROOT / "contracts/schemas/verdict.json").read_text("utf-8"))
+    del schema["properties"]["reason"]["minLength"]
+    schema["properties"]["verdict"]["type"] = "string"
+    assert schema == VERDICT
 
 
 def test_the_check_in_python_runs_on_its_recording(

@@ -343,7 +343,7 @@ def test_agreement_counts_what_the_prompt_and_its_rules_do_differently(generated
         (("--check-quality", "--embeddings", "anthropic/x"), "--embeddings anthropic/x"),
         (("--check-quality", "--embeddings", "local/smollm2"), "--embeddings local/"),
         (("--check-quality", "--embeddings", "no model"), "--embeddings no model"),
-        (("--as-is", "--update", "--baseline"), "use one of them"),
+        (("--as-is", "--update", "--baseline"), "--update and --as-is"),
         (("--accept-ground-truth", "all"), "no proposed answer"),
     ],
 )
