@@ -33,7 +33,7 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
         notices.append(f"The proposed contracts could not be written: {error}")
     else:
         notices += [
-            f"{proposal.prompt} has no contract. A model wrote a proposal with "
+            f"A model proposes a contract for {proposal.prompt}, with "
             f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}: "
             f"{folder.name}/{proposal.contract} in the artifact of this run. To get it as a pull "
             "request, write /gatekeeper propose."

@@ -335,4 +335,6 @@ def _without_contract(result: GateResult) -> str:
     none = "No prompt contract is"
     if result.unaffected > 1:
         none = f"None of {result.unaffected:,} prompt contracts is"
-    return f"{none} affected by this change, so no model was called."
+    # For prompts without a contract, a model may have proposed one.
+    called = "" if result.uncovered and result.calls.made else ", so no model was called"
+    return f"{none} affected by this change{called}."

@@ -52,6 +52,7 @@ def test_the_run_keeps_a_proposal_and_the_comment_names_it(pull, writer):
     assert (result["verdict"], result["calls"]["made"]) == ("pass", len(writer.requests))
     assert 0 < result["cost_usd"] < 0.2
     assert "proposals/contracts/review.yaml" in made.own[0]
+    assert "no model was called" not in made.own[0]
 
 
 def test_a_fork_gets_no_proposal(pull, writer):
