@@ -88,11 +88,16 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=("continue the unfinished run in the folder for the reports, and reuse its answers"),
     )
-    order.add_argument(
+    add_order_seed(order, "result.json")
+
+
+def add_order_seed(parser: argparse._ActionsContainer, file: str) -> None:
+    """Add the option that repeats the order of an earlier run, which a file of that run names."""
+    parser.add_argument(
         "--order-seed",
         type=_order_seed,
         metavar="SEED",
-        help=("use the order of an earlier run: give the order_seed from its result.json"),
+        help=f"use the order of an earlier run: give the order_seed from its {file}",
     )
 
 
@@ -130,7 +135,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def _order_seed(text: str) -> str:
     if not ORDER_SEED.fullmatch(text):
         raise argparse.ArgumentTypeError(
-            "an order seed has 32 digits 0-9a-f; copy order_seed from a result.json"
+            "an order seed has 32 digits 0-9a-f; copy order_seed from the JSON report of that run"
         )
     return text
 

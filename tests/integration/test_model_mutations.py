@@ -125,6 +125,14 @@ def test_a_model_rewrites_parts_and_unusable_proposals_are_counted(
     assert not (again / "mutate.answers.jsonl").exists()
     assert answers.read_bytes() == kept
 
+    # With the samples and their order, the whole run is repeated without any model.
+    asked = len(server.requests)
+    recorded = ("--mutations-from", str(answers), "--replay", str(tmp_path / "samples.jsonl"))
+    order = ("--order-seed", found["order_seed"])
+    code, other = mutate(repository, again, "--mutations", "model", *recorded, *order)
+    assert (code, other["mutants"]) == (0, found["mutants"])
+    assert len(server.requests) == asked
+
     # Fixtures for what was not noticed are made from the same file.
     capsys.readouterr()
     flags = ("--model", AUTHOR, "--for-survivors", str(tmp_path / "mutation.json"), "--estimate")

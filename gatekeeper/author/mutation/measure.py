@@ -17,6 +17,7 @@ from gatekeeper.numbers import count
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.result import MutationResult
     from gatekeeper.contract.change import Revision
+    from gatekeeper.gate.result import GateResult
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.session import RunOptions
 
@@ -78,10 +79,13 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     )
 
 
-def measure_mutants(plan: MutationPlan, options: RunOptions | None = None) -> MutationResult:
-    """Measure every mutant. Raises UsageError if the model cannot be called."""
+def measure_mutants(
+    plan: MutationPlan, options: RunOptions | None = None
+) -> tuple[MutationResult, GateResult]:
+    """Measure every mutant. Return what was noticed, and the comparisons with their samples, which
+    a replay needs. Raises UsageError if the model cannot be called."""
     from gatekeeper.author.mutation.result import summarise_mutants
     from gatekeeper.runs.session import measure
 
     result = measure(plan.work, (plan.revision,), options)
-    return summarise_mutants(plan.contract, plan.mutants, result)
+    return summarise_mutants(plan.contract, plan.mutants, result), result

@@ -49,7 +49,8 @@ class MutantResult:
 
 @dataclass(frozen=True, slots=True)
 class MutationResult:
-    """The whole run. `fixtures` counts distinct inputs, or clusters of them."""
+    """The whole run. `fixtures` counts distinct inputs, or clusters of them. `order_seed`
+    repeats the order of the samples."""
 
     contract: str
     prompt_path: str
@@ -60,6 +61,7 @@ class MutationResult:
     calls: Calls
     cost_usd: float | None
     notices: tuple[str, ...] = ()
+    order_seed: str | None = None
     prompt_lines: tuple[int, ...] = ()
     """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
 
@@ -115,6 +117,7 @@ def summarise_mutants(
         calls=result.calls,
         cost_usd=result.cost_usd,
         notices=result.notices,
+        order_seed=result.order_seed,
         prompt_lines=contract.target.prompt.text_lines,
     )
 

@@ -128,6 +128,7 @@ def mutation_document(result: MutationResult) -> dict[str, Any]:
         "calls": result.calls.made,
         "recorded_calls": result.calls.cached,
         "cost_usd": result.cost_usd,
+        "order_seed": result.order_seed,
         "notices": list(result.notices),
         "mutants": [
             {

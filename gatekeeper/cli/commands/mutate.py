@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from gatekeeper.cli.arguments import add_out, add_replay
+from gatekeeper.cli.arguments import add_order_seed, add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, readers_may_leave, write_and_show
 from gatekeeper.contract.policy import load_policy
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gatekeeper.author.mutation.mutants import Mutation
     from gatekeeper.author.mutation.result import MutationResult
     from gatekeeper.contract.trial import Trial
+    from gatekeeper.gate.result import GateResult
 
 DEFAULT_OUT = Path(".gatekeeper/mutation")
 
@@ -50,6 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
+    add_order_seed(parser, "mutation.json")
 
 
 def mutate(arguments: argparse.Namespace) -> int:
@@ -76,7 +78,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         asked = by_model.ask(contract, revision, policy, mutations) if by_model else None
         more = asked.mutants if asked else ()
         left = asked.policy_after(policy) if asked else policy
-        plan = plan_mutation(contract, left, revision, mutations, more=more)
+        plan = plan_mutation(contract, left, revision, mutations, arguments.order_seed, more)
         few = too_few_fixtures(plan)
         if arguments.estimate:
             forecast = asked.forecast if asked else ()
@@ -84,10 +86,10 @@ def mutate(arguments: argparse.Namespace) -> int:
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
-        result = measure_mutants(plan, RunOptions(replay=arguments.replay, terminal=True))
+        result, measured = measure_mutants(plan, RunOptions(replay=arguments.replay, terminal=True))
     if asked:
         result = replace(result, notices=(*asked.notices, *result.notices))
-    return _report(result, arguments.out)
+    return _report(result, measured, arguments.out)
 
 
 def _mutations(written: str | None) -> tuple[Mutation, ...]:
@@ -120,17 +122,18 @@ def _estimate(
     return 0
 
 
-def _report(result: MutationResult, out: Path) -> int:
+def _report(result: MutationResult, measured: GateResult, out: Path) -> int:
     from gatekeeper.author.mutation.page import render_mutation, render_mutation_page
     from gatekeeper.author.mutation.terminal import show_mutation
     from gatekeeper.author.mutation.words import mutation_document
+    from gatekeeper.reports.formats.samples import sample_lines
 
     document = json.dumps(mutation_document(result), indent=2, ensure_ascii=False)
     contents = {
         "mutation.html": lambda: render_mutation_page(result),
         "mutation.md": lambda: render_mutation(result),
+        "samples.jsonl": lambda: "".join(sample_lines(measured)),
         "mutation.json": lambda: f"{document}\n",
     }
     write_and_show(contents, out, lambda files: show_mutation(result, files))
-    measured = len(result.mutants) - result.count("unknown")
-    return 0 if measured else 3
+    return 0 if result.count("unknown") < len(result.mutants) else 3
