@@ -75,7 +75,7 @@ def slo_results(
         )
         found = replace(_result(objective, data), default=objective.default, clustered=clustered)
         as_judged = found.judged is None and rests_on_judges(objective, mine)
-        results.append(replace(found, as_judged=as_judged))
+        results.append(replace(found, as_judged=as_judged, similar=objective.similar))
     return tuple(results)
 
 

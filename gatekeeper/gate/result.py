@@ -16,6 +16,7 @@ from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.modes import Negotiation
 from gatekeeper.contract.policy_weakening import Weakening
+from gatekeeper.contract.similar_texts import SimilarTexts
 from gatekeeper.contract.trial import ContractFrom, Outcome
 from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls
@@ -216,6 +217,8 @@ class SloResult:
     as_judged: bool = False
     """Whether it rests on what judges say, and is not corrected for their errors."""
     outdated: bool = False
+    similar: SimilarTexts | None = None
+    """How texts that differ were compared, for `consistency`; None: they do not agree."""
 
 
 @dataclass(frozen=True, slots=True)

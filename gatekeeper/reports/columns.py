@@ -107,6 +107,8 @@ def observed_value(slo: SloResult) -> str:
         return f"{text} (the judge drifted)"
     if slo.as_judged and slo.observed is not None:
         return f"{text} (as judged, not corrected)"
+    if slo.similar:
+        return f"{text} (by embedding)"
     return text if slo.judged is None else f"{text} (as judged {objective_value(slo, slo.judged)})"
 
 

@@ -215,7 +215,10 @@ def test_consistency_and_repairs_by_meaning_are_forecast_paid_and_replayed(
     found = json.loads((first / "result.json").read_text("utf-8"))
     (contract,) = found["contracts"]
     # Of three pairs one agrees in w0 to w3, and all in the others: most of them by meaning.
-    assert contract["slo"][0]["observed"] == pytest.approx((1 / 3 + 1) / 2)
+    slo = contract["slo"][0]
+    assert slo["observed"] == pytest.approx((1 / 3 + 1) / 2)
+    assert slo["similar"] == {"model": f"openai/{EMBEDDER}", "min": 0.9}
+    assert "(by embedding)" in (first / "comment.md").read_text("utf-8")
     repairs = contract["repairs"]["head"]
     assert [repairs[n] for n in ("repaired", "meaning_changed", "meaning_unknown")] == [1, 1, 0]
     asked = [body for body in server.requests if "input" in body]

@@ -26,10 +26,10 @@ _FAMILIES = (
 
 def family_of(model: str) -> str | None:
     """Return the family that a model's name says it is of; None if it says none, as that of a
-    recording.
+    recording, and for an embedding model, which has no taste.
 
     A name such as `deepseek-r1-distill-llama-70b` is of the family that is named first here.
     """
-    if model.startswith("recorded/"):
+    if model.startswith("recorded/") or "embed" in model.lower():
         return None
     return next((name for name, pattern in _FAMILIES if pattern.search(model)), None)

@@ -230,6 +230,7 @@ def _slo(slo: SloResult) -> dict[str, Any]:
         "judged": slo.judged,
         "as_judged": slo.as_judged,
         "outdated": slo.outdated,
+        "similar": asdict(slo.similar) if slo.similar else None,
     }
 
 

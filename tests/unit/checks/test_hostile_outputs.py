@@ -19,7 +19,7 @@ LARGE = 500_000
 MOST_SECONDS = 2.0
 """Of processor time in this process. Children have limits of their own (`gatekeeper/sandbox`)."""
 MOST_ELAPSED = 15.0
-MOST_MEMORY = 400 * MEGABYTE
+MOST_MEMORY = 200 * MEGABYTE
 
 HOSTILE = {
     "empty": "",

@@ -27,6 +27,8 @@ from gatekeeper.contract.models.families import family_of
         ("hosted_vllm/our-own", None),
         ("llamafile/our-own", None),
         ("recorded/contracts/gpt-4o.jsonl", None),
+        ("mistral/mistral-embed", None),
+        ("gemini/gemini-embedding-001", None),
     ],
 )
 def test_a_family_is_read_from_the_name(model, family):
