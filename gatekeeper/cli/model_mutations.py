@@ -63,7 +63,9 @@ class ModelMutations:
         if not wanted:
             if arguments.model or recording:
                 flag = "--model" if arguments.model else "--mutations-from"
-                raise UsageError(f"{flag} needs --mutations model, or model among its names")
+                raise UsageError(
+                    f"{flag} has no effect without `model` in --mutations; add it there"
+                )
             return None
         if arguments.replay and not recording:
             raise UsageError(

@@ -42,7 +42,7 @@ STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
 """Parts in one question, so that the answer fits into its limit of tokens."""
-_TOUCHES = "it touches text that fixtures fill in"
+_TOUCHES = "text that fixtures fill in would change"
 SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEXT, why=TEXT)))
 
 

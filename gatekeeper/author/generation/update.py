@@ -221,7 +221,7 @@ def _rows(
         if name.partition(".")[0] not in again and (name in there or name not in dropped)
     }
     said = [
-        *said_of("retired with its rule", dropped),
+        *said_of("retired together with the rule", dropped),
         *said_of("not made again, because you removed it", merged.removed),
         *said_of("kept, because you changed or added it", kept),
     ]

@@ -31,15 +31,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mutations",
         metavar="NAME,…",
-        help="the kinds of changes to make: drop, negate, soften, and model, for which a model "
-        "rewrites parts (default: drop,negate,soften)",
+        help="the kinds of changes to make: drop, negate, soften, model (a model rewrites parts); "
+        "default: drop,negate,soften",
     )
     parser.add_argument("--model", help="the model that rewrites parts, for --mutations model")
     parser.add_argument(
         "--mutations-from",
         type=Path,
         metavar="FILE",
-        help="take the model's mutations from this mutate.answers.jsonl and do not ask it",
+        help="take the model's mutations from this mutate.answers.jsonl; do not call it",
     )
     parser.add_argument(
         "--ref", help="the revision to mutate (default: the files in the work tree)"
