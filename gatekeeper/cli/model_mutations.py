@@ -64,7 +64,7 @@ class ModelMutations:
             if arguments.model or recording:
                 flag = "--model" if arguments.model else "--mutations-from"
                 raise UsageError(
-                    f"{flag} has no effect without `model` in --mutations; add it there"
+                    f"{flag} has no effect without --mutations model; name `model` there"
                 )
             return None
         if arguments.replay and not recording:
