@@ -10,7 +10,11 @@ from types import ModuleType
 from typing import Literal
 
 from gatekeeper.contract.change import MemoryRevision, Revision
-from gatekeeper.contract.contract_document import ContractDocument, read_contract_documents
+from gatekeeper.contract.contract_document import (
+    ContractDocument,
+    is_prompt,
+    read_contract_documents,
+)
 from gatekeeper.contract.convert import ConvertedFile
 from gatekeeper.contract.definition import CheckShape, Contract, NotRun
 from gatekeeper.contract.export.exported import Exported
@@ -49,6 +53,12 @@ def export_contracts(
         documents = read_contract_documents(revision, file)
     except UnreadableError as error:
         raise ContractError([Problem(file, error.what, error.fix, error.line)]) from None
+    data = documents[0].document.data
+    if not documents[0].is_foreign and isinstance(data, dict) and is_prompt(file, data):
+        raise UsageError(
+            f"{file} is a prompt without tests, so there is nothing to export; "
+            "`gatekeeper generate` writes a contract for it"
+        )
     found = [_exported(revision, read, folder, to, shapes) for read in documents]
     paths = [made.path for contract in found for made in contract.files]
     twice = next((path for path in paths if paths.count(path) > 1), None)
@@ -70,14 +80,14 @@ def _exported(
     if not made.texts:
         raise ContractError([_nothing(contract, made)])
     checks = _prove(contract, made, shapes)
-    header = _header(contract, made)
+    missing = (*read.not_run, *made.not_exported)
+    header = _header(contract, missing, made.differs)
     texts = {
         path: header + text if path.endswith((".yml", ".yaml")) else text
         for path, text in made.texts.items()
     }
     files = tuple(ConvertedFile(join(folder, path), text) for path, text in texts.items())
     fixtures = max(len(sent) for sent in made.read_back.values())
-    missing = (*read.not_run, *made.not_exported)
     return ExportedContract(contract, files, fixtures, checks, missing, made.differs)
 
 
@@ -99,9 +109,9 @@ def _nothing(contract: Contract, made: Exported) -> Problem:
     return Problem(at.path, what, "export to another format, or add a check", at.line, at.column)
 
 
-def _header(contract: Contract, made: Exported) -> str:
+def _header(contract: Contract, missing: tuple[NotRun, ...], differs: tuple[NotRun, ...]) -> str:
     lines = [f"Exported from {contract.path} by `gatekeeper convert`."]
-    for title, parts in (("Not exported", made.not_exported), ("Differs", made.differs)):
+    for title, parts in (("Not exported", missing), ("Differs", differs)):
         for part in parts:
             at = f"{part.position.path}:{part.position.line or 1}"
             lines.append(f"{title}: {part.kind} ({at}): {part.why.rstrip('.')}.")

@@ -28,7 +28,8 @@ _STRINGS = {
     "ends_with": "endsWith",
 }
 _PARAMETERS = {"max_tokens": "maxTokens", "top_p": "topP"}
-_DIFFERENT_VALUES = "its values are texts of which one is enough, or no texts"
+_ANY_OF = "one of several texts is enough"
+_NO_TEXT = "its value is not a text in every fixture"
 
 
 def export(contract: Contract, document: Document) -> Exported:
@@ -136,9 +137,9 @@ def _strings(check: CheckSpec, rows: _Rows) -> list[dict[str, Any]] | str:
     number = len(lists[0])
     any_of = number > 1 and (check.type != "contains" or parameter(check, "match") == "any")
     if any_of or any(len(values) != number for values in lists):
-        return _DIFFERENT_VALUES
+        return _ANY_OF
     if not all(isinstance(text, str) and text for values in lists for text in values):
-        return _DIFFERENT_VALUES
+        return _NO_TEXT
     found = []
     for place in range(number):
         name = check.name if number == 1 else f"{check.name} {place + 1}"

@@ -90,22 +90,25 @@ def _evals(
     contract: Contract, fixtures: tuple[Fixture, ...], losses: Losses, differs: Losses
 ) -> list[_Eval]:
     found: dict[tuple[str, str, str], _Eval] = {}
-    named: set[int] = set()
+    faults: dict[int, list[str]] = {}
+    exported: set[int] = set()
+    checks: dict[int, CheckSpec] = {}
     for fixture in fixtures:
         for check in contract.checks_for(fixture):
+            checks[id(check)] = check
             made = _eval(check, fixture)
             if isinstance(made, str):
-                if id(check) not in named:
-                    losses.add(check.name, check.position, made, contract)
-                named.add(id(check))
+                faults.setdefault(id(check), []).append(made)
                 continue
-            key = (made.name, made.kind, str(made.args))
-            known = found.setdefault(key, made)
+            exported.add(id(check))
+            known = found.setdefault((made.name, made.kind, str(made.args)), made)
             known.ideals[fixture.id] = made.ideals[fixture.id]
-            if id(check) not in named:
-                for difference in _differences(check):
-                    differs.add(check.name, check.position, difference, contract)
-            named.add(id(check))
+    for key, check in checks.items():
+        # A check that no fixture has is one loss, and else there is one for each fixture.
+        for why in faults.get(key, [])[: None if key in exported else 1]:
+            losses.add(check.name, check.position, why, contract)
+        for difference in _differences(check) if key in exported else ():
+            differs.add(check.name, check.position, difference, contract)
     return list(found.values())
 
 
@@ -127,7 +130,7 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
         return _Eval(check.name, kind, {}, {fixture.id: [text]})
     wanted = value if isinstance(value, list) and check.type != "equals" else [value]
     if not wanted or not all(isinstance(text, str) and text for text in wanted):
-        return "its value is not a text"
+        return "its value is no text in a fixture"
     if kind == _INCLUDES:
         if len(wanted) > 1 and parameter(check, "match") == "all":
             return "Includes needs one of several texts and not all"

@@ -17,7 +17,7 @@ from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.export.export import ExportedContract, ExportFormat, export_contracts
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.prompts.render import render_messages, render_value
-from gatekeeper.errors import ContractError
+from gatekeeper.errors import ContractError, UsageError
 
 FIXTURES = [
     {"id": "a", "vars": {"city": "Paris", "tone": "short"}, "expected": "France"},
@@ -300,6 +300,48 @@ def test_settings_and_parts_of_fixtures_are_named_and_counted(to: ExportFormat) 
     [ids] = [part for part in found.not_exported if part.kind == "id of fixtures"]
     assert ids.why.endswith("(3 times)")
     assert {"same", "starts_with a"} <= {*kinds(found.differs)}
+
+
+def test_a_fixture_that_a_check_cannot_be_exported_for_is_counted() -> None:
+    fixtures = [FIXTURES[0], {**FIXTURES[1], "expected": 3}, {**FIXTURES[0], "id": "c"}]
+    checks = [
+        {"type": "equals", "name": "same", "value": "{{ expected }}"},
+        {"type": "length", "name": "short", "max": 3},
+        {"type": "json_valid", "name": "valid"},
+    ]
+    found, _, read = exported("openai-evals", fixtures=fixtures, checks=checks)
+    assert [len(one.fixtures) for one in read] == [2, 3]
+    lost = [part for part in found.not_exported if part.kind in ("same", "short")]
+    assert [(part.kind, "times" in part.why) for part in lost] == [
+        ("same", False),
+        ("short", False),
+    ]
+    with pytest.raises(ContractError) as raised:
+        exported("github", fixtures=fixtures, checks=checks)
+    assert "`same`" in raised.value.problems[0].what
+
+
+def test_a_prompt_without_tests_is_no_contract() -> None:
+    text = b'{"messages": [{"role": "user", "content": "{{a}}"}]}'
+    with pytest.raises(UsageError):
+        export_contracts(
+            MemoryRevision({"p.prompt.yml": text}), "p.prompt.yml", "", "github", SHAPES
+        )
+
+
+def test_what_a_foreign_file_does_not_run_is_not_exported_either() -> None:
+    suite = {
+        "prompts": ["Where is {{city}}?"],
+        "providers": ["openai:gpt-4o"],
+        "defaultTest": {
+            "assert": [{"type": "icontains", "value": "a"}, {"type": "javascript", "value": "1"}]
+        },
+        "tests": [{"vars": {"city": "Paris"}}],
+    }
+    revision = MemoryRevision({"promptfooconfig.json": json.dumps(suite).encode()})
+    [found] = export_contracts(revision, "promptfooconfig.json", "", "github", SHAPES)
+    assert "javascript" in kinds(found.not_exported)
+    assert "Not exported: javascript" in found.files[0].text
 
 
 def test_nothing_is_exported_of_a_contract_without_a_check_for_it() -> None:
