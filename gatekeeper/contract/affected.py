@@ -31,7 +31,7 @@ from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
-from gatekeeper.contract.specification_path import is_specification
+from gatekeeper.contract.specification_path import holds_specification
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.uncovered_keys import uncovered_keys
 from gatekeeper.contract.watched_prompts import Watched, pair_prompts, places_of
@@ -346,7 +346,8 @@ class _Comparison:
         }
         prompts = {path for pattern in self.policy.prompts for path in matching(changed, pattern)}
         keys = uncovered_keys(self.change, sketches, prompts & covered)
-        others = {path for path in prompts - covered if not is_specification(path)}
+        head = self.change.head
+        others = {path for path in prompts - covered if not holds_specification(head, path)}
         return tuple(sorted({*others, *keys}))
 
     def _only_moved(self, path: str) -> bool:
