@@ -37,6 +37,7 @@ _VALID = "evals.elsuite.basic.json_validator:JsonValidator"
 _CLASSES = {
     "starts_with": _MATCH,
     "equals": _MATCH,
+    "enum": _MATCH,
     "contains": _INCLUDES,
     "json_equal": _JSON_MATCH,
     "json_valid": _VALID,
@@ -143,7 +144,7 @@ def _differences(check: CheckSpec) -> Iterator[str]:
     """Yield in which ways the class decides otherwise."""
     if check.must_pass:
         yield "OpenAI Evals has no `must_pass`"
-    if check.type == "equals":
+    if check.type in ("equals", "enum"):
         yield "Match passes an output that only begins with the text"
     if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):
         yield "Match distinguishes upper and lower case"

@@ -108,18 +108,20 @@ def test_a_registry_of_openai_evals_has_an_eval_for_each_check() -> None:
         {"type": "starts_with", "name": "opens", "values": ["{{ expected }}", "I"]},
         {"type": "contains", "name": "any", "values": ["a", "b"], "match": "any"},
         {"type": "json_equal", "name": "json", "value": {"a": [1]}},
+        {"type": "enum", "name": "label", "values": ["yes", "no"]},
         {"type": "json_valid", "name": "valid", "when": "city == 'Paris'"},
     ]
     found, contract, read = exported("openai-evals", checks=checks, params={"temperature": 0})
     assert [file.path for file in found.files] == [
         "out/evals/places.yaml",
-        *(f"out/data/places/places-{n}.jsonl" for n in ("opens", "any", "json", "valid")),
+        *(f"out/data/places/places-{n}.jsonl" for n in ("opens", "any", "json", "label", "valid")),
     ]
     assert [one.checks[0].type for one in read] == [
-        *("starts_with", "contains", "json_equal", "json_valid"),
+        *("starts_with", "contains", "json_equal", "starts_with", "json_valid"),
     ]
-    assert [sent(one) for one in read] == [*[sent(contract)] * 3, sent(contract)[:1]]
-    opens, any_of, same, valid = read
+    assert [sent(one) for one in read] == [*[sent(contract)] * 4, sent(contract)[:1]]
+    opens, any_of, same, label, valid = read
+    assert [fixture.expected for fixture in label.fixtures] == [["yes", "no"]] * 2
     assert [fixture.expected for fixture in opens.fixtures] == [
         ["France", "I"],
         ["x {{ y }} {%", "I"],
@@ -127,7 +129,7 @@ def test_a_registry_of_openai_evals_has_an_eval_for_each_check() -> None:
     assert [fixture.expected for fixture in any_of.fixtures] == [["a", "b"]] * 2
     assert [json.loads(fixture.expected[0]) for fixture in same.fixtures] == [{"a": [1]}] * 2
     assert [fixture.expected for fixture in valid.fixtures] == [None]
-    assert kinds(found.differs) == ["opens", "params"]
+    assert kinds(found.differs) == ["opens", "label", "label", "params"]
 
 
 @pytest.mark.parametrize(
