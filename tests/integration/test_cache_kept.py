@@ -129,7 +129,7 @@ def test_a_contract_whose_answers_do_not_fit_is_named_and_the_others_are_kept(
     monkeypatch.setattr(cache_file, "MOST_BYTES", 18_000)
     result = check(Long(), cache, base, head)
     (notice,) = result.notices
-    assert "the answers of contract c0 are not kept" in notice
+    assert "the answers of contract c0 do not fit" in notice
     assert [entry.contract for entry in entries(cache)] == ["c1"]
 
 

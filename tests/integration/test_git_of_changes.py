@@ -144,7 +144,7 @@ def point_to_lfs(path: str) -> Edit:
 def test_a_symbolic_link_is_named_and_not_followed(remote: Remote, path: str, found: str) -> None:
     remote.propose(link_out(path))
     CHECKOUTS[found](remote)
-    with pytest.raises(ContractError, match=f"`{path}` is a symbolic link.*not followed"):
+    with pytest.raises(ContractError, match=f"`{path}` is a symbolic link"):
         remote.affected()
 
 

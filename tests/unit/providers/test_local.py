@@ -129,7 +129,7 @@ def test_what_the_model_refuses_is_a_failed_call(server: FakeServer, answer: Any
 def test_unknown_parameters_are_the_authors(server: FakeServer) -> None:
     failed = failure(request(("user", "x"), temprature=0))
     assert (failed.fatal, failed.author) == (True, True)
-    assert "unknown parameter 'temprature'; use any of frequency_penalty" in str(failed)
+    assert "unknown parameter 'temprature'; use only frequency_penalty" in str(failed)
 
 
 def test_unknown_models_are_the_authors() -> None:

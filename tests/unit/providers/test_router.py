@@ -81,7 +81,7 @@ def test_a_client_is_picked_by_prefix_and_built_once(monkeypatch: pytest.MonkeyP
         assert (api.made, embedded.made) == ([], [])
         models = ("openai/a", "local/x", "gpt-4o", "localhost/x")
         texts = [(await router.complete(request(model))).text for model in models]
-        with pytest.raises(CallFailed, match=r"recording a\.jsonl: there is no such file"):
+        with pytest.raises(CallFailed, match=r"recording a\.jsonl: "):
             await router.complete(request("recorded/a.jsonl"))
         assert router.slots("openai/a") is None
         await router.aclose()

@@ -23,7 +23,7 @@ from gatekeeper.sampling.stored_text import (
     stored_outcome,
 )
 
-MARK = len("... [cut: only the first 100,000 characters are kept]")
+MARK = len("... [cut: only the first 100,000 characters are stored]")
 LONG = "é" * (MOST_CHARACTERS + 1)
 
 
