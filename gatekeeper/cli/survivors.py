@@ -60,7 +60,7 @@ def write_for_survivors(
     rows = [row for part in parts for row in part.rows]
     if rows:
         _write(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
-    return _say([*_found(parts), *_next(rows, out, contract), calls_made])
+    return _say([*_found(parts), *_next(parts, rows, out, contract), calls_made])
 
 
 def _read(path: Path) -> str:
@@ -83,15 +83,25 @@ def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
 
     for part in parts:
         text = " ".join(part.mutant.part.text.split())[:60]
-        yield (
-            f"{lines_of(part.mutant.part)} ({text}): the output of {part.proven} of "
-            f"{count(part.proposed, 'input')} depends on it"
+        left_out = part.proposed - part.tried
+        found = (
+            f"the output of {part.proven} of {count(part.tried, 'input')} depends on it"
+            if part.tried
+            else "not tried"
         )
+        more = f"; {count(left_out, 'input')} left out, because the tests have similar ones"
+        yield f"{lines_of(part.mutant.part)} ({text}): {found}{more if left_out else ''}"
 
 
-def _next(rows: Sequence[object], out: Path, contract: Contract) -> Iterator[str]:
+def _next(
+    parts: Sequence[ProtectedPart], rows: Sequence[object], out: Path, contract: Contract
+) -> Iterator[str]:
     if not rows:
-        yield "No fixture was written: no output depends on these parts. Consider deleting them."
+        yield "No fixture was written: no output of the inputs that were tried depends on a part."
+        if any(part.tried for part in parts):
+            yield "If you know of no other input for such a part, consider deleting it."
+        if not all(part.tried for part in parts):
+            yield "For the parts that were not tried, name a stronger model with --model."
         return
     yield f"{count(len(rows), 'fixture')} written to {out}."
     yield (

@@ -29,6 +29,7 @@ fixtures: [{file: words.csv}]
 checks: [{type: equals, value: ok}]
 slo: {success_rate: 0.99}
 """
+LONG = "a chair that stands beside the window"
 GENERATE = ("generate", "prompts/words.txt", "--model", "openai/gpt-4o")
 SURVIVORS = "contracts/words.survivors.jsonl"
 
@@ -41,7 +42,7 @@ def answer(body: dict[str, Any]) -> str:
     """Do as the prompt says; propose words of colours for the rule on colours, and others else."""
     if stage_of(body):
         about_colours = "colour" in body["messages"][1]["content"].split("<data part ")[1]
-        words = ["red", "green", "table"] if about_colours else ["chair", "word01", " "]
+        words = ["red", "green", "table"] if about_colours else [LONG, f"{LONG}!", " "]
         return json.dumps({"tests": [row_of(word) for word in words]})
     said = body["messages"][0]["content"]
     word = said.rstrip().splitlines()[-1]
@@ -70,6 +71,7 @@ def test_inputs_that_depend_on_an_unprotected_part_become_fixtures(repository, c
     said = capsys.readouterr().out
     assert "line 2 " in said
     assert "2 of 3 inputs" in said
+    assert "0 of 1 input depends on it; 1 input left out" in said  # one repeats the other
     written = (repository.path / SURVIVORS).read_text("utf-8")
     rows = [json.loads(line) for line in written.splitlines()]
     assert [row["vars"]["word"] for row in rows] == ["red", "green"]
@@ -93,11 +95,14 @@ def test_inputs_that_depend_on_an_unprotected_part_become_fixtures(repository, c
 def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
     repository.write("prompts/words.txt", PROMPT.replace("Answer with no if the word", "Say it if"))
     repository.write("contracts/words.yaml", CONTRACT)
+    repository.write("contracts/words.csv", csv((LONG, *(f"word{n:02}" for n in range(20)))))
     assert main(["mutate", "words", "--mutations", "drop"]) == 0
     assert main([*GENERATE, "--for-survivors", "--estimate"]) == 0
     assert "2 parts, at most 20 calls" in capsys.readouterr().out
     assert main([*GENERATE, "--for-survivors"]) == 0
-    assert "No fixture was written" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "No fixture was written" in said
+    assert "not tried; 2 inputs left out" in said
     assert not (repository.path / SURVIVORS).exists()
 
 

@@ -33,10 +33,12 @@ _SEED = 42
 @dataclass(frozen=True, slots=True)
 class ProtectedPart:
     """A part of a prompt, and the fixtures that depend on it. `proposed` counts the inputs that a
-    model proposed, `proven` those that the contract's model answers differently without it."""
+    model proposed, `tried` those that are new, `proven` those that the contract's model answers
+    differently without the part."""
 
     mutant: Mutant
     proposed: int
+    tried: int
     proven: int
     rows: tuple[Mapping[str, Any], ...]
 
@@ -132,10 +134,11 @@ async def _prove(
         list(render_all(prompt, [fixture.vars for fixture in fixtures], Budget()))
         for prompt in (target.prompt, mutant.prompt)
     ]
-    rows = []
+    rows, tried = [], 0
     for fixture, before, after in zip(fixtures, *sides, strict=True):
         if isinstance(before, ContractError) or isinstance(after, ContractError):
             continue
+        tried += 1
         requests = [
             Request(target.model, messages, target.params, _SEED, repetition)
             for messages, repetition in ((before, 0), (before, 1), (after, 0))
@@ -147,7 +150,7 @@ async def _prove(
         # Answers that differ by chance prove nothing.
         if len(texts) == 1 and changed.text.strip() not in texts:
             rows.append(_row(fixture, mutant))
-    return ProtectedPart(mutant, proposed, len(rows), tuple(rows))
+    return ProtectedPart(mutant, proposed, tried, len(rows), tuple(rows))
 
 
 def _row(fixture: Fixture, mutant: Mutant) -> Mapping[str, Any]:
