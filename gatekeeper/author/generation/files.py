@@ -29,7 +29,7 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
-from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.syntax.yaml_text import has_comment, write_yaml
 from gatekeeper.errors import ContractError, MeasurementError, Problem
 
 SUCCESS_RATE = 0.9
@@ -275,8 +275,8 @@ def _require_sound_checks(
 
 def has_comments(present: Present, path: str) -> bool:
     """Return whether a person wrote comments into a specification: those of its head are not."""
-    lines = (present.contents.get(path) or b"").decode("utf-8", "replace").split("\n")
-    return any(line.lstrip().startswith("#") for line in lines[HEAD_LINES:])
+    text = (present.contents.get(path) or b"").decode("utf-8", "replace")
+    return has_comment(text, HEAD_LINES)
 
 
 def _line_of(text: str, name: str) -> int | None:

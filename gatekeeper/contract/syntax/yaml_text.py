@@ -56,3 +56,16 @@ def write_yaml(data: Mapping[str, Any]) -> str:
         dict(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH
     )
     return text
+
+
+def has_comment(text: str, head_lines: int) -> bool:
+    """Return whether there is a comment below the first `head_lines` lines, on a line of its own or
+    behind a value. Raises yaml.YAMLError if the text is no YAML."""
+    start = sum(map(len, text.splitlines(keepends=True)[:head_lines]))
+    # The parser that read the text: the other one accepts other characters.
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for token in yaml.scan(text, Loader=loader):
+        if "#" in text[start : token.start_mark.index]:
+            return True
+        start = max(start, token.end_mark.index)
+    return False

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
-from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.syntax.yaml_text import has_comment, write_yaml
 
 TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"])),
@@ -58,3 +58,18 @@ def test_a_text_stays_a_text(text: str) -> None:
 def test_a_value_that_is_there_twice_is_written_twice() -> None:
     shared = {"x": [1]}
     assert "&" not in write_yaml({"a": shared, "b": shared})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# head\na: 1\n", False),
+        ("# head\na: 1 # why\n", True),
+        ("# head\na: 1\n# why\n", True),
+        ("# head\na: [1, 2]\nb: |\n  # no comment\n  c # d\n", False),
+        ('# head\na: "x # y"\nb: x#y\n', False),
+        ("# head\n# more\na: 1\n", True),
+    ],
+)
+def test_comments_are_found_on_their_own_line_and_behind_values(text, found):
+    assert has_comment(text, 1) is found
