@@ -116,6 +116,12 @@ def test_a_suite_that_can_notice_nothing_is_named_before_the_first_call(
     assert mutate(repository, tmp_path, "--estimate")[0] == 0
     assert "3 fixtures" in capsys.readouterr().err
 
+    rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 4}}}\n" for n in range(12))
+    contract = CONTRACT.replace("fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}")
+    repository.write("contracts/words.yaml", contract)
+    assert mutate(repository, tmp_path, "--estimate")[0] == 0
+    assert "4 clusters" in capsys.readouterr().err
+
 
 @pytest.mark.parametrize(
     ("flags", "prompt", "named"),

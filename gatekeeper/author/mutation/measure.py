@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, log2
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
@@ -71,11 +72,14 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     units = max(len(job.evaluations[0].units()) for job in jobs)
     if 0.5**units <= level:
         return None
+    clustered = any(job.evaluations[0].clustered for job in jobs)
+    unit = "cluster" if clustered else "fixture"
     return (
         f"The tests cannot notice any mutant: {count(len(jobs), 'comparison')} "
         f"share the contract's alpha, so each must be significant at {level:.2g}, and with "
-        f"{count(units, 'fixture')} that is impossible. Add fixtures or use fewer mutations, "
-        "such as --mutations drop."
+        f"{count(units, unit)} that is impossible, even if every fixture breaks. Add {unit}s: "
+        f"{ceil(-log2(level))} are needed, and fewer with fewer mutations, such as "
+        "--mutations drop."
     )
 
 

@@ -86,7 +86,7 @@ def evidence(found: MutantResult) -> str:
         return numbers.count(found.pairs, "pair")
     return (
         f"{numbers.count(found.pairs, 'pair')}: {found.broke} broke, {found.fixed} fixed, "
-        f"{found.changed_outputs} outputs changed"
+        f"{numbers.count(found.changed_outputs, 'output')} changed"
     )
 
 

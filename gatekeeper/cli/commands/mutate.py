@@ -18,9 +18,9 @@ from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
+    from gatekeeper.author.mutation.measure import MutationPlan
     from gatekeeper.author.mutation.mutants import Mutation
     from gatekeeper.author.mutation.result import MutationResult
-    from gatekeeper.contract.trial import Trial
     from gatekeeper.gate.result import GateResult
 
 DEFAULT_OUT = Path(".gatekeeper/mutation")
@@ -82,7 +82,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         few = too_few_fixtures(plan)
         if arguments.estimate:
             forecast = asked.forecast if asked else ()
-            return _estimate(plan.work.trials, len(plan.mutants), few, forecast)
+            return _estimate(plan, few, forecast)
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
@@ -107,15 +107,15 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
     return tuple(mutation for mutation in every if mutation in names)
 
 
-def _estimate(
-    trials: tuple[Trial, ...], mutants: int, few: str | None, forecast: tuple[str, ...]
-) -> int:
+def _estimate(plan: MutationPlan, few: str | None, forecast: tuple[str, ...]) -> int:
+    from gatekeeper.gate.judge_calls import judge_models
     from gatekeeper.numbers import count
     from gatekeeper.sampling.calls import distinct_requests
 
-    calls = len(distinct_requests(trials))
+    calls = count(len(distinct_requests(plan.work.trials)), "call")
+    judges = ", and the calls to judges" if any(map(judge_models, plan.work.jobs)) else ""
     with readers_may_leave():
-        sys.stdout.write(f"{count(mutants, 'mutant')}, at most {count(calls, 'call')}\n")
+        sys.stdout.write(f"{count(len(plan.mutants), 'mutant')}, at most {calls}{judges}\n")
         sys.stdout.writelines(f"{line}\n" for line in forecast)
     if few:
         print_error(few)
