@@ -272,13 +272,12 @@ def generated_files(
     is_removed = present.contract is None and made is not None
     texts = {places.fixtures: write_fixture_rows(rows)}
     if is_own:
-        notices.append(
-            f"{places.contract} is kept as it is, because you wrote or changed it. If you "
-            f"want the new checks, copy them from {places.specification}; the fixtures are in "
-            f"{places.fixtures}."
-        )
+        notices.append(_kept_contract(places, was_made=made is not None))
     elif is_removed:
-        notices.append(f"{places.contract} is not made again, because you removed it.")
+        notices.append(
+            f"{places.contract} is not made again, because you removed it. To have it made again, "
+            f"delete the line `{CONTRACT}:` below `made:` in {places.specification}."
+        )
     else:
         texts[places.contract] = contract
         made = content_digest(contract)
@@ -293,6 +292,20 @@ def generated_files(
     if places.contract in texts:
         prepare_contract(Overlay(plan.revision, texts), places.contract, plan.policy)
     return Generated(specification, len(rows), texts, tuple(notices))
+
+
+def _kept_contract(places: Places, *, was_made: bool) -> str:
+    if was_made:
+        return (
+            f"{places.contract} is kept as it is, because you changed it. If you want the new "
+            f"checks, copy them from {places.specification}; the fixtures are in {places.fixtures}."
+        )
+    return (
+        f"{places.contract} is kept as it is, because this command did not write it: nothing uses "
+        "the new fixtures yet. To replace it, move it away and run the command again with "
+        "--replay and the generate.answers.jsonl of this run, which calls no model. To keep it, "
+        f"copy the checks from {places.specification}, and name {places.fixtures} in it."
+    )
 
 
 async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asyncio.Event) -> T:
