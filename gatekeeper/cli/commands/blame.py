@@ -36,6 +36,7 @@ def blame(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.author.blame.run import find_questions, search_causes
     from gatekeeper.gate.work import plan_check
+    from gatekeeper.numbers import count
     from gatekeeper.runs.library.repository import change_of
     from gatekeeper.runs.session import RunOptions, measure
 
@@ -48,7 +49,8 @@ def blame(arguments: argparse.Namespace) -> int:
         result = measure(work, revisions, RunOptions(replay=arguments.replay, terminal=True))
         questions = find_questions(work, result)
         print_error(
-            f"{len(questions)} of {len(result.contracts)} contracts got worse; finding the cause"
+            f"{len(questions)} of {count(len(result.contracts), 'contract')} got worse; finding "
+            "the cause"
             if questions
             else "no contract got worse"
         )

@@ -169,7 +169,8 @@ def _reason(
     elif cells[chosen].setting.current:
         why = "; it is the current setting, and none costs significantly less"
     if rates[chosen] == rates[best]:
-        return f"{rate}, the highest rate{why}; {others} more do not differ from it significantly"
+        do = "does" if others == 1 else "do"
+        return f"{rate}, the highest rate{why}; {others} more {do} not differ from it significantly"
     named = cells[best].setting.name
     highest = numbers.percent(rates[best])
     return f"{rate}, which is not significantly different from the best ({named}, {highest}){why}"
