@@ -191,7 +191,10 @@ def plan_run(
     suite = with_groups(every_contract(revision, policy, SHAPES))
     if not suite.contracts:
         written = ", ".join(policy.contracts)
-        raise UsageError(f"no contract matches {written}; `gatekeeper init` writes a first one")
+        raise UsageError(
+            f"no contract matches {written}; commit your contracts if they are new, or write a first "
+            "one with `gatekeeper init`"
+        )
     if samples is not None:
         suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
     suite = hold_every_contract(suite, policy)

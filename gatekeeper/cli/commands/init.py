@@ -83,12 +83,12 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
     if any(made.source == "to replace" for made in found.skeletons):
         yield "Replace the example fixtures in the proposed contracts with real inputs."
-    first = f"Then set {needed} and run" if keys else "Then run"
-    yield f"{first} `gatekeeper run`, which tests every contract once."
     yield (
         f"Commit these files to `{branch}`. The policy on that branch applies "
         "to every pull request."
     )
+    first = f"Then set {needed} and run" if keys else "Then run"
+    yield f"{first} `gatekeeper run`, which tests every contract of the last commit once."
     secrets = f"add the secret{'s' * (len(keys) > 1)} {needed}, and " if keys else ""
     yield f"On GitHub: {secrets}require the check `Prompt gate`."
     for place, lines in missing_secrets(root, keys).items():
