@@ -192,8 +192,8 @@ def plan_run(
     if not suite.contracts:
         written = ", ".join(policy.contracts)
         raise UsageError(
-            f"no contract matches {written}; commit your contracts if they are new, or write a first "
-            "one with `gatekeeper init`"
+            f"no contract matches {written}; commit your contracts if they are new, or write a "
+            "first one with `gatekeeper init`"
         )
     if samples is not None:
         suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))
