@@ -301,8 +301,8 @@ def _kept_contract(places: Places, *, was_made: bool) -> str:
             f"checks, copy them from {places.specification}; the fixtures are in {places.fixtures}."
         )
     return (
-        f"{places.contract} is kept as it is, because this command did not write it. It may not use "
-        "the new fixtures. To replace it, move it away and run the command again with "
+        f"{places.contract} is kept as it is, because this command did not write it. It may not "
+        "use the new fixtures. To replace it, move it away and run the command again with "
         "--replay and the generate.answers.jsonl of this run, which calls no model. To keep it, "
         f"copy the checks from {places.specification}, and name {places.fixtures} in it."
     )
