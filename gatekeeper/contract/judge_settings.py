@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatekeeper.contract.definition import CheckSpec
+from gatekeeper.contract.similar_settings import embedding_models_in
 
 ASKING = ("judge", "similar")
 """The types of checks that ask a model."""
@@ -39,8 +40,9 @@ def judges_of(spec: CheckSpec) -> Iterator[str]:
 
 
 def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the models that a contract file names as judges or simulated user, as far as they are
-    written in the file itself; it need not be valid."""
+    """Yield the models that a contract file names as judges, simulated user or for embeddings, as
+    far as they are written in the file itself; it need not be valid."""
+    yield from embedding_models_in(data)
     yield from _models(data.get("judge"))
     yield from _models(data.get("user"))
     yield from _in_checks(data.get("checks"), 0)

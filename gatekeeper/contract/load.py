@@ -50,7 +50,7 @@ from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
-from gatekeeper.contract.similar_settings import similar_problems
+from gatekeeper.contract.similar_settings import embedding_models_in, similar_problems
 from gatekeeper.contract.simulated_user.goal_checks import require_users
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.size_limits import Tally
@@ -355,7 +355,7 @@ class _Loading:
         for spec in specs:
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
-        judges = [model for spec in specs for model in judges_of(spec)]
+        judges = [*embedding_models_in(data), *(m for spec in specs for m in judges_of(spec))]
         judges += {fixture.user.model for fixture in contract.fixtures if fixture.user}
         for recording in map(recording_path, (contract.target.model, *judges)):
             if recording:

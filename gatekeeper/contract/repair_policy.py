@@ -13,6 +13,8 @@ from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import Problem
 
 _BY_FIELD = "lowercase_fields"
+STEPS_ON_WORDS = ("strip_markdown_fences", "lowercase")
+"""The steps whose result may have no JSON. The others change white space alone, or return JSON."""
 
 
 def read_repairs(data: Mapping[str, Any]) -> RepairPolicy:

@@ -22,24 +22,44 @@ def embedding_models(contract: Contract) -> tuple[str, ...]:
     return tuple(dict.fromkeys(similar.model for similar in found if similar))
 
 
+def embedding_models_in(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the embedding models that a contract file names outside its checks; it need not be
+    valid."""
+    for _, model in _named_models(data):
+        yield model
+
+
 def similar_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each embedding model that is the embedded model, whose vectors do not
     separate texts of different meaning."""
-    for key in _places(data):
-        written: Any = data
-        for part in key:
-            written = written.get(part) if isinstance(written, Mapping) else None
-        if isinstance(written, str) and written.startswith(_EMBEDDED):
+    for key, model in _named_models(data):
+        if model.startswith(_EMBEDDED):
             what = "the embedded model cannot tell similar texts from different ones well enough"
             fix = "use a model of a provider, such as openai/text-embedding-3-small"
             yield document.problem(key, what, fix)
 
 
-def _places(data: Mapping[str, Any]) -> Iterator[KeyPath]:
-    yield ("repair", "similar", "model")
-    own = ("consistency", "similar", "model")
-    yield ("slo", *own)
+def _named_models(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield each model with its key in the file."""
+    yield from _model_of(("repair",), data.get("repair"))
     slo = data.get("slo")
-    categories = slo.get(CATEGORIES) if isinstance(slo, Mapping) else None
-    for name in categories if isinstance(categories, Mapping) else ():
-        yield ("slo", CATEGORIES, name, *own)
+    for key, objectives in ((), slo), *_categories(slo):
+        found = dict(_items(objectives)).get("consistency")
+        yield from _model_of(("slo", *key, "consistency"), found)
+
+
+def _categories(slo: Any) -> Iterator[tuple[KeyPath, Any]]:
+    for name, objectives in _items(dict(_items(slo)).get(CATEGORIES)):
+        yield (CATEGORIES, name), objectives
+
+
+def _model_of(key: KeyPath, holder: Any) -> Iterator[tuple[KeyPath, str]]:
+    model = dict(_items(dict(_items(holder)).get("similar"))).get("model")
+    if isinstance(model, str):
+        yield (*key, "similar", "model"), model
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the items of a mapping; nothing for any other value, in a file that is not valid."""
+    if isinstance(value, Mapping):
+        yield from value.items()

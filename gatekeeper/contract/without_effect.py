@@ -8,6 +8,7 @@ from typing import Any
 from gatekeeper.contract.constraints import output_schema
 from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.judge_settings import ASKING
+from gatekeeper.contract.repair_policy import STEPS_ON_WORDS
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import ContractError, Problem
 
@@ -23,6 +24,10 @@ def without_effect(contract: Contract, document: Document) -> Iterator[Problem]:
     if contract.mode == "observe" and contract.repair.steps:
         what = "`repair` has no effect, because `mode: observe` repairs no output"
         yield document.problem(("repair",), what, "remove one of them", at_key=True)
+    elif contract.repair.similar and not set(STEPS_ON_WORDS) & set(contract.repair.steps):
+        what = "`similar` has no effect, because no step changes a text without JSON"
+        fix = f"remove it, or add one of the steps {', '.join(STEPS_ON_WORDS)}"
+        yield document.problem(("repair", "similar"), what, fix, at_key=True)
     yield from _empty_enforcement(contract, document)
     yield from _unused_judge(contract, document)
     for part in (contract, *contract.groups):

@@ -18,10 +18,8 @@ from gatekeeper.contract.embeddings import (
     means_the_same,
 )
 from gatekeeper.contract.judge_questions import question_id
+from gatekeeper.contract.repair_policy import STEPS_ON_WORDS
 from gatekeeper.contract.trial import AppliedRepair, Meaning, Request, Sample
-
-_IN_WORDS = ("strip_markdown_fences", "lowercase")
-"""The steps whose result may have no JSON. The others change white space alone, or return JSON."""
 
 
 def meaning_questions(found: Repaired, policy: RepairPolicy, sample: Sample) -> tuple[Request, ...]:
@@ -53,7 +51,7 @@ def forecast_meanings(contract: Contract, characters: int) -> tuple[Request, ...
         return ()
     text = "x" * min(characters, LONGEST)
     question = comparison_request(policy.similar.model, text, text)
-    steps = min(policy.max_steps, sum(step in _IN_WORDS for step in policy.steps))
+    steps = min(policy.max_steps, sum(step in STEPS_ON_WORDS for step in policy.steps))
     return tuple(replace(question, repetition=number) for number in range(steps))
 
 
@@ -63,7 +61,7 @@ def _open_steps(found: Repaired, policy: RepairPolicy) -> Iterator[tuple[int, Re
         return
     texts = (*found.texts, found.output)
     for place, step in enumerate(found.ledger):
-        if step.meaning == "unknown" and step.step in _IN_WORDS:
+        if step.meaning == "unknown" and step.step in STEPS_ON_WORDS:
             question = meaning_question(policy.similar, texts[place], texts[place + 1])
             if question is not None:
                 yield place, question

@@ -42,16 +42,24 @@ def test_every_place_that_can_name_a_judge_is_read():
         ],
         "fixtures": [{"checks": [{"judge": "rubric", "models": ["d/1"]}]}],
         "groups": {"tone": {"checks": [{"type": "judge", "judge": "tone", "model": "e/1"}]}},
+        "repair": {"similar": {"model": "v/1", "min": 0.9}},
+        "slo": {
+            "consistency": {"target": 1, "similar": {"model": "v/2", "min": 0.9}},
+            "categories": {"x": {"consistency": {"target": 1, "similar": {"model": "v/3"}}}},
+        },
     }
-    assert [*judges_named_in(data)] == ["a/1", "a/2", "b/1", "c/1", "d/1", "e/1"]
+    embedders, judges = ["v/1", "v/2", "v/3"], ["a/1", "a/2", "b/1", "c/1", "d/1", "e/1"]
+    assert [*judges_named_in(data)] == [*embedders, *judges]
 
 
+_KEYS = ["judge", "checks", "model", "models", "fixtures", "groups", "x"]
+_KEYS += ["slo", "repair", "categories", "consistency", "similar"]
 _ANY = st.recursive(
     st.none() | st.text() | st.integers(),
     lambda inner: (
         st.lists(inner)
         | st.dictionaries(
-            st.sampled_from(["judge", "checks", "model", "models", "fixtures", "groups", "x"]),
+            st.sampled_from(_KEYS),
             inner,
         )
     ),

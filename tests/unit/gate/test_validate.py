@@ -72,6 +72,11 @@ def test_each_sound_contract_is_a_row() -> None:
     [
         ("mode: observe\nrepair: {steps: [strip_whitespace]}\n", 18, "`repair` has no effect"),
         ("repair: {steps: [strip_whitespace]}\n", 0, None),
+        (
+            "repair: {steps: [extract_json], similar: {model: openai/m, min: 0.9}}\n",
+            17,
+            "`similar` has no effect",
+        ),
         ("checks: [{type: tool_call, tool: search}]\n", 17, "offers the model no tools"),
         ("checks: [{type: tool_call, tool: search, not: true}]\n", 0, None),
         ("checks: [{type: tool_call, none: true}]\n", 0, None),
