@@ -1,8 +1,11 @@
-"""Writes judges as `llm` evaluators of GitHub Models: a question that is answered by one word."""
+"""Writes judges for other tools, which ask a model for one of several words: as `llm` evaluators of
+GitHub Models, and for `ModelBasedClassify` of OpenAI Evals."""
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.definition import CheckSpec, Fixture
@@ -19,11 +22,56 @@ _ASKS = {
 _SHOWN = ("context", "question", "reference", "prompt")
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked: its model, the criteria, and whether each choice passes."""
+
+    model: str
+    criteria: str
+    choices: Mapping[str, bool]
+
+
 def llm_evaluator(check: CheckSpec, fixtures: Sequence[Fixture]) -> list[dict[str, Any]] | str:
     """Return the evaluator of a judge; why there is none, if it has no equivalent."""
+    asked = judge_question(check, fixtures)
+    if isinstance(asked, str):
+        return asked
+    evaluator = {
+        "name": check.name,
+        "llm": {
+            "modelId": asked.model,
+            "systemPrompt": asked.criteria,
+            "prompt": f"Output:\n{{{{completion}}}}\n\n{_answer(asked)}",
+            "choices": [{"choice": c, "score": int(passes)} for c, passes in asked.choices.items()],
+        },
+    }
+    return [evaluator]
+
+
+def graded_spec(asked: Question) -> dict[str, Any] | str:
+    """Return the specification of `ModelBasedClassify`; why there is none. Its prompt has fields of
+    Python's `str.format`."""
+    if any(c in string.punctuation for choice in asked.choices for c in choice):
+        return "ModelBasedClassify takes no choice with punctuation"
+    criteria = asked.criteria.replace("{", "{{").replace("}", "}}")
+    return {
+        "prompt": f"{criteria}\n\nOutput:\n{{completion}}\n\n{_answer(asked)}",
+        "choice_strings": list(asked.choices),
+        "choice_scores": {choice: float(passes) for choice, passes in asked.choices.items()},
+        "input_outputs": {"input": "completion"},
+        "eval_type": "classify",
+    }
+
+
+def _answer(asked: Question) -> str:
+    return f"Answer with one of these alone: {', '.join(asked.choices)}"
+
+
+def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | str:
+    """Return what other tools can ask a model; why not, if they cannot ask it."""
     asks = _ASKS.get(check.params["judge"])
     if asks is None or asks[0] not in check.params:
-        return f"GitHub has no equivalent of the judge `{check.params['judge']}`"
+        return f"there is no equivalent of the judge `{check.params['judge']}`"
     if any(name in check.params for name in _SHOWN):
         return "it shows the judge more than the output"
     name, opening = asks
@@ -35,18 +83,7 @@ def llm_evaluator(check: CheckSpec, fixtures: Sequence[Fixture]) -> list[dict[st
     if len(models) > 1 or check.params.get("repeat", 1) > 1:
         return "several judges decide together"
     choices, meanings = _choices(check)
-    words = ", ".join(choices)
-    lines = [opening, text, *meanings]
-    evaluator = {
-        "name": check.name,
-        "llm": {
-            "modelId": models[0],
-            "systemPrompt": "\n".join(lines),
-            "prompt": f"Output:\n{{{{completion}}}}\n\nAnswer with one of these alone: {words}",
-            "choices": [{"choice": c, "score": int(passes)} for c, passes in choices.items()],
-        },
-    }
-    return [evaluator]
+    return Question(str(models[0]), "\n".join([opening, text, *meanings]), choices)
 
 
 def _choices(check: CheckSpec) -> tuple[Mapping[str, bool], list[str]]:

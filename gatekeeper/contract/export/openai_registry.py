@@ -23,9 +23,10 @@ from gatekeeper.contract.export.exported import (
     parameter,
     single_questions,
 )
-from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.export.judges import graded_spec, judge_question
+from gatekeeper.contract.export.messages import is_text, rendered
 from gatekeeper.contract.formats.foreign_suite import contract_name
-from gatekeeper.contract.formats.openai_registry import SETTINGS
+from gatekeeper.contract.formats.openai_graded import SETTINGS
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
@@ -34,7 +35,9 @@ _MATCH = "evals.elsuite.basic.match:Match"
 _INCLUDES = "evals.elsuite.basic.includes:Includes"
 _JSON_MATCH = "evals.elsuite.basic.json_match:JsonMatch"
 _VALID = "evals.elsuite.basic.json_validator:JsonValidator"
+_GRADED = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
 _CLASSES = {
+    "judge": _GRADED,
     "starts_with": _MATCH,
     "equals": _MATCH,
     "enum": _MATCH,
@@ -57,6 +60,7 @@ def export(contract: Contract, document: Document) -> Exported:
         differs.add("params", at, "oaieval uses parameters of its own", contract)
     folder = contract_name(contract.name, "contract").replace(".", "-")
     registry: dict[str, Any] = {}
+    specs: dict[str, Any] = {}
     texts: dict[str, str] = {}
     read_back: dict[str, tuple[Messages, ...]] = {}
     path = f"evals/{folder}.yaml"
@@ -66,25 +70,32 @@ def export(contract: Contract, document: Document) -> Exported:
         registry[name] = {"id": f"{name}.{_SPLIT}", "metrics": ["accuracy"]}
         registry[f"{name}.{_SPLIT}"] = {"class": made.kind, "args": args}
         settings = {"model": contract.target.model, "params": dict(contract.target.params)}
+        if made.graded:
+            args["modelgraded_spec"] = name
+            specs[name] = made.graded
+            settings["judge"] = made.judge
         registry[f"{name}{SETTINGS}"] = {k: v for k, v in settings.items() if v}
         texts[f"data/{samples}"] = _lines(made, sent)
         slug = contract_name(f"{name}.{_SPLIT}", "eval")
         read = path if len(evals) == 1 else f"{path}#{slug}"
         read_back[read] = tuple(sent[fixture] for fixture in made.ideals)
     if evals:
-        texts = {path: write_yaml(registry), **texts}
+        graded = {f"modelgraded/{folder}.yaml": write_yaml(specs)} if specs else {}
+        texts = {path: write_yaml(registry), **texts, **graded}
     return Exported(texts, losses.listed(), differs.listed(), read_back)
 
 
 @dataclass(frozen=True, slots=True)
 class _Eval:
     """An eval: its class, its arguments, and the texts that each fixture's output is compared with;
-    None if there are none."""
+    None if there are none. `graded` is what a `judge` is asked, for a class that asks a model."""
 
     name: str
     kind: str
     args: Mapping[str, Any]
     ideals: dict[str, Any] = field(default_factory=dict)
+    graded: Mapping[str, Any] = field(default_factory=dict)
+    judge: str = ""
 
 
 def _evals(
@@ -121,6 +132,8 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
         return why or "OpenAI Evals has no class for it"
     if kind == _VALID:
         return _Eval(check.name, kind, {}, {fixture.id: None})
+    if kind == _GRADED:
+        return _graded(check, fixture)
     name = "values" if "values" in check.params else "value"
     value = render_value(check.params[name], fixture, check.position)
     ignores = bool(parameter(check, "ignore_case"))
@@ -140,10 +153,23 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     return _Eval(check.name, kind, {}, {fixture.id: wanted})
 
 
+def _graded(check: CheckSpec, fixture: Fixture) -> _Eval | str:
+    asked = judge_question(check, (fixture,))
+    spec = asked if isinstance(asked, str) else graded_spec(asked)
+    if isinstance(asked, str) or isinstance(spec, str):
+        return str(spec)
+    # A criterion with a template would need a specification for each fixture.
+    if not is_text(str(check.params)):
+        return "its criterion is a template"
+    return _Eval(check.name, _GRADED, {}, {fixture.id: None}, spec, asked.model)
+
+
 def _differences(check: CheckSpec) -> Iterator[str]:
     """Yield in which ways the class decides otherwise."""
     if check.must_pass:
         yield "OpenAI Evals has no `must_pass`"
+    if check.type == "judge":
+        yield "oaieval asks one model for one word, in a prompt of its own"
     if check.type in ("equals", "enum"):
         yield "Match passes an output that only begins with the text"
     if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):

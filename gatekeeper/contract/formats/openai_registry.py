@@ -24,15 +24,14 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_path,
     copy_value,
 )
+from gatekeeper.contract.formats.openai_graded import read_graded, settings_entry
 from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
 
-SETTINGS = ".gatekeeper"
-"""Ends the name of an entry with the `model` and `params` of an eval: `oaieval` refuses other
-arguments of an eval, and ignores entries that nobody names."""
 _CLASS = "evals.elsuite."
+_GRADED = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
 _JSON_MATCH, _VALID = "basic.json_match", "basic.json_validator"
 
 
@@ -78,6 +77,8 @@ def _contract(
     templates, variables = _split(rows, source)
     not_run: list[NotRun] = []
     checks = _checks(document, (name, "class"), args, not_run)
+    if document.data[name]["class"] == _GRADED:
+        checks = read_graded(files, document, name, not_run)
     if args.get("num_few_shot"):
         why = "gatekeeper does not add these examples to the messages"
         not_run.append(NotRun("num_few_shot", document.position((*key, "num_few_shot")), why))
@@ -100,7 +101,7 @@ def _settings(document: Document, name: str) -> tuple[At, dict[str, At]]:
     of gatekeeper writes for it. Raises ContractError if no model is named."""
     key: KeyPath = (name, "args")
     args = document.data[name]["args"]
-    own: KeyPath = (f"{name.split('.')[0]}{SETTINGS}",)
+    own: KeyPath = (settings_entry(name),)
     given = value_at(document, own)
     given = given if isinstance(given, dict) else {}
     params = given.get("params")
@@ -204,6 +205,8 @@ def _checks(
         check = {"type": "json_equal", "value": "{{ expected[0] }}"}
     elif module == _VALID:
         check = {"type": "json_valid"}
+    if check is None and f"{_CLASS}{kind}" == _GRADED:
+        return []
     if check is None:
         not_run.append(NotRun(kind, at, "gatekeeper has no check for this class"))
         return []

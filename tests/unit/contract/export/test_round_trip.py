@@ -3,73 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.contract_exports import CHECKS, a_judge, exported, kinds, sent, wanted
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.contract_document import read_contract_documents
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.export.export import ExportedContract, ExportFormat, export_contracts
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.prompts.render import render_messages, render_value
-from gatekeeper.errors import ContractError, UsageError
-
-FIXTURES = [
-    {"id": "a", "vars": {"city": "Paris", "tone": "short"}, "expected": "France"},
-    {"id": "b", "vars": {"city": "{{ city }}", "tone": "short"}, "expected": "x {{ y }} {%"},
-]
-CHECKS: list[dict[str, Any]] = [{"type": "contains", "value": "{{ expected }}"}]
-
-
-def exported(
-    to: ExportFormat,
-    *,
-    prompt: str = "Where is {{ city }}? Be {{tone}}.",
-    fixtures: list[dict[str, Any]] = FIXTURES,
-    checks: list[dict[str, Any]] = CHECKS,
-    **more: Any,
-) -> tuple[ExportedContract, Contract, list[Contract]]:
-    """Return the export, the contract, and what is read in the exported files."""
-    data = {
-        "contract": 1,
-        "name": "places",
-        "prompt": "p.txt",
-        "model": "openai/gpt-4o-mini",
-        "fixtures": fixtures,
-        "checks": checks,
-        **more,
-    }
-    files = {"c.json": json.dumps(data).encode(), "p.txt": prompt.encode()}
-    revision = MemoryRevision(files)
-    [found] = export_contracts(revision, "c.json", "out", to, SHAPES)
-    made = MemoryRevision({file.path: file.text.encode() for file in found.files})
-    documents = read_contract_documents(made, found.files[0].path)
-    read = [load_contract(made, one.document.path, SHAPES) for one in documents]
-    return found, load_contract(revision, "c.json", SHAPES), read
-
-
-def sent(contract: Contract) -> list[Any]:
-    target = contract.target
-    return [
-        (target.model, target.params, render_messages(target.prompt, fixture.vars))
-        for fixture in contract.fixtures
-    ]
-
-
-def wanted(contract: Contract, name: str) -> list[Any]:
-    """The value that the check of this name compares each output with."""
-    [check] = [one for one in contract.checks if one.name == name]
-    value = check.params.get("value", check.params.get("values"))
-    return [render_value(value, fixture) for fixture in contract.fixtures]
-
-
-def kinds(parts: tuple[Any, ...]) -> list[str]:
-    return [part.kind for part in parts]
+from gatekeeper.contract.export.export import ExportFormat, export_contracts
+from gatekeeper.contract.syntax.yaml_positions import parse_yaml
+from gatekeeper.errors import ContractError
 
 
 def test_a_prompt_file_of_github_has_the_variables_and_the_checks() -> None:
@@ -195,6 +141,44 @@ def test_two_contracts_of_one_file_are_not_written_over_each_other() -> None:
         assert [check["type"] for check in read.document.data["checks"]] == ["contains"]
 
 
+def test_a_judge_becomes_an_eval_that_a_model_grades() -> None:
+    found, contract, read = exported(
+        "openai-evals", checks=[*CHECKS, a_judge(criteria="{Good} }.")]
+    )
+    assert found.files[-1].path == "out/modelgraded/places.yaml"
+    [check] = read[1].checks
+    assert check.params["criteria"].startswith("The output must meet these criteria:\n{Good} }.")
+    assert (check.params["choices"], check.params["pass"]) == ({"yes": 1, "no": 0}, 1)
+    assert check.params["model"] == "openai/gpt-4o"
+    assert sent(read[1]) == sent(contract)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prompt": ["x"]},
+        {"choice_scores": {"yes": 3, "no": 0}},
+        {"prompt": "{completion"},
+        {"prompt": "{input} {completion}"},
+        None,
+    ],
+)
+def test_a_graded_eval_that_cannot_be_read_is_not_run(change: dict[str, Any] | None) -> None:
+    found, _, _ = exported("openai-evals", checks=[a_judge(), {"type": "json_valid"}])
+    texts = {file.path: file.text for file in found.files}
+    if change is None:
+        path = "out/evals/places.yaml"
+        texts[path] = texts[path].replace("  judge: openai/gpt-4o\n", "")
+    else:
+        path = "out/modelgraded/places.yaml"
+        [(name, spec)] = parse_yaml(texts[path], path).data.items()
+        texts[path] = json.dumps({name: {**spec, **change}})
+    made = MemoryRevision({path: text.encode() for path, text in texts.items()})
+    with pytest.raises(ContractError) as raised:
+        read_contract_documents(made, "out/evals/places.yaml")
+    assert "ModelBasedClassify" in raised.value.problems[0].what
+
+
 def test_a_judge_becomes_an_evaluator_that_asks_for_one_word() -> None:
     checks = [
         {
@@ -230,134 +214,6 @@ def test_a_judge_becomes_an_evaluator_that_asks_for_one_word() -> None:
     assert passing == [["yes"], ["2", "3"], ["half", "right"], ["yes"]]
     assert "Be brief." in read.checks[0].params["criteria"]
     assert {check.params["model"] for check in read.checks} == {"openai/gpt-4o"}
-
-
-def _judge(**more: Any) -> dict[str, Any]:
-    return {"judge": "rubric", "criteria": "Good.", "model": "openai/gpt-4o", **more}
-
-
-NOT_FOR_GITHUB: Mapping[str, dict[str, Any]] = {
-    "warns": {"type": "contains", "value": "a", "severity": "warn"},
-    "negated": {"type": "contains", "value": "a", "not": True},
-    "one field": {"type": "contains", "value": "a", "field": "x"},
-    "some fixtures": {"type": "contains", "value": "a", "when": "city == 'Paris'"},
-    "other type": {"type": "length", "max": 3},
-    "any of": {"type": "contains", "values": ["a", "b"], "match": "any"},
-    "no text": {"type": "equals", "value": 3},
-    "faithful": {"judge": "faithful", "context": "x", "model": "openai/gpt-4o"},
-    "shows more": _judge(reference="{{ expected }}"),
-    "template": _judge(criteria="Names {{ city }}."),
-    "two judges": _judge(models=["openai/gpt-4o", "openai/gpt-4o-mini"]),
-}
-
-
-@pytest.mark.parametrize("name", NOT_FOR_GITHUB)
-def test_a_check_without_an_evaluator_is_named_with_its_line(name: str) -> None:
-    found, _, [read] = exported("github", checks=[*CHECKS, {"name": name, **NOT_FOR_GITHUB[name]}])
-    assert [check.type for check in read.checks] == ["contains"]
-    [missing] = [part for part in found.not_exported if part.kind == name]
-    assert (missing.position.path, missing.position.line) == ("c.json", 1)
-    assert f"Not exported: {name} (c.json:1)" in found.files[0].text
-
-
-NOT_FOR_EVALS: Mapping[str, dict[str, Any]] = {
-    "warns": {"type": "contains", "value": "a", "severity": "warn"},
-    "other type": {"type": "length", "max": 3},
-    "all of": {"type": "contains", "values": ["a", "b"]},
-    "no text": {"type": "equals", "value": 3},
-    "keys": {"type": "json_equal", "value": {}, "ignore_keys": ["id"]},
-    "judge": _judge(),
-}
-
-
-@pytest.mark.parametrize("name", NOT_FOR_EVALS)
-def test_a_check_without_a_class_is_named_with_its_line(name: str) -> None:
-    checks = [*CHECKS, {"name": name, **NOT_FOR_EVALS[name]}]
-    found, _, read = exported("openai-evals", checks=checks)
-    assert [one.checks[0].type for one in read] == ["contains"]
-    assert [part.kind for part in found.not_exported if part.kind == name] == [name]
-
-
-@pytest.mark.parametrize("to", ["github", "openai-evals"])
-def test_settings_and_parts_of_fixtures_are_named_and_counted(to: ExportFormat) -> None:
-    fixtures = [
-        {**FIXTURES[0], "category": "x", "cluster": "c", "metadata": {"k": 1}, "must_pass": True},
-        {**FIXTURES[1], "checks": [{"type": "json_valid", "name": "own"}]},
-        {**FIXTURES[0], "id": "talk", "turns": ["And then?"]},
-    ]
-    checks = [
-        {"type": "equals", "name": "same", "value": "{{ expected }}", "strip": False, "weight": 2},
-        {"type": "starts_with", "value": "a", "ignore_case": to != "github", "must_pass": True},
-    ]
-    response = {"response_format": {"type": "text"}}
-    found, _, read = exported(
-        to, fixtures=fixtures, checks=checks, slo={"success_rate": 0.9}, params=response
-    )
-    missing = kinds(found.not_exported)
-    assert [len(one.fixtures) for one in read][:1] == [2]
-    for kind in ("slo", "weight", "category of fixtures", "metadata of fixtures", "conversation"):
-        assert kind in missing
-    assert ("own" in missing) == (to == "github")
-    assert ("response_format" in missing) == (to == "github")
-    [ids] = [part for part in found.not_exported if part.kind == "id of fixtures"]
-    assert ids.why.endswith("(3 times)")
-    assert {"same", "starts_with a"} <= {*kinds(found.differs)}
-
-
-def test_a_fixture_that_a_check_cannot_be_exported_for_is_counted() -> None:
-    fixtures = [FIXTURES[0], {**FIXTURES[1], "expected": 3}, {**FIXTURES[0], "id": "c"}]
-    checks = [
-        {"type": "equals", "name": "same", "value": "{{ expected }}"},
-        {"type": "length", "name": "short", "max": 3},
-        {"type": "json_valid", "name": "valid"},
-    ]
-    found, _, read = exported("openai-evals", fixtures=fixtures, checks=checks)
-    assert [len(one.fixtures) for one in read] == [2, 3]
-    lost = [part for part in found.not_exported if part.kind in ("same", "short")]
-    assert [(part.kind, "times" in part.why) for part in lost] == [
-        ("same", False),
-        ("short", False),
-    ]
-    with pytest.raises(ContractError) as raised:
-        exported("github", fixtures=fixtures, checks=checks)
-    assert "`same`" in raised.value.problems[0].what
-
-
-def test_a_prompt_without_tests_is_no_contract() -> None:
-    text = b'{"messages": [{"role": "user", "content": "{{a}}"}]}'
-    with pytest.raises(UsageError):
-        export_contracts(
-            MemoryRevision({"p.prompt.yml": text}), "p.prompt.yml", "", "github", SHAPES
-        )
-
-
-def test_what_a_foreign_file_does_not_run_is_not_exported_either() -> None:
-    suite = {
-        "prompts": ["Where is {{city}}?"],
-        "providers": ["openai:gpt-4o"],
-        "defaultTest": {
-            "assert": [{"type": "icontains", "value": "a"}, {"type": "javascript", "value": "1"}]
-        },
-        "tests": [{"vars": {"city": "Paris"}}],
-    }
-    revision = MemoryRevision({"promptfooconfig.json": json.dumps(suite).encode()})
-    [found] = export_contracts(revision, "promptfooconfig.json", "", "github", SHAPES)
-    assert "javascript" in kinds(found.not_exported)
-    assert "Not exported: javascript" in found.files[0].text
-
-
-def test_nothing_is_exported_of_a_contract_without_a_check_for_it() -> None:
-    with pytest.raises(ContractError) as raised:
-        exported("openai-evals", checks=[{"type": "length", "name": "short", "max": 3}])
-    [problem] = raised.value.problems
-    assert "`short`" in problem.what
-    talk = [{**FIXTURES[0], "turns": ["And?"]}]
-    for to in ("github", "openai-evals"):
-        with pytest.raises(ContractError):
-            exported(to, fixtures=talk)
-    with pytest.raises(ContractError) as raised:
-        exported("github", prompt="{{ d1 }}{{ city }}", steps=[{"name": "d1", "prompt": "p.txt"}])
-    assert raised.value.problems
 
 
 WORDS = st.text(st.sampled_from("ab {}%#\n'\\é\u2028:-\"|>"), min_size=1, max_size=12)

@@ -1,0 +1,78 @@
+"""Reads evals of OpenAI Evals that a model grades: `ModelBasedClassify` with its specification.
+
+The specification is in a file of `modelgraded/`, beside the folder of the registry. `oaieval` picks
+the model that grades; here it is the `judge` of the entry that an export of gatekeeper writes.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from posixpath import dirname, join, normpath
+from typing import Any
+
+from gatekeeper.contract.definition import NotRun
+from gatekeeper.contract.formats.check_texts import literal
+from gatekeeper.contract.formats.fields import value_at
+from gatekeeper.contract.formats.foreign_suite import At, SuiteFiles
+from gatekeeper.contract.globs import literal_pattern
+from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
+
+SETTINGS = ".gatekeeper"
+"""Ends the name of an entry with the `model`, `params` and `judge` of an eval: `oaieval` refuses
+other arguments of an eval, and ignores entries that nobody names."""
+
+
+def settings_entry(name: str) -> str:
+    """Return the name of the entry with the settings of an eval."""
+    return f"{name.split('.')[0]}{SETTINGS}"
+
+
+def read_graded(
+    files: SuiteFiles, document: Document, name: str, not_run: list[NotRun]
+) -> list[At]:
+    """Return the judge of an eval, or add why it is not run."""
+    at = document.position((name, "class"))
+    judge = value_at(document, (settings_entry(name), "judge"))
+    spec = _specification(files, document, value_at(document, (name, "args", "modelgraded_spec")))
+    made = _judge(spec, judge) if isinstance(judge, str) else "it names no model that grades"
+    if isinstance(made, str):
+        not_run.append(NotRun("modelgraded.classify:ModelBasedClassify", at, made))
+        return []
+    return [At(made, at)]
+
+
+def _specification(files: SuiteFiles, document: Document, name: object) -> Any:
+    folder = normpath(join(dirname(document.path), "..", "modelgraded"))
+    for path in files.find(f"{literal_pattern(folder)}/*.yaml"):
+        text = files.text(document, (), f"/{path}")[1]
+        data = parse_once(text, path).data
+        if isinstance(data, Mapping) and name in data:
+            return data[name]
+    return None
+
+
+def _judge(spec: Any, judge: str) -> dict[str, Any] | str:
+    spec = spec if isinstance(spec, Mapping) else {}
+    prompt, scores = spec.get("prompt"), spec.get("choice_scores")
+    if not isinstance(prompt, str) or not isinstance(scores, Mapping):
+        return "its specification has no `prompt` that is a text, or no `choice_scores`"
+    numbers = [s for s in scores.values() if isinstance(s, int | float) and 0 <= s <= 1]
+    passing = [score for score in numbers if score > 0]
+    if len(numbers) < len(scores) or len(scores) < 2 or not passing:
+        return "it needs at least two choices with scores from 0 to 1, and one above 0"
+    try:
+        parts = list(string.Formatter().parse(prompt))
+    except ValueError:
+        return "its prompt is not a format string"
+    if any(field not in (None, "completion") for _, field, _, _ in parts):
+        return "its prompt shows more than the output"
+    shown = "(the data named `output`)"
+    criteria = "".join(text + (shown if field else "") for text, field, _, _ in parts)
+    return {
+        "judge": "rubric",
+        "criteria": literal(criteria),
+        "choices": dict(scores),
+        "pass": min(passing),
+        "model": judge,
+    }
