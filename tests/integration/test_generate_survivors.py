@@ -106,6 +106,18 @@ def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
     assert not (repository.path / SURVIVORS).exists()
 
 
+def test_a_part_whose_removal_is_noticed_is_protected(repository, capsys):
+    assert main(["mutate", "words"]) == 0
+    path = repository.path / ".gatekeeper/mutation/mutation.json"
+    found = json.loads(path.read_text("utf-8"))
+    for row in found["mutants"]:
+        row["finding"] = "noticed" if row["mutation"] == "drop" else "no_effect"
+    path.write_text(json.dumps(found), "utf-8")
+    capsys.readouterr()
+    assert main([*GENERATE, "--for-survivors", "--estimate"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("spoil", ["missing", "rubbish", "other prompt", "older prompt"])
 def test_a_file_that_does_not_fit_is_refused(repository, capsys, spoil):
     path = repository.path / ".gatekeeper/mutation/mutation.json"

@@ -271,6 +271,11 @@ def generated_files(
     is_own = present.contract is not None and made != content_digest(present.contract)
     is_removed = present.contract is None and made is not None
     texts = {places.fixtures: write_fixture_rows(rows)}
+    if judge == own_model and specification.judged_rules and not (is_own or is_removed):
+        notices.append(
+            f"{judge} judges its own outputs in {places.contract}. Name a judge of another family "
+            "with --judge."
+        )
     if is_own:
         notices.append(_kept_contract(places, was_made=made is not None))
     elif is_removed:

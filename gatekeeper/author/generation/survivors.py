@@ -44,7 +44,8 @@ class ProtectedPart:
 
 
 def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
-    """Return the mutants that a contract did not notice, one for each part.
+    """Return the mutants that a contract did not notice, one for each part. A part whose removal
+    is noticed is protected.
 
     Args:
         text: A `mutation.json`.
@@ -72,15 +73,19 @@ def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
         if made:
             mutants[made.id] = made
     parts: dict[tuple[int, int], Mutant] = {}
+    protected: set[tuple[int, int]] = set()
     for name, (part, finding) in found.items():
         mutant = mutants.get(name)
         if mutant is None or mutant.part.text != part:
             raise UsageError(
                 f"{path}: {prompt.reference} has changed since; run `gatekeeper mutate` again"
             )
+        place = mutant.part.line, mutant.part.spans[0].start
+        if mutant.mutation == "drop" and finding == "noticed":
+            protected.add(place)
         if finding in _SURVIVED and mutant.part.kind != "all examples":
-            parts.setdefault((mutant.part.line, mutant.part.spans[0].start), mutant)
-    return tuple(parts.values())
+            parts.setdefault(place, mutant)
+    return tuple(mutant for place, mutant in parts.items() if place not in protected)
 
 
 async def protect(

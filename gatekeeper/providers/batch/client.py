@@ -31,7 +31,7 @@ from gatekeeper.providers.batch.journal import BatchJournal, KnownBatch
 from gatekeeper.providers.batch.openai import OpenAIBatches
 from gatekeeper.providers.batch.results import completion_of, fail_all
 from gatekeeper.providers.batch.transport import BatchTransport
-from gatekeeper.providers.batch.wait import BatchWait
+from gatekeeper.providers.batch.wait_text import BatchWait
 from gatekeeper.providers.call_requirements import (
     missing_key,
     require_endpoint,
