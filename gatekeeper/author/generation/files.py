@@ -28,6 +28,7 @@ from gatekeeper.contract.load import load_text
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.references import References
+from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import has_comment, write_yaml
 from gatekeeper.errors import ContractError, MeasurementError, Problem
@@ -171,6 +172,9 @@ def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
                 [Problem(path, what, "give this fixture another id", number, field="id")]
             )
         first[name] = number
+        if len(rows) == MOST_FIXTURES:
+            what, fix = f"more than {MOST_FIXTURES:,} fixtures", "remove some of them"
+            raise ContractError([Problem(path, what, fix, number)])
         rows.append(FixtureRow(name, line.strip()))
     return tuple(rows)
 

@@ -7,7 +7,6 @@ without such a check is graded by a judge.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +20,7 @@ from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision, Revision
 from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.syntax.yaml_positions import parse_json
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
@@ -135,8 +135,8 @@ def _written(proposed: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return {"type": kind}
     if kind == "json_schema" and len(values) == 1:
         try:
-            schema = json.loads(values[0])
-        except (ValueError, RecursionError):
+            schema = parse_json(values[0], STAGE).data
+        except ContractError:
             return None
         return {"type": kind, "schema": literal(schema)} if isinstance(schema, dict) else None
     return None

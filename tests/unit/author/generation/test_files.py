@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gatekeeper.author.generation import files
 from gatekeeper.author.generation.files import find_places, read_fixture_rows, read_present
 from gatekeeper.contract.change import Entry, MemoryRevision
 from gatekeeper.contract.policy import Policy
@@ -14,8 +15,8 @@ from gatekeeper.errors import ContractError
 CONTRACT = b"contract: 1\nname: a\nprompt: ../%s\nmodel: local/x\nfixtures: []\nchecks: []\n"
 
 
-def places(reference: str, **files: bytes):
-    revision = MemoryRevision({f"contracts/{name}.yaml": text for name, text in files.items()})
+def places(reference: str, **contracts: bytes):
+    revision = MemoryRevision({f"contracts/{name}.yaml": text for name, text in contracts.items()})
     return find_places(revision, Policy(), reference)
 
 
@@ -68,3 +69,11 @@ def test_nothing_is_read_or_written_through_a_link(link):
     with pytest.raises(ContractError) as raised:
         read_present(revision, found, "prompts/a.md")
     assert raised.value.problems[0].path == link
+
+
+def test_a_file_of_more_fixtures_than_a_contract_can_have_is_refused(monkeypatch):
+    monkeypatch.setattr(files, "MOST_FIXTURES", 2)
+    assert len(read_fixture_rows("{}\n{}\n", "f.jsonl")) == 2
+    with pytest.raises(ContractError) as raised:
+        read_fixture_rows("{}\n{}\n{}\n", "f.jsonl")
+    assert raised.value.problems[0].line == 3

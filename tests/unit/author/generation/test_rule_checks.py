@@ -55,6 +55,7 @@ def proposed(kind: str, *values: str, obeys: str, breaks: str, **more) -> Propos
         (proposed("regex", "(", obeys="a", breaks="b"), None),
         (proposed("json_schema", "no JSON", obeys="a", breaks="b"), None),
         (proposed("json_schema", "[1]", obeys="a", breaks="b"), None),
+        (proposed("json_schema", '{"not":' * 900 + "{}" + "}" * 900, obeys="1", breaks="2"), None),
         (proposed("length", obeys="a", breaks="b"), None),
         (proposed("enum", obeys="a", breaks="b"), None),
         (proposed("enum", "A", obeys="B", breaks="C"), None),
