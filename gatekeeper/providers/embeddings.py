@@ -82,8 +82,13 @@ def _vectors(data: Any) -> tuple[list[float], list[float]]:
 def _vector(value: Any) -> list[float]:
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_NUMBERS:
         raise UnreadableAnswer("a vector that is not a list of numbers")
-    for number in value:
-        is_number = isinstance(number, int | float) and not isinstance(number, bool)
-        if not is_number or not math.isfinite(number):
-            raise UnreadableAnswer("a vector that is not a list of numbers")
+    if not all(map(_is_finite, value)):
+        raise UnreadableAnswer("a vector that is not a list of numbers")
     return value
+
+
+def _is_finite(number: Any) -> bool:
+    try:
+        return not isinstance(number, bool) and math.isfinite(number)
+    except (TypeError, OverflowError):  # no number, or a whole one of hundreds of digits
+        return False

@@ -155,7 +155,7 @@ def specification_prompt(places: Places, reference: str) -> str:
 def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
     """Return the lines that are not blank. Raises ContractError for one that a contract could not
     have as a fixture, such as one with a key twice: it could not be written back as it is."""
-    rows = []
+    rows: list[FixtureRow] = []
     first: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():

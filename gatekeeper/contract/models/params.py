@@ -153,7 +153,12 @@ def value_fault(name: str, value: object) -> tuple[str, str] | None:
         return None
     if name in WHOLE_PARAMS and (isinstance(value, bool) or not isinstance(value, int)):
         return f"{value!r} is not a whole number", "write a whole number, without quotes"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    try:
+        is_number = isinstance(value, int | float) and math.isfinite(value)
+        is_number = is_number and not isinstance(value, bool)
+    except OverflowError:  # a whole number of hundreds of digits
+        is_number = False
+    if not is_number:
         return f"{value!r} is not a number", "write a number such as 0.7, without quotes"
     return None
 

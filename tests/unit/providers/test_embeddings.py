@@ -33,6 +33,7 @@ def test_without_counts_the_price_is_unknown():
 @pytest.mark.parametrize(
     "broken",
     [
+        answer([10**400], [1.0]),
         Exchange(body=b"[]"),
         Exchange(body=b'{"data": null}'),
         Exchange(body=b'{"data": [1, 2]}'),

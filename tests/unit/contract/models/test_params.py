@@ -128,6 +128,7 @@ def test_every_wrong_name_is_told_at_once() -> None:
         "seed: x",
         "top_p: .nan",
         "max_tokens: [1]",
+        f"max_tokens: 1{'0' * 400}",
     ],
 )
 def test_a_value_that_is_no_such_number_is_refused_with_its_line(written: str) -> None:
