@@ -14,6 +14,10 @@ from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import ContractError, Problem, UsageError
 
+MOST_CHARACTERS = 200_000
+MOST_VARIABLES = 100
+"""More would take a model, and the schema of its answers, beyond what they can do."""
+
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrompt:
@@ -51,12 +55,18 @@ class NumberedPrompt:
 def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
     """Load a prompt of any kind that contracts can name.
 
-    Raises ContractError if it cannot be read, and UsageError if it has no variable.
+    Raises ContractError if it cannot be read, and UsageError if it has no variable, or too
+    many, or is too long.
     """
     try:
         prompt = load_prompt(revision, reference)
     except UnreadableError as error:
         raise ContractError([Problem(reference, error.what, error.fix, error.line)]) from None
+    if len(prompt.text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"{reference}: the prompt has {len(prompt.text):,} characters; generate takes at most "
+            f"{MOST_CHARACTERS:,}"
+        )
     style = unseen_style(prompt)
     prompt = prompt.read_as(style) if style else prompt
     variables = prompt_variables(prompt)
@@ -64,6 +74,11 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
         raise UsageError(
             f"{reference}: the prompt has no variable, so every test would send the same; write "
             "{{ name }} where the input belongs"
+        )
+    if len(variables) > MOST_VARIABLES:
+        raise UsageError(
+            f"{reference}: the prompt has {len(variables):,} variables; generate takes at most "
+            f"{MOST_VARIABLES}"
         )
     return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), style)
 

@@ -67,3 +67,15 @@ def test_a_prompt_that_cannot_be_tested_is_refused(text, error):
 def test_a_prompt_that_is_not_there_is_named():
     with pytest.raises(ContractError, match=r"p\.txt"):
         number_prompt(revision_of({}), "p.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (f"{{{{ a }}}} {'x' * 200_000}", "characters"),
+        (" ".join(f"{{{{ v{n} }}}}" for n in range(101)), "101 variables"),
+    ],
+)
+def test_a_prompt_that_is_too_large_is_refused(text, named):
+    with pytest.raises(UsageError, match=named):
+        number_prompt(MemoryRevision({"p.txt": text.encode()}), "p.txt")
