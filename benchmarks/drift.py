@@ -196,7 +196,15 @@ def tables(
             "The table shows the median and the 90th percentile; – stands for more than "
             f"{AFTER} nights.",
             _markdown(
-                ["setting", "points", "found: median", "90th", "alarm: median", "90th"], drift_rows
+                [
+                    "setting",
+                    "points",
+                    "found: median",
+                    "found: 90th percentile",
+                    "alarm: median",
+                    "alarm: 90th percentile",
+                ],
+                drift_rows,
             ),
         )
     )

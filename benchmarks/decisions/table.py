@@ -77,7 +77,7 @@ def _unmeasured(results: Results) -> str:
 def _pairs(results: Results) -> str:
     header = ["scenario", "all pairs"]
     for design in STOPPING:
-        header += [f"{design}: median", "90th", "saved"]
+        header += [f"{design}: median", f"{design}: 90th percentile", f"{design}: calls saved"]
     rows = (
         [
             name,
