@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub
+from support.traced_threads import begin_traced_threads_one_by_one
 
 # A busy machine fails no property; the tests that promise a time measure it themselves.
 # `make test` tries the same few examples each time, so that a run that passed passes again.
@@ -25,17 +26,14 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile gatekeeper, and let a thread begin in one piece while coverage is measured.
+    """Compile gatekeeper, and let threads begin one by one while coverage is measured.
 
     A child of the sandbox may write no byte code, and would compile what it imports at each start.
-
-    Python fails if two threads install coverage's trace function at once. One that installs it
-    can be interrupted in the audit hook of providers/network_guard.py, after a switch interval.
     """
     if not hasattr(config, "workerinput") and not sys.dont_write_bytecode:
         compileall.compile_dir(ROOT / "gatekeeper", quiet=2)
     if config.getoption("cov_source", None):
-        sys.setswitchinterval(0.5)
+        begin_traced_threads_one_by_one()
 
 
 def pytest_collection_finish() -> None:
