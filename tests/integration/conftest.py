@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from support.batch_fixtures import anthropic_batches, batch_provider, openai_batches
 from support.checked import check_of
 from support.openai_server import OpenAIServer
 from support.pull_request import answer
 from support.ways_in import run_gate, run_gate_each_way
 
-__all__ = ["check_of", "model", "run_gate", "run_gate_each_way"]
+__all__ = [
+    "anthropic_batches",
+    "batch_provider",
+    "check_of",
+    "model",
+    "openai_batches",
+    "run_gate",
+    "run_gate_each_way",
+]
 
 
 @pytest.fixture

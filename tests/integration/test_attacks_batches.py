@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.anthropic_batch_server import AnthropicBatchServer
-from support.batch_clients import Asking, name_of, requests
+from support.batch_clients import Asking, name_of, requests, texts
+from support.batch_fixtures import last_word
 from support.batch_server import BatchServer, Fault
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, point_at
 from support.openai_batch_server import OpenAIBatchServer
@@ -24,50 +25,18 @@ OUTAGE = [Fault(503)] * 8
 """Until every attempt of one request has failed."""
 
 
-def last_word(body: Any) -> str:
-    """The number that a request of `requests` says."""
-    content = body["messages"][-1]["content"]
-    text = content if isinstance(content, str) else content[0]["text"]
-    return str(text.split()[-1])
-
-
-@pytest.fixture(params=[OPENAI, CLAUDE])
-def provider(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, BatchServer]]:
-    """Each of the two, with its model."""
-    kinds: dict[str, Callable[[Any], BatchServer]] = {
-        OPENAI: OpenAIBatchServer,
-        CLAUDE: AnthropicBatchServer,
-    }
-    with kinds[request.param](last_word) as server:
-        point_at(server.url, monkeypatch)
-        yield request.param, server
-
-
-@pytest.fixture
-def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIBatchServer]:
-    with OpenAIBatchServer(last_word) as server:
-        point_at(server.url, monkeypatch)
-        yield server
-
-
 @pytest.fixture
 def asking(tmp_path: Path) -> Asking:
     return Asking(tmp_path / "batches.jsonl", attempts=3)
 
 
-def texts(found: list[Any]) -> list[str]:
-    return [answer.text for answer in found]
-
-
 @pytest.mark.parametrize("place", ["GET batch_0", "GET content"])
 def test_an_outage_while_a_batch_runs_asks_nothing_twice(
-    place: str, openai: OpenAIBatchServer, asking: Asking
+    place: str, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.faults = {place: list(OUTAGE)}
+    openai_batches.faults = {place: list(OUTAGE)}
     assert texts(asking.answers(requests(3))) == ["0", "1", "2"]
-    assert len(openai.batches) == asking.submitted == 1
+    assert len(openai_batches.batches) == asking.submitted == 1
 
 
 def test_an_outage_at_anthropic_asks_nothing_twice(
@@ -81,25 +50,25 @@ def test_an_outage_at_anthropic_asks_nothing_twice(
 
 
 def test_a_lost_submission_is_looked_for_until_the_provider_answers(
-    openai: OpenAIBatchServer, asking: Asking
+    openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.faults = {"POST batches": [Fault(None, after=True)], "GET batches": list(OUTAGE)}
+    openai_batches.faults = {"POST batches": [Fault(None, after=True)], "GET batches": list(OUTAGE)}
     assert texts(asking.answers(requests(3))) == ["0", "1", "2"]
-    assert len(openai.batches) == 1
+    assert len(openai_batches.batches) == 1
     assert asking.possibly_paid_twice == 0
 
 
 @pytest.mark.parametrize("place", ["GET batch_0", "GET content", "GET batches"])
 def test_an_outage_without_end_ends_the_run(
-    place: str, openai: OpenAIBatchServer, asking: Asking
+    place: str, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.faults = {"POST batches": [Fault(None, after=True)], place: OUTAGE * 100}
+    openai_batches.faults = {"POST batches": [Fault(None, after=True)], place: OUTAGE * 100}
     found = asking.answers(requests(3))
     assert all(isinstance(one, CallFailed) and one.fatal and one.billable for one in found)
-    assert len(openai.batches) == 1
-    openai.faults = {}
+    assert len(openai_batches.batches) == 1
+    openai_batches.faults = {}
     assert texts(Asking(asking.journal).answers(requests(3))) == ["0", "1", "2"]
-    assert len(openai.batches) == 1
+    assert len(openai_batches.batches) == 1
 
 
 def test_an_interruption_waits_for_the_id_of_a_batch(
@@ -135,7 +104,7 @@ def test_an_interruption_waits_for_the_id_of_a_batch(
 
 @pytest.mark.parametrize("pages", ["endless", "no list", "no list of documents"])
 def test_a_list_that_does_not_end_is_no_proof_that_there_is_no_batch(
-    pages: str, openai: OpenAIBatchServer, asking: Asking
+    pages: str, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
     shown: Any = {
         "endless": {"data": [{"id": "other"}] * 100, "has_more": True},
@@ -143,19 +112,19 @@ def test_a_list_that_does_not_end_is_no_proof_that_there_is_no_batch(
         "no list of documents": {"data": [7], "has_more": True},
     }[pages]
     asking.attempts = 1
-    openai.faults = {"POST batches": [Fault(None, after=True)]}
-    openai.shown_list = shown
+    openai_batches.faults = {"POST batches": [Fault(None, after=True)]}
+    openai_batches.shown_list = shown
     found = asking.answers(requests(3))
     assert all(isinstance(one, CallFailed) and one.billable for one in found)
     assert asking.possibly_paid_twice == 3
-    assert len(openai.log) < 40
+    assert len(openai_batches.log) < 40
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "\ud800", "", None, 7, ["a"], "KEY"])
 def test_an_id_that_is_none_is_a_failed_call(
-    name: Any, provider: tuple[str, BatchServer], asking: Asking
+    name: Any, batch_provider: tuple[str, BatchServer], asking: Asking
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
     asking.attempts = 1
     key = KEY if model == OPENAI else ANTHROPIC_KEY
     server.name_batch = lambda _: f"batch_{key}" if name == "KEY" else name
@@ -167,15 +136,15 @@ def test_an_id_that_is_none_is_a_failed_call(
 
 @pytest.mark.parametrize("status", ["paused", None, 7, "x" * 9_000])
 def test_a_status_that_is_not_known_is_no_reason_to_ask_again(
-    status: Any, openai: OpenAIBatchServer, asking: Asking
+    status: Any, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.status = status
+    openai_batches.status = status
     for again in (asking, Asking(asking.journal, attempts=3)):
         found = again.answers(requests(3))
         assert all(isinstance(one, CallFailed) and one.fatal and one.billable for one in found)
         assert again.running == ("batch_0",)
-    assert len(openai.batches) == 1
-    openai.status = "completed"
+    assert len(openai_batches.batches) == 1
+    openai_batches.status = "completed"
     assert texts(Asking(asking.journal).answers(requests(3))) == ["0", "1", "2"]
 
 
@@ -194,18 +163,18 @@ def test_an_ended_batch_without_results_is_not_asked_again(
 
 
 def test_a_completed_batch_without_files_is_asked_three_times_and_counted(
-    openai: OpenAIBatchServer, asking: Asking
+    openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.rows = lambda batch: []
+    openai_batches.rows = lambda batch: []
     found = asking.answers(requests(3))
     assert all(isinstance(one, CallFailed) and one.billable for one in found)
-    assert len(openai.batches) == asking.attempts
+    assert len(openai_batches.batches) == asking.attempts
 
 
 def test_a_batch_that_cannot_be_noted_is_named_with_the_way_to_cancel_it(
-    provider: tuple[str, BatchServer], asking: Asking
+    batch_provider: tuple[str, BatchServer], asking: Asking
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
 
     def fill_the_disk(request: str) -> None:
         if request == "POST batches":
@@ -219,19 +188,21 @@ def test_a_batch_that_cannot_be_noted_is_named_with_the_way_to_cancel_it(
     assert all(f"{batch.id}/cancel" in str(one) for one in found)
 
 
-def test_a_line_of_a_million_objects_is_not_read(openai: OpenAIBatchServer, asking: Asking) -> None:
-    rows = openai.rows
+def test_a_line_of_a_million_objects_is_not_read(
+    openai_batches: OpenAIBatchServer, asking: Asking
+) -> None:
+    rows = openai_batches.rows
     bomb: Any = {"custom_id": "openai-0", "response": {"status_code": 200, "body": [{}] * 10**6}}
-    openai.rows = lambda batch: [bomb, *rows(batch)]
+    openai_batches.rows = lambda batch: [bomb, *rows(batch)]
     assert texts(asking.answers(requests(2))) == ["0", "1"]
 
 
 @pytest.mark.parametrize("file", [7, ["a"], {"a": 1}, "x" * 300, "\ud800"])
 def test_a_file_that_is_none_is_a_failed_call(
-    file: Any, openai: OpenAIBatchServer, asking: Asking
+    file: Any, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
     asking.attempts = 1
-    openai.output_file = file
+    openai_batches.output_file = file
     found = asking.answers(requests(2))
     assert all(isinstance(one, CallFailed) for one in found)
     assert asking.running == ("batch_0",)
@@ -239,10 +210,10 @@ def test_a_file_that_is_none_is_a_failed_call(
 
 @pytest.mark.parametrize("file", ["../../x", "..", "a?b#c", "a\r\nHost: elsewhere"])
 def test_an_id_is_one_part_of_an_address(
-    file: str, openai: OpenAIBatchServer, asking: Asking
+    file: str, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
     asking.attempts = 1
-    openai.output_file = file
+    openai_batches.output_file = file
     found = asking.answers(requests(2))
     assert all(isinstance(one, CallFailed) for one in found)
-    assert not any(line.split()[-1].rsplit("/", 1)[-1] == "x" for line in openai.log)
+    assert not any(line.split()[-1].rsplit("/", 1)[-1] == "x" for line in openai_batches.log)

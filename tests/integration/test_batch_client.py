@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,52 +12,16 @@ import pytest
 from support.answering_server import Answer, AnsweringServer
 from support.anthropic_batch_server import AnthropicBatchServer, errored, succeeded
 from support.anthropic_batch_server import unanswered as not_answered
-from support.batch_clients import Asking, requests
+from support.batch_clients import AGAIN, BILLED, ENDS, NEVER, Asking, failures, requests, texts
 from support.batch_server import BatchServer, Fault, Submitted
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, ask, chat, messages, point_at
 from support.openai_batch_server import OpenAIBatchServer, answered, unanswered
 
 from gatekeeper.contract.trial import Completion
-from gatekeeper.errors import CallFailed
 from gatekeeper.providers import response_body
 from gatekeeper.providers.batch import client as batch_client
 from gatekeeper.providers.batch import transport
 from gatekeeper.providers.batch.api import count_done
-
-
-def last_word(body: Any) -> str:
-    """The number that a request of `requests` says."""
-    content = body["messages"][-1]["content"]
-    text = content if isinstance(content, str) else content[0]["text"]
-    return str(text.split()[-1])
-
-
-@pytest.fixture
-def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIBatchServer]:
-    with OpenAIBatchServer(last_word) as server:
-        point_at(server.url, monkeypatch)
-        yield server
-
-
-@pytest.fixture
-def anthropic(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnthropicBatchServer]:
-    with AnthropicBatchServer(last_word) as server:
-        point_at(server.url, monkeypatch)
-        yield server
-
-
-@pytest.fixture(params=[OPENAI, CLAUDE])
-def provider(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, BatchServer]]:
-    """Each of the two, with its model."""
-    kinds: dict[str, Callable[[Any], BatchServer]] = {
-        OPENAI: OpenAIBatchServer,
-        CLAUDE: AnthropicBatchServer,
-    }
-    with kinds[request.param](last_word) as server:
-        point_at(server.url, monkeypatch)
-        yield request.param, server
 
 
 @pytest.fixture
@@ -65,23 +29,10 @@ def asking(tmp_path: Path) -> Asking:
     return Asking(tmp_path / "batches.jsonl")
 
 
-def texts(found: list[Any]) -> list[str]:
-    return [answer.text for answer in found]
-
-
-def failures(found: list[Any]) -> list[tuple[bool, bool, bool, bool]]:
-    assert all(isinstance(failure, CallFailed) for failure in found)
-    return [(f.retryable, f.fatal, f.billable, f.throttled) for f in found]
-
-
-AGAIN, BILLED = (True, False, False, False), (True, False, True, False)
-NEVER, ENDS = (False, False, False, False), (False, True, False, False)
-
-
 def test_an_answer_of_a_batch_is_that_of_a_single_request_at_half_the_price(
-    provider: tuple[str, BatchServer], asking: Asking, monkeypatch: pytest.MonkeyPatch
+    batch_provider: tuple[str, BatchServer], asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
     (found,) = asking.answers(requests(1, model))
     (batched,) = server.batches[0].requests.values()
     whole = chat("0") if model == OPENAI else messages({"type": "text", "text": "0"})
@@ -99,29 +50,29 @@ def test_an_answer_of_a_batch_is_that_of_a_single_request_at_half_the_price(
 
 
 def test_what_arrives_together_is_one_batch_for_each_model(
-    openai: OpenAIBatchServer, asking: Asking
+    openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
     asked = [*requests(3), *requests(2, "openai/gpt-4o")]
     found = asking.answers(
         [dataclasses.replace(r, params={"seed": i}) for i, r in enumerate(asked)]
     )
     # Names are those of the messages here, and so not told apart between the models.
-    assert len(openai.batches) == asking.submitted == 2
+    assert len(openai_batches.batches) == asking.submitted == 2
     assert texts(found) == ["0", "1", "2", "0", "1"]
 
 
 def test_what_is_too_large_for_one_batch_is_several(
-    openai: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    openai_batches: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_client, "MOST_ITEMS", 4)
     assert texts(asking.answers(requests(10))) == [str(n) for n in range(10)]
-    assert sorted(len(batch.requests) for batch in openai.batches) == [2, 4, 4]
+    assert sorted(len(batch.requests) for batch in openai_batches.batches) == [2, 4, 4]
 
 
 def test_results_may_come_in_any_order_twice_or_for_nobody(
-    provider: tuple[str, BatchServer], asking: Asking
+    batch_provider: tuple[str, BatchServer], asking: Asking
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
     rows = server.rows
 
     def mixed(batch: Submitted) -> list[Any]:
@@ -147,10 +98,10 @@ def test_results_may_come_in_any_order_twice_or_for_nobody(
     assert texts(asking.answers(requests(5, model))) == list("01234")
 
 
-def test_half_of_a_batch_may_fail(openai: OpenAIBatchServer, asking: Asking) -> None:
-    rows = openai.rows
+def test_half_of_a_batch_may_fail(openai_batches: OpenAIBatchServer, asking: Asking) -> None:
+    rows = openai_batches.rows
     error = {"error": {"message": "no", "type": "server_error"}}
-    openai.rows = lambda batch: [
+    openai_batches.rows = lambda batch: [
         row if place % 2 else answered(row["custom_id"], error, 500)
         for place, row in enumerate(rows(batch))
     ]
@@ -172,10 +123,10 @@ def test_half_of_a_batch_may_fail(openai: OpenAIBatchServer, asking: Asking) -> 
     ],
 )
 def test_what_failed_in_openais_batch(
-    row: Callable[[str], Any], kind: Any, openai: OpenAIBatchServer, asking: Asking
+    row: Callable[[str], Any], kind: Any, openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.status = "expired"
-    openai.rows = lambda batch: [row(name) for name in batch.requests]
+    openai_batches.status = "expired"
+    openai_batches.rows = lambda batch: [row(name) for name in batch.requests]
     assert failures(asking.answers(requests(1))) == [kind]
 
 
@@ -193,24 +144,24 @@ def test_what_failed_in_openais_batch(
     ],
 )
 def test_what_failed_in_anthropics_batch(
-    row: Callable[[str], Any], kind: Any, anthropic: AnthropicBatchServer, asking: Asking
+    row: Callable[[str], Any], kind: Any, anthropic_batches: AnthropicBatchServer, asking: Asking
 ) -> None:
-    anthropic.rows = lambda batch: [row(name) for name in batch.requests]
+    anthropic_batches.rows = lambda batch: [row(name) for name in batch.requests]
     assert failures(asking.answers(requests(1, CLAUDE))) == [kind]
 
 
-def test_a_refused_input_is_an_answer(openai: OpenAIBatchServer, asking: Asking) -> None:
+def test_a_refused_input_is_an_answer(openai_batches: OpenAIBatchServer, asking: Asking) -> None:
     error = {"error": {"message": "filtered", "code": "content_filter"}}
-    openai.rows = lambda batch: [answered(name, error, 400) for name in batch.requests]
+    openai_batches.rows = lambda batch: [answered(name, error, 400) for name in batch.requests]
     (found,) = asking.answers(requests(1))
     assert isinstance(found, Completion)
     assert found.finish_reason == "content_filter"
 
 
 def test_a_provider_that_is_busy_is_asked_again_when_it_says(
-    provider: tuple[str, BatchServer], asking: Asking
+    batch_provider: tuple[str, BatchServer], asking: Asking
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
     server.faults = {
         "POST batches": [Fault(429, {"Retry-After": "7"}), Fault(503)],
         "POST files": [Fault(500)],
@@ -221,41 +172,43 @@ def test_a_provider_that_is_busy_is_asked_again_when_it_says(
 
 
 def test_a_provider_that_stays_busy_fails_all_and_nothing_is_billed(
-    provider: tuple[str, BatchServer], asking: Asking
+    batch_provider: tuple[str, BatchServer], asking: Asking
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
     server.faults = {"POST batches": [Fault(429)] * 50}
     assert failures(asking.answers(requests(2, model))) == [AGAIN] * 2
     assert server.batches == []
 
 
 def test_a_batch_whose_answer_was_lost_is_found_by_its_key(
-    openai: OpenAIBatchServer, asking: Asking
+    openai_batches: OpenAIBatchServer, asking: Asking
 ) -> None:
-    openai.faults = {"POST batches": [Fault(None, after=True)]}
+    openai_batches.faults = {"POST batches": [Fault(None, after=True)]}
     assert texts(asking.answers(requests(2))) == ["0", "1"]
-    assert len(openai.batches) == 1
+    assert len(openai_batches.batches) == 1
     assert asking.possibly_paid_twice == 0
 
 
 def test_a_batch_that_nobody_can_find_may_be_billed(
-    anthropic: AnthropicBatchServer, asking: Asking
+    anthropic_batches: AnthropicBatchServer, asking: Asking
 ) -> None:
-    anthropic.faults = {"POST batches": [Fault(None, after=True)]}
+    anthropic_batches.faults = {"POST batches": [Fault(None, after=True)]}
     assert failures(asking.answers(requests(2, CLAUDE))) == [BILLED] * 2
     assert asking.possibly_paid_twice == 2
 
 
-def test_a_batch_that_is_refused_ends_the_run(openai: OpenAIBatchServer, asking: Asking) -> None:
-    openai.status = "failed"
+def test_a_batch_that_is_refused_ends_the_run(
+    openai_batches: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai_batches.status = "failed"
     found = asking.answers(requests(2))
     assert failures(found) == [ENDS] * 2
     assert "Enqueued token limit reached" in str(found[0])
     assert asking.running == ()
 
 
-def test_polls_become_rarer(provider: tuple[str, BatchServer], asking: Asking) -> None:
-    model, server = provider
+def test_polls_become_rarer(batch_provider: tuple[str, BatchServer], asking: Asking) -> None:
+    model, server = batch_provider
     server.polls = 14
     server.faults = {"GET batch_0": [Fault(500)], "GET msgbatch_0": [Fault(500)]}
     assert texts(asking.answers(requests(1, model))) == ["0"]
@@ -264,8 +217,10 @@ def test_polls_become_rarer(provider: tuple[str, BatchServer], asking: Asking) -
     assert pauses == sorted(pauses)
 
 
-def test_the_wait_says_how_far_the_batches_are(openai: OpenAIBatchServer, asking: Asking) -> None:
-    openai.polls = 4
+def test_the_wait_says_how_far_the_batches_are(
+    openai_batches: OpenAIBatchServer, asking: Asking
+) -> None:
+    openai_batches.polls = 4
     asking.answers(requests(3))
     waits = "waiting for 1 batch"
     assert asking.waited == [
@@ -276,9 +231,9 @@ def test_the_wait_says_how_far_the_batches_are(openai: OpenAIBatchServer, asking
 
 
 def test_a_provider_that_counts_nothing_is_waited_for_all_the_same(
-    anthropic: AnthropicBatchServer, asking: Asking
+    anthropic_batches: AnthropicBatchServer, asking: Asking
 ) -> None:
-    anthropic.polls = 2
+    anthropic_batches.polls = 2
     asking.answers(requests(3, CLAUDE))
     assert asking.waited == ["waiting for 1 batch of 3 requests"] * 2 + [""]
 
@@ -288,9 +243,11 @@ def test_counts_that_are_none_are_not_shown(counts: Any) -> None:
     assert count_done({"request_counts": counts}, "completed", "failed") is None
 
 
-def test_results_elsewhere_are_not_fetched(anthropic: AnthropicBatchServer, asking: Asking) -> None:
+def test_results_elsewhere_are_not_fetched(
+    anthropic_batches: AnthropicBatchServer, asking: Asking
+) -> None:
     with AnsweringServer(Answer()) as other:
-        anthropic.results_url = f"{other.url}/v1/messages/batches/msgbatch_0/results"
+        anthropic_batches.results_url = f"{other.url}/v1/messages/batches/msgbatch_0/results"
         found = asking.answers(requests(1, CLAUDE))
     assert failures(found) == [(False, True, True, False)]
     assert other.requests == []
@@ -298,30 +255,34 @@ def test_results_elsewhere_are_not_fetched(anthropic: AnthropicBatchServer, aski
 
 
 @pytest.mark.parametrize("place", ["POST files", "POST batches", "GET batch_0", "GET content"])
-def test_a_redirect_is_not_followed(place: str, openai: OpenAIBatchServer, asking: Asking) -> None:
+def test_a_redirect_is_not_followed(
+    place: str, openai_batches: OpenAIBatchServer, asking: Asking
+) -> None:
     with AnsweringServer(Answer()) as other:
-        openai.faults = {place: [Fault(307, {"Location": f"{other.url}/v1/batches"})]}
+        openai_batches.faults = {place: [Fault(307, {"Location": f"{other.url}/v1/batches"})]}
         found = failures(asking.answers(requests(1)))
     assert found == [(False, False, place.startswith("GET"), False)]
     assert other.requests == []
 
 
 def test_results_are_read_line_by_line_however_many(
-    openai: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    openai_batches: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "x" * 100_000
     monkeypatch.setattr(response_body, "MAX_BYTES", 200_000)
-    rows = openai.rows
-    openai.rows = lambda batch: [answered(row["custom_id"], chat(long)) for row in rows(batch)]
+    rows = openai_batches.rows
+    openai_batches.rows = lambda batch: [
+        answered(row["custom_id"], chat(long)) for row in rows(batch)
+    ]
     assert texts(asking.answers(requests(30))) == [long] * 30
 
 
 def test_one_result_has_a_limit(
-    openai: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    openai_batches: OpenAIBatchServer, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transport, "MAX_BYTES", 1_000)
-    rows = openai.rows
-    openai.rows = lambda batch: [
+    rows = openai_batches.rows
+    openai_batches.rows = lambda batch: [
         row if place < 2 else answered(row["custom_id"], chat("x" * 2_000))
         for place, row in enumerate(rows(batch))
     ]
@@ -331,92 +292,11 @@ def test_one_result_has_a_limit(
 
 
 def test_the_key_goes_to_the_provider_alone(
-    provider: tuple[str, BatchServer], asking: Asking
+    batch_provider: tuple[str, BatchServer], asking: Asking
 ) -> None:
-    model, server = provider
+    model, server = batch_provider
     asking.answers(requests(1, model))
     key = KEY if model == OPENAI else ANTHROPIC_KEY
     assert all(key in json.dumps(headers) for headers in server.headers)
     assert key not in asking.journal.read_text()
     assert not any(key in line for line in server.log)
-
-
-class TestAnotherProcess:
-    """Goes on with the batches of one that was killed."""
-
-    def test_collects_a_batch_that_was_submitted(
-        self, provider: tuple[str, BatchServer], asking: Asking
-    ) -> None:
-        model, server = provider
-        asking.answers(requests(3, model))
-        again = Asking(asking.journal)
-        assert texts(again.answers(requests(3, model)[1:])) == ["1", "2"]
-        assert len(server.batches) == 1
-        assert again.submitted == 0
-
-    def test_finds_a_batch_by_its_key(self, openai: OpenAIBatchServer, asking: Asking) -> None:
-        asking.answers(requests(3))
-        forget_ids(asking.journal)
-        again = Asking(asking.journal)
-        assert texts(again.answers(requests(3))) == ["0", "1", "2"]
-        assert len(openai.batches) == 1
-
-    def test_submits_what_was_not(self, openai: OpenAIBatchServer, asking: Asking) -> None:
-        asking.answers(requests(3))
-        forget_ids(asking.journal)
-        openai.batches.clear()
-        again = Asking(asking.journal)
-        assert texts(again.answers(requests(3))) == ["0", "1", "2"]
-        assert (again.submitted, again.possibly_paid_twice) == (1, 0)
-
-    def test_says_what_may_be_paid_twice(
-        self, anthropic: AnthropicBatchServer, asking: Asking
-    ) -> None:
-        asking.answers(requests(3, CLAUDE))
-        forget_ids(asking.journal)
-        again = Asking(asking.journal)
-        assert texts(again.answers(requests(3, CLAUDE))) == ["0", "1", "2"]
-        assert len(anthropic.batches) == 2
-        assert again.possibly_paid_twice == 3
-
-    def test_submits_again_what_was_refused(
-        self, openai: OpenAIBatchServer, asking: Asking
-    ) -> None:
-        openai.status = "failed"
-        asking.answers(requests(2))
-        openai.polled = lambda batch: setattr(
-            openai, "status", "failed" if batch.id == "batch_0" else "completed"
-        )
-        assert texts(Asking(asking.journal).answers(requests(2))) == ["0", "1"]
-        assert len(openai.batches) == 2
-
-    def test_asks_again_what_failed(self, openai: OpenAIBatchServer, asking: Asking) -> None:
-        rows = openai.rows
-        openai.rows = lambda batch: [unanswered(name) for name in batch.requests]
-        asking.answers(requests(2))
-        openai.rows = rows
-        openai.rows = lambda batch: (
-            rows(batch) if batch.id != "batch_0" else [unanswered(n) for n in batch.requests]
-        )
-        again = Asking(asking.journal)
-        one, two = requests(2)
-        assert failures(again.answers([one, two])) == [AGAIN] * 2
-        assert len(openai.batches) == 1
-        third = Asking(asking.journal.with_name("new.jsonl"))
-        assert texts(third.answers([one, two])) == ["0", "1"]
-
-    def test_reads_a_file_that_was_cut_short(
-        self, openai: OpenAIBatchServer, asking: Asking
-    ) -> None:
-        asking.answers(requests(2))
-        asking.journal.write_bytes(asking.journal.read_bytes()[:-20])
-        again = Asking(asking.journal)
-        assert texts(again.answers(requests(2))) == ["0", "1"]
-        assert texts(Asking(asking.journal).answers(requests(2))) == ["0", "1"]
-        assert len(openai.batches) == 1
-
-
-def forget_ids(journal: Path) -> None:
-    """Leave what a process leaves that was killed before it knew the ids."""
-    lines = journal.read_text().splitlines()
-    journal.write_text("\n".join(line for line in lines if "submitted" not in line))

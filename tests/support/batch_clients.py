@@ -16,6 +16,23 @@ from gatekeeper.providers.batch.client import BatchClient
 from gatekeeper.providers.batch.journal import read_journal
 
 Answered = list[Completion | BaseException]
+Kind = tuple[bool, bool, bool, bool]
+AGAIN, BILLED = (True, False, False, False), (True, False, True, False)
+NEVER, ENDS = (False, False, False, False), (False, True, False, False)
+"""Whether a failed call may be repeated, ends the run, may be billed, was refused for its rate."""
+
+
+def texts(found: Answered) -> list[str]:
+    """The texts of answers, all of which succeeded."""
+    assert all(isinstance(answer, Completion) for answer in found), found
+    return [answer.text for answer in found if isinstance(answer, Completion)]
+
+
+def failures(found: Answered) -> list[Kind]:
+    """The kinds of failed calls, all of which failed."""
+    assert all(isinstance(failure, CallFailed) for failure in found), found
+    failed = [failure for failure in found if isinstance(failure, CallFailed)]
+    return [(f.retryable, f.fatal, f.billable, f.throttled) for f in failed]
 
 
 def requests(count: int, model: str = OPENAI) -> list[Request]:

@@ -15,7 +15,14 @@ from support.results import (
     result,
 )
 
-from gatekeeper.gate.result import Calls, ContractResult, Difference, Reason, SloResult
+from gatekeeper.gate.result import (
+    Calls,
+    ContractResult,
+    Difference,
+    PairedResult,
+    Reason,
+    SloResult,
+)
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -52,37 +59,42 @@ def early_contract(name: str = "speech-tag") -> ContractResult:
             latency_interval=ConfidenceInterval(640.0, 1210.5),
             cost_interval=ConfidenceInterval(0.00002, 0.000023),
         ),
-        paired=paired(
-            100,
-            9,
-            0,
-            0.002,
-            unknown=91,
-            difference=-1.0,
-            interval=ConfidenceInterval(-1.0, -0.55),
-            stopped="regressed",
-            rounds=0,
-            adjusted_p_value=0.004,
-            intervals={
-                "newcombe": ConfidenceInterval(-1.0, -0.55),
-                "bootstrap_fixtures": ConfidenceInterval(-1.0, float("nan")),
-            },
-            alternative_methods={
-                "mcnemar_exact": 0.002,
-                "mcnemar_exact_two_sided": 0.0039,
-                "mcnemar_mid_p": 0.00098,
-                "mcnemar_chi_square_two_sided": 0.0077,
-                "mcnemar_chi_square_uncorrected_two_sided": 0.0027,
-                "sign_flip": 0.002,
-                "durkalski_two_sided": 0.0027,
-                "cohen_h": -3.14,
-                "probability_worse": 0.9995,
-            },
-            latency_difference_ms=Difference(310.4, ConfidenceInterval(120.0, 505.0)),
-            cost_difference_usd=Difference(0.000004, None),
-        ),
+        paired=regressed_after_nine(),
         slo=(SloResult("success_rate", 0.95, 0.0, ConfidenceInterval(0.0, 0.217), None),),
         fixtures=tuple(drawn + never),
+    )
+
+
+def regressed_after_nine() -> PairedResult:
+    """All of the first 9 of 100 fixtures broke, and sampling stopped."""
+    return paired(
+        100,
+        9,
+        0,
+        0.002,
+        unknown=91,
+        difference=-1.0,
+        interval=ConfidenceInterval(-1.0, -0.55),
+        stopped="regressed",
+        rounds=0,
+        adjusted_p_value=0.004,
+        intervals={
+            "newcombe": ConfidenceInterval(-1.0, -0.55),
+            "bootstrap_fixtures": ConfidenceInterval(-1.0, float("nan")),
+        },
+        alternative_methods={
+            "mcnemar_exact": 0.002,
+            "mcnemar_exact_two_sided": 0.0039,
+            "mcnemar_mid_p": 0.00098,
+            "mcnemar_chi_square_two_sided": 0.0077,
+            "mcnemar_chi_square_uncorrected_two_sided": 0.0027,
+            "sign_flip": 0.002,
+            "durkalski_two_sided": 0.0027,
+            "cohen_h": -3.14,
+            "probability_worse": 0.9995,
+        },
+        latency_difference_ms=Difference(310.4, ConfidenceInterval(120.0, 505.0)),
+        cost_difference_usd=Difference(0.000004, None),
     )
 
 
