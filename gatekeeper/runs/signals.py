@@ -18,9 +18,12 @@ T = TypeVar("T")
 
 
 async def with_signals(
-    client: ModelClient, within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]]
+    client: ModelClient,
+    within: Callable[[TerminalProgress, asyncio.Event], Awaitable[T]],
+    shown: TerminalProgress | None = None,
 ) -> T:
-    """Run it with its progress shown and an event that SIGINT or SIGTERM sets; close the client."""
+    """Run it with its progress shown, as `shown` does if it is given, and an event that SIGINT or
+    SIGTERM sets; close the client."""
     start_garbage_collection()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -29,7 +32,7 @@ async def with_signals(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     try:
-        with TerminalProgress() as progress:
+        with shown or TerminalProgress() as progress:
             return await within(progress, stop)
     finally:
         await client.aclose()

@@ -19,7 +19,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from gatekeeper.author.specification.spec_file import STAGES
 from gatekeeper.contract.data_blocks import data_message
@@ -74,6 +74,18 @@ class UnusableAnswer(MeasurementError):
     """A model answered twice what cannot be read, or one call failed. Others may succeed."""
 
 
+class AskProgress(Protocol):
+    """Follows the questions of a run, such as StageProgress does."""
+
+    def asked(self, stage: str) -> None:
+        """Count a question that is about to be sent."""
+        ...
+
+    def answered(self, stage: str, cost_usd: float | None) -> None:
+        """Count its answer, or its failure, and the known cost of the run so far."""
+        ...
+
+
 class Asker:
     """Asks models the questions of all stages of one run.
 
@@ -90,6 +102,7 @@ class Asker:
         *,
         price: Price | None = None,
         instructions: Mapping[str, str] | None = None,
+        progress: AskProgress | None = None,
         retry: RetryPolicy = RETRY,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
@@ -97,6 +110,7 @@ class Asker:
         self.model = model
         self.sent = 0
         self._instructions = instructions or {}
+        self._progress = progress
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
@@ -174,6 +188,8 @@ class Asker:
         """Return the answer to any request without secrets, and keep it in the recording. Raises as
         `ask` does."""
         order = Order(request, lambda: True)
+        if self._progress:
+            self._progress.asked(stage)
         try:
             completion = await self._calls.make(order)
         except NotRecorded as missing:
@@ -194,6 +210,8 @@ class Asker:
             ) from reached
         finally:
             self.sent += order.sent
+            if self._progress:
+                self._progress.answered(stage, self.cost_usd)
         # What is parsed is what a replay will find.
         text = _SURROGATES.sub("\ufffd", environment_redactor().text(completion.text))
         completion = replace(completion, text=text)

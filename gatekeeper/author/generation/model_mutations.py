@@ -34,6 +34,7 @@ from gatekeeper.contract.trial import Request
 from gatekeeper.errors import ContractError, UsageError
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.reports.terminal.stage_progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.models import free_price, open_models, require_recording
 from gatekeeper.runs.signals import with_signals
@@ -133,9 +134,11 @@ def ask_for_mutants(
     client = open_models((revision,), policy.through_litellm, recording)
     price = free_price if recording else worst_cost
 
+    shown = None if recording else StageProgress()
+
     async def within(_: TerminalProgress, stop: asyncio.Event) -> ModelMutants:
         await client.require_keys((model,))
-        asker = Asker(model, client, policy.limits, price=price)
+        asker = Asker(model, client, policy.limits, price=price, progress=shown)
         try:
             asked = propose_mutants(asker, prompt, known)
             mutants, left_out = await within_limits(asked, asker, stop)
@@ -144,7 +147,7 @@ def ask_for_mutants(
                 write_files({ANSWERS: lambda: asker.recording}, out)
         return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd)
 
-    return asyncio.run(with_signals(client, within))
+    return asyncio.run(with_signals(client, within, shown))
 
 
 def recorded_model(recording: Path) -> str:

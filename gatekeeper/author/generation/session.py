@@ -31,6 +31,7 @@ from gatekeeper.author.generation.update import (
 from gatekeeper.contract.definition import Position
 from gatekeeper.errors import ContractError
 from gatekeeper.numbers import count, dollars
+from gatekeeper.reports.terminal.stage_progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.models import free_price, open_models, require_recording
 from gatekeeper.runs.signals import with_signals
@@ -135,6 +136,8 @@ def ask_models(
     client = open_models((plan.revision,), plan.policy.through_litellm, replay)
     price = free_price if replay else worst_cost
 
+    shown = None if replay else StageProgress()
+
     async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
         called = [*options.models, *(model for _, model in more)]
         await client.require_keys(tuple(dict.fromkeys(called)))
@@ -143,6 +146,7 @@ def ask_models(
             client,
             plan.policy.limits,
             price=price,
+            progress=shown,
             instructions=plan.present.specification.wishes.instructions,
         )
         try:
@@ -152,7 +156,7 @@ def ask_models(
                 write_files({ANSWERS: lambda: asker.recording}, out)
         return made, asker
 
-    made, asker = asyncio.run(with_signals(client, within))
+    made, asker = asyncio.run(with_signals(client, within, shown))
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
     return made, f"{count(asker.sent, 'call')}{spent}"
 

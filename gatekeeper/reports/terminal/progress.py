@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-_SECONDS_BETWEEN_LINES = 15.0
+SECONDS_BETWEEN_LINES = 15.0
+"""In a log."""
 _LONGEST_SECONDS_BETWEEN_LINES = 900.0
 """Of a wait for hours, after lines at growing intervals."""
 _SECONDS_BETWEEN_DRAWINGS = 0.2
@@ -83,15 +84,18 @@ class TerminalProgress:
         """
         self._total, self._cost = total, None
         self._done = self._failed = self._refused = 0
-        self._waits_for, self._next_wait, self._wait_pause = "", 0.0, _SECONDS_BETWEEN_LINES
+        self._waits_for, self._next_wait, self._wait_pause = "", 0.0, SECONDS_BETWEEN_LINES
         self._contracts = contracts
         self._began = self._clock()
         if not total:
             return
-        if self._is_log() or not _can_draw(self._console()):
+        if self._is_log() or not can_draw(self._console()):
             self._line(f"sampling: at most {numbers.count(total, 'call')}")
-            self._next = self._began + _SECONDS_BETWEEN_LINES
+            self._next = self._began + SECONDS_BETWEEN_LINES
             return
+        self._start_drawing()
+
+    def _start_drawing(self) -> None:
         from rich.live import Live
 
         # Standard output may be a pipe that somebody reads: nothing is written there.
@@ -135,7 +139,7 @@ class TerminalProgress:
         if self._live:
             self._draw()
         else:
-            self._next = self._clock() + _SECONDS_BETWEEN_LINES
+            self._next = self._clock() + SECONDS_BETWEEN_LINES
             self._line("; ".join([f"sampling: {self._calls()}{self._state()}", *self._evidence()]))
 
     def finished(self) -> None:
@@ -269,7 +273,7 @@ class _LossyStream:
         return getattr(self._stream, name)
 
 
-def _can_draw(console: Console) -> bool:
+def can_draw(console: Console) -> bool:
     """Return whether the file is a terminal. With FORCE_COLOR, rich takes a log
     for a terminal, so the file itself is checked."""
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
