@@ -4,8 +4,9 @@ own."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from gatekeeper.contract.affected import Affected, AffectedContract
 from gatekeeper.contract.definition import Contract, Target
@@ -58,12 +59,18 @@ def narrowed(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract
     known = {contract.name for contract in affected.contracts} | set(affected.others)
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(sorted(known))}"
-            )
-            raise UsageError(f"{name}: no contract has that name; {hint}")
+            raise UsageError(f"{name}: no contract has that name; {_hint(name, known)}")
     return tuple(c for c in affected.contracts if not names or {c.name, c.part_of} & {*names})
+
+
+def _hint(name: str, known: Set[str]) -> str:
+    """Say which of the known names is meant: the nearest to the name, or to that of its file."""
+    for written in (name, PurePosixPath(name).stem):
+        near = difflib.get_close_matches(written, known, n=1)
+        if near:
+            return f"did you mean {near[0]!r}?"
+    names = f"known are: {', '.join(sorted(known))}" if known else "there is no contract yet"
+    return f"{names}; if the contract is new, commit it first"
 
 
 def _alone(contract: Contract | None) -> Contract | None:

@@ -29,6 +29,7 @@ from gatekeeper.contract.models.faults import (
 from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.near_duplicates import near_duplicate_warning
 from gatekeeper.contract.overruled_keys import overruled_keys
+from gatekeeper.contract.placeholder_fixtures import placeholder_fixtures
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
@@ -241,6 +242,7 @@ def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
     for note in (weak, objective_summary(evaluation), *limit_notes(evaluation)):
         if note:
             yield Problem(contract.path, note, "")
+    yield from placeholder_fixtures(contract)
 
 
 def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -> Iterator[Problem]:

@@ -31,6 +31,7 @@ from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.own_code import missing_code_notices, with_trusted_code
+from gatekeeper.contract.placeholder_fixtures import placeholder_notices
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
@@ -265,6 +266,7 @@ def plan_contracts(
     untested = tuple(job for job in same if job.changes_template)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
     notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
+    notices = (*notices, *placeholder_notices(job.contract for job in jobs))
     notices = (*notices, *(said for job in jobs for said in family_notices(job)))
     notices = (*notices, *missing_code_notices(e.contract for j in jobs for e in j.evaluations))
     affected = replace(affected, notices=notices)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.git_repository import GitRepository
@@ -15,7 +16,7 @@ from support.plain_spaces import spaced
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.runs.library.uncommitted import NOTICE, NOTICE_OF_RUN
+from gatekeeper.runs.library.uncommitted import NOT_TESTED
 
 OTHER = "Please say {{ word }}.\n"
 
@@ -284,14 +285,21 @@ def test_a_missing_key_is_the_authors_mistake_before_any_call(
     assert not (out / "result.json").exists()
 
 
+def left_out(result: dict[str, Any]) -> list[str]:
+    """The files that the notice about uncommitted changes names; "" for one that names none."""
+    said = [notice for notice in result["notices"] if notice.startswith(NOT_TESTED)]
+    return [notice.partition("affect ")[2].partition(";")[0] for notice in said]
+
+
 @pytest.mark.parametrize(
     ("path", "content", "told"),
     [
-        ("prompts/words.txt", "Utter {{ word }}.\n", True),
-        ("prompts/new.txt", "Nobody watches {{ word }}.\n", True),
-        ("contracts/words.yaml", "contract: [\n", True),
-        ("README.md", "Notes.\n", False),
-        ("contracts/words.yaml", f"{GOOD}# a comment\n", False),
+        ("prompts/words.txt", "Utter {{ word }}.\n", ["contracts/words.yaml"]),
+        ("prompts/new.txt", "Nobody watches {{ word }}.\n", ["prompts/new.txt"]),
+        ("contracts/new.yaml", GOOD.replace("name: words", "name: new"), ["contracts/new.yaml"]),
+        ("contracts/words.yaml", "contract: [\n", [""]),
+        ("README.md", "Notes.\n", []),
+        ("contracts/words.yaml", f"{GOOD}# a comment\n", []),
     ],
 )
 def test_what_is_not_committed_is_not_checked_silently(
@@ -301,11 +309,13 @@ def test_what_is_not_committed_is_not_checked_silently(
     arms = ["--repo", str(repository.path), "--base", "main"]
 
     main(["check", *arms, "--out", str(tmp_path / "out")])
-    assert (NOTICE in result_of(tmp_path / "out")["notices"]) == told
+    assert left_out(result_of(tmp_path / "out")) == told
     main(["affected", *arms])
-    assert (NOTICE in capsys.readouterr().out.split("nothing was compared")[-1]) == told
+    said = capsys.readouterr().out.split("nothing was compared")[-1].replace("\n", " ")
+    assert (NOT_TESTED in said) == bool(told)
+    assert all(name in said for name in told)
     main(["check", *arms, "--head", "pr", "--out", str(tmp_path / "out")])
-    assert NOTICE not in result_of(tmp_path / "out")["notices"]
+    assert not left_out(result_of(tmp_path / "out"))
 
 
 @pytest.mark.parametrize(("ref", "told"), [("HEAD", True), ("main", False)])
@@ -314,12 +324,12 @@ def test_a_run_says_that_it_leaves_out_what_is_not_committed(
 ):
     run = ["run", "--repo", str(repository.path), "--ref", ref, "--out", str(tmp_path / "out")]
     main(run)
-    assert NOTICE_OF_RUN not in result_of(tmp_path / "out")["notices"]
+    assert not left_out(result_of(tmp_path / "out"))
 
     repository.write("prompts/words.txt", "Utter {{ word }}.\n")
     main(run)
-    assert (NOTICE_OF_RUN in result_of(tmp_path / "out")["notices"]) == told
-    assert ("uncommitted changes" in capsys.readouterr().out) == told
+    assert left_out(result_of(tmp_path / "out")) == ["contracts/words.yaml"] * told
+    assert (NOT_TESTED in capsys.readouterr().out) == told
 
 
 def test_an_unfinished_run_is_not_the_past(repository, tmp_path):

@@ -149,6 +149,7 @@ def test_what_init_writes_is_valid_and_runs_green(
     said = capsys.readouterr().out
     assert "warning: " not in said, said
     assert all(path in said for path in expected), said
+    assert ("example values" in said) == ("to replace" in table)
 
     recording = tmp_path / "recording.jsonl"
     assert set(record_all(made.path, recording, answer)) == expected
@@ -158,6 +159,7 @@ def test_what_init_writes_is_valid_and_runs_green(
     result = result_of(out)
     assert {contract["verdict"] for contract in result["contracts"]} == {"pass"}
     assert result["calls"]["unrecorded"] == 0
+    assert any("example values" in n for n in result["notices"]) == ("to replace" in table)
 
     # Once more: nothing is left to propose, and nothing is changed.
     assert main(["init", *where]) == 0

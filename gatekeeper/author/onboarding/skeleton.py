@@ -14,6 +14,7 @@ from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
 from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.inventory import InventoryPrompt
+from gatekeeper.contract.placeholder_fixtures import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.contract.syntax.yaml_text import write_yaml
@@ -24,11 +25,6 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100
 _ROWS = ("testData", "sample", "samples")
-_EXAMPLES = (
-    "Write a short value of {name} here.",
-    "Here belongs a short value of {name}.",
-    "Write the longest or strangest {name} that you remember here.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +168,7 @@ def _examples(prompt: Prompt, variables: Sequence[str]) -> Sequence[Mapping[str,
         return [{"id": "only", "vars": {}}]
     return [
         {"vars": {name: example_value(prompt, name, text) for name in variables}}
-        for text in _EXAMPLES
+        for text in EXAMPLES
     ]
 
 

@@ -12,6 +12,10 @@ _ALIKE = 85.0
 """The percentage of characters from which two texts, or two ids, are the same item in other words.
 """
 _WORD = re.compile(r"[a-z0-9]+")
+_LIST_MARK = re.compile(
+    r"^\s*(?:(?:rule|step|item|point|no)\b\.?\s*)?[(#]*(?:\d{1,3}|[a-z])[.):]+\s+"
+)
+"""What stands before an item of a numbered list: `3.`, `(3)`, `b)`, `Rule 3:`."""
 # fmt: off
 _COMMON = frozenset({
     "a", "an", "and", "any", "are", "as", "at", "be", "by", "for", "from", "in", "input", "into",
@@ -25,9 +29,10 @@ RESERVED = frozenset({"baseline", "contract", "intent", "prompt"})
 
 
 def slug(text: str) -> str:
-    """Return the words of a text that say what it is about, with hyphens between them."""
+    """Return the words of a text that say what it is about, with hyphens between them. The number
+    of an item of a list is not among them."""
     plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
-    words = _WORD.findall(plain)
+    words = _WORD.findall(_LIST_MARK.sub("", plain))
     telling = [word for word in words if word not in _COMMON] or words
     found = "-".join(telling[:_MOST_WORDS])[:_MOST_CHARACTERS].strip("-")
     return found or "item"

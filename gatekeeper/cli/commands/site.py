@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gatekeeper.reports.redact import Redactor
 
 _BRANCH, _DATABASE = "branch:", "postgresql:"
-DEFAULT_OUT = Path("site")
+DEFAULT_OUT = Path(".gatekeeper/site")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
@@ -13,24 +15,29 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policy import Policy
     from gatekeeper.git import Repository
 
-NOTICE = "the work tree has uncommitted changes to prompts or contracts; test them with --worktree"
-NOTICE_OF_RUN = (
-    "the work tree has uncommitted changes to prompts or contracts; a run "
-    "measures a commit, so commit them first"
-)
+NOT_TESTED = "uncommitted changes are not tested"
+_COMMIT = "commit them first"
+_COMMIT_OR_WORKTREE = "commit them, or test them with --worktree"
+_MOST_NAMED = 3
 
 
 def left_out_of_run(repository: Repository, ref: str, policy: Policy) -> tuple[str, ...]:
     """Return the notice if a run measures HEAD and not the files of the work tree."""
-    found = uncommitted(repository, None if ref == "HEAD" else ref, False, policy)
-    return (NOTICE_OF_RUN,) if found else ()
+    return () if ref != "HEAD" else _notice(repository, policy, _COMMIT)
 
 
 def uncommitted(
     repository: Repository, head: str | None, worktree: bool, policy: Policy
 ) -> tuple[str, ...]:
     """Return the notice if HEAD is tested and the files of the work tree would run contracts."""
-    if worktree or head is not None or repository.root is None:
+    if worktree or head is not None:
+        return ()
+    return _notice(repository, policy, _COMMIT_OR_WORKTREE)
+
+
+def _notice(repository: Repository, policy: Policy, advice: str) -> tuple[str, ...]:
+    """Return the notice, with the contracts that the changes affect, or the prompts without one."""
+    if repository.root is None:
         return ()
     change = repository.worktree_change("HEAD")
     if change.base.entries == change.head.entries:
@@ -39,5 +46,14 @@ def uncommitted(
         use_packages(policy)
         found = find_affected(change, policy, SHAPES)
     except ContractError:
-        return (NOTICE,)  # a file that is being written
-    return (NOTICE,) if found.contracts or found.uncovered else ()
+        # A file that is being written.
+        return (f"{NOT_TESTED}: {advice}",)
+    named = _named([contract.path for contract in found.contracts] or found.uncovered)
+    return (f"{NOT_TESTED}: they affect {named}; {advice}",) if named else ()
+
+
+def _named(paths: Sequence[str]) -> str:
+    """Name the first of the files; "" for none."""
+    rest = len(paths) - _MOST_NAMED
+    more = [numbers.count(rest, "more file")] if rest > 0 else []
+    return " and ".join(filter(None, [", ".join(paths[:_MOST_NAMED]), *more]))

@@ -16,6 +16,9 @@ from gatekeeper.cli.main import main
         (["judge", "calibrat"], "`calibrate`"),
         (["history", "--trigger", "pish"], "`push`"),
         (["--verson", "check"], "`--version`"),
+        (["run", "words"], "`--contract words`"),
+        (["check", "words", "digits"], "`--contract words`"),
+        (["diff", "HEAD~1", "HEAD", "words"], "`--contract words`"),
     ],
 )
 def test_the_nearest_is_suggested(
@@ -37,3 +40,13 @@ def test_what_is_near_nothing_is_only_refused(
     said = capsys.readouterr().err
     assert "zzz" in said
     assert "did you mean" not in said
+
+
+@pytest.mark.parametrize("command", [["mutate"], ["judge", "calibrate", "--labels", "x.jsonl"]])
+def test_a_command_for_one_contract_takes_its_name_without_an_option(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([*command, "--contract", "words"])
+    assert caught.value.code == 2
+    assert "without `--contract`" in capsys.readouterr().err

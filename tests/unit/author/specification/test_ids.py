@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,25 @@ def test_an_id_says_what_the_item_is_about():
     assert slug(TAG) == "one-tag-capital-letters"
     assert slug("Öffne Türen") == "offne-turen"
     assert slug("出力") == "item"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("3. Answer in French.", "french"),
+        ("(12) In French.", "french"),
+        ("b) In French.", "french"),
+        ("Rule 4: In French.", "french"),
+        ("No. 7. In French.", "french"),
+        ("At most 3 sentences.", "most-3-sentences"),
+        ("3 sentences.", "3-sentences"),
+        ("1.5 points at most", "1-5-points-most"),
+        ("e.g. French", "e-g-french"),
+        ("3.", "3"),
+    ],
+)
+def test_the_number_of_an_item_of_a_list_is_not_in_its_id(text, found):
+    assert slug(text) == found
 
 
 def test_the_same_item_in_other_words_keeps_its_id():

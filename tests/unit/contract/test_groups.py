@@ -1,0 +1,26 @@
+"""Contracts that a person names."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatekeeper.contract.affected import Affected
+from gatekeeper.contract.groups import narrowed
+from gatekeeper.errors import UsageError
+
+KNOWN = ("order-id", "speech-tag")
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "hint"),
+    [
+        ("order-di", KNOWN, "did you mean 'order-id'?"),
+        ("contracts/speech-tag.yaml", KNOWN, "did you mean 'speech-tag'?"),
+        ("zzz", KNOWN, "known are: order-id, speech-tag; if the contract is new, commit it first"),
+        ("zzz", (), "there is no contract yet; if the contract is new, commit it first"),
+    ],
+)
+def test_an_unknown_name_gets_a_hint(written: str, known: tuple[str, ...], hint: str) -> None:
+    with pytest.raises(UsageError, match="no contract has that name") as caught:
+        narrowed(Affected((), len(known), others=known), [written])
+    assert str(caught.value).endswith(hint)
