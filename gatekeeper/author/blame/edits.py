@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from gatekeeper.author.aligned_texts import changed_ranges
 from gatekeeper.contract.definition import MessageTemplate, Prompt, PromptStep, Target
 from gatekeeper.contract.digests import canonical
 
@@ -22,9 +22,14 @@ _STATEMENT = ("{%", "{#")
 _ALIKE = 0.5
 """A changed sentence counts as reworded from this similarity on, and otherwise as replaced."""
 _MOST_PAIRS = 2_500
-"""Pairs of sentences that are compared in one changed range."""
-_MOST_EQUAL = 50_000
-"""Pairs of equal sentences at base and head; a text of 200 equal lines has 40,000."""
+"""Pairs of sentences that are compared in one text."""
+_MOST_CHARACTERS = 200
+"""Of a sentence that is compared letter by letter. difflib takes a time that grows with the square
+of the length, and from 200 characters on it leaves out frequent ones."""
+_MOST_COMPARED = 10_000
+"""Characters of a longer one, which is compared word by word."""
+_LONGEST_WORD = 20
+"""The mean length of words up to which the spaces of a text divide it into words."""
 _SHOWN = 80
 
 
@@ -176,8 +181,13 @@ def _of_text(base: Target, head: Target, source: _Source) -> Iterator[Edit]:
     before, after = tuple(_units_of(base, source)), tuple(_units_of(head, source))
     path = source.include or head.prompt_of(source.step).path
     statements: list[_Span] = []
-    for start, end, first, last in _changed_ranges(before, after):
-        for span in _single(before, after, (start, end), (first, last)):
+    pairs = 0
+    # The line of a unit says nothing about its text.
+    old, new = [unit[:2] for unit in before], [unit[:2] for unit in after]
+    for start, end, first, last in changed_ranges(old, new):
+        pairs += (end - start) * (last - first)
+        can_pair = pairs <= _MOST_PAIRS
+        for span in _single(before, after, (start, end), (first, last), can_pair=can_pair):
             if _has_statement(before, span):
                 statements.append(span)
             else:
@@ -186,35 +196,20 @@ def _of_text(base: Target, head: Target, source: _Source) -> Iterator[Edit]:
         yield replace(_edit(before, after, statements), path=path, source=source)
 
 
-def _changed_ranges(
-    before: Sequence[_Unit], after: Sequence[_Unit]
-) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the ranges of base and of head that differ; one for everything if the texts repeat
-    themselves so often that comparing them would take minutes."""
-    old, new = [unit[:2] for unit in before], [unit[:2] for unit in after]
-    often = Counter(new)
-    if sum(often[unit] for unit in old) > _MOST_EQUAL:
-        if old != new:
-            yield 0, len(old), 0, len(new)
-        return
-    for tag, *found in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            start, end, first, last = found
-            yield start, end, first, last
-
-
 def _single(
     before: Sequence[_Unit],
     after: Sequence[_Unit],
     old: tuple[int, int],
     new: tuple[int, int],
+    *,
+    can_pair: bool,
 ) -> Iterator[_Span]:
     """Divide a changed range into single edits: what is alike was reworded, the rest was deleted or
-    inserted. A message comes and goes with all that it contains."""
+    inserted. A message comes and goes with all that it contains. If no pairs can be compared, the
+    range is one edit."""
     (start, end), (first, last) = old, new
     units = (*before[start:end], *after[first:last])
-    too_many = (end - start) * (last - first) > _MOST_PAIRS
-    if too_many or any(unit.role is not None for unit in units):
+    if not can_pair or any(unit.role is not None for unit in units):
         yield _Span(start, end, first, tuple(after[first:last]))
         return
     at = start
@@ -256,8 +251,21 @@ def _partners(before: Sequence[_Unit], after: Sequence[_Unit]) -> list[int | Non
 
 def _likeness(one: str, other: str) -> float:
     """Return how alike two texts are; 0 if one is no rewording of the other."""
-    ratio = difflib.SequenceMatcher(None, one, other).ratio()
+    if max(len(one), len(other)) < _MOST_CHARACTERS:
+        ratio = difflib.SequenceMatcher(None, one, other).ratio()
+    else:
+        ratio = _likeness_of_words(one[:_MOST_COMPARED], other[:_MOST_COMPARED])
     return ratio if ratio >= _ALIKE else 0.0
+
+
+def _likeness_of_words(one: str, other: str) -> float:
+    from rapidfuzz.distance import Indel
+
+    words = one.split(), other.split()
+    longest = max(len(one) / max(1, len(words[0])), len(other) / max(1, len(words[1])))
+    if longest > _LONGEST_WORD:
+        return Indel.normalized_similarity(one, other)  # writing without spaces
+    return Indel.normalized_similarity(*words)
 
 
 def _has_statement(before: Sequence[_Unit], span: _Span) -> bool:

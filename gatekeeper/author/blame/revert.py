@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from gatekeeper.author.aligned_texts import changed_ranges, is_quick_to_align
 from gatekeeper.author.blame.edits import Edit
 from gatekeeper.author.onboarding.overlay import Overlay
 from gatekeeper.contract.change import Revision
@@ -123,17 +124,15 @@ def _path_at_base(arms: Arms, path: str) -> str:
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
     """Yield what differs, in pieces as small as possible."""
-    # Lines that occur very often are not aligned: that would take minutes for a hostile prompt.
-    matcher = difflib.SequenceMatcher(None, old, new)
-    for tag, start, end, first, last in matcher.get_opcodes():
-        if tag == "replace" and end - start == last - first:
+    for start, end, first, last in changed_ranges(old, new):
+        if end - start == last - first:
             pairs = zip(range(start, end), range(first, last), strict=True)
             yield from (_Hunk(a, a + 1, b, b + 1) for a, b in pairs)
-        elif tag == "delete":
+        elif first == last:
             yield from (_Hunk(line, line + 1, first, first) for line in range(start, end))
-        elif tag == "insert":
+        elif start == end:
             yield from (_Hunk(start, start, line, line + 1) for line in range(first, last))
-        elif tag == "replace":
+        else:
             yield _Hunk(start, end, first, last)
 
 
@@ -217,10 +216,12 @@ def _without_unused(wanted: Target, found: Target) -> Target:
     return replace(wanted, prompt=used(wanted.prompt, found.prompt), steps=steps)
 
 
-def _written(revision: Revision, texts: Mapping[str, str]) -> WrittenRevert:
+def _written(revision: Revision, texts: Mapping[str, str]) -> WrittenRevert | None:
     parts: list[str] = []
     for path, text in sorted(texts.items()):
         old, new = _lines(read_text(revision, path)), _lines(text)
+        if not is_quick_to_align(old, new):
+            return None  # a diff that nobody reads, after minutes
         parts += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=_CONTEXT)
     single = _replacement(revision, *next(iter(texts.items()))) if len(texts) == 1 else None
     return WrittenRevert("\n".join(parts), single)

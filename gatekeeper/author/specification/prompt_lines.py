@@ -8,19 +8,16 @@ people edit in the specification does not matter.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from hashlib import sha256
+
+from gatekeeper.author.aligned_texts import equal_ranges
 
 _DIGITS = 12
 """A person who writes a prompt cannot find a line with the same digest in minutes."""
 _BLANK = "-"
-_MOST_EQUAL = 50_000
-"""Pairs of equal lines up to which the place of a deleted line among equal ones is searched: a text
-of 200 equal lines has 40,000. With more this takes minutes, and equal lines are matched in order.
-"""
 _ENTRY = re.compile(rf"(?:([1-9][0-9]{{0,8}}):)?([0-9a-f]{{{_DIGITS}}}|{_BLANK})")
 
 
@@ -94,14 +91,11 @@ def _read(text: str) -> list[tuple[int, str]] | None:
 def match_lines(before: Sequence[str], now: Sequence[str]) -> dict[int, int]:
     """Return the place in `now` of each line of `before` that is there, also if it moved. Places
     count from 0, and no two lines have the same."""
-    first, last = _equal_ends(before, now)
-    found = {place: place for place in range(first)}
-    found |= {len(before) - n: len(now) - n for n in range(1, last + 1)}
-    old, new = before[first : len(before) - last], now[first : len(now) - last]
-    often = Counter(new)
-    if sum(often[line] for line in old) <= _MOST_EQUAL:
-        for start, other, length in SequenceMatcher(None, old, new, False).get_matching_blocks():
-            found |= {first + start + n: first + other + n for n in range(length)}
+    found = {
+        start + n: other + n
+        for start, other, length in equal_ranges(before, now)
+        for n in range(length)
+    }
     taken = set(found.values())
     free: dict[str, deque[int]] = defaultdict(deque)
     for place, line in enumerate(now):
@@ -111,12 +105,3 @@ def match_lines(before: Sequence[str], now: Sequence[str]) -> dict[int, int]:
         if place not in found and free[line]:
             found[place] = free[line].popleft()
     return found
-
-
-def _equal_ends(before: Sequence[str], now: Sequence[str]) -> tuple[int, int]:
-    """Return how many lines are the same at the start, and of the rest at the end."""
-    most = min(len(before), len(now))
-    first = next((n for n in range(most) if before[n] != now[n]), most)
-    rest = most - first
-    last = next((n for n in range(rest) if before[-1 - n] != now[-1 - n]), rest)
-    return first, last

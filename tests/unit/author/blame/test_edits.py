@@ -120,3 +120,28 @@ def test_a_prompt_of_equal_lines_is_one_edit_and_takes_no_minutes():
     (edit,) = find_edits(base, head)
     assert said(apply_edits(base, head, [edit])) == said(head)
     assert find_edits(base, base) == ()
+
+
+def test_a_long_line_is_compared_by_its_words():
+    words = [f"word{number}" for number in range(20_000)]
+    old, new = " ".join(words), " ".join([*words[:500], "other", *words[501:]])
+    (edit,) = find_edits(target(f"{old}\n{{{{ x }}}}"), target(f"{new}\n{{{{ x }}}}"))
+    assert (edit.before, edit.after) == (f"{old}\n", f"{new}\n")
+    other = " ".join(reversed(words))
+    assert len(find_edits(target(f"{old}\n{{{{ x }}}}"), target(f"{other}\n{{{{ x }}}}"))) == 2
+
+
+def test_a_long_line_without_spaces_is_compared_by_its_letters():
+    old = "".join(chr(0x4E00 + number) for number in range(5_000))
+    new = f"{old[:2_000]}一二{old[2_001:]}"
+    (edit,) = find_edits(target(f"{old}\n{{{{ x }}}}"), target(f"{new}\n{{{{ x }}}}"))
+    assert (edit.before, edit.after) == (f"{old}\n", f"{new}\n")
+
+
+def test_pairs_of_sentences_are_compared_up_to_a_number():
+    parts = [[f"Rule {part} {number} of {number * 7}.\n" for number in range(40)] for part in "abc"]
+    text = "".join(f"# Part\n{''.join(rows)}" for rows in parts)
+    base, head = target(f"{text}{{{{ x }}}}"), target(f"{text.replace('of', 'from')}{{{{ x }}}}")
+    edits = find_edits(base, head)
+    assert said(apply_edits(base, head, edits)) == said(head)
+    assert len(edits) == 40 + 1 + 1
