@@ -163,6 +163,12 @@ class Meter:
         elif completion or billable:
             self._assumed += reserve.amount
 
+    @property
+    def charged_usd(self) -> float:
+        """Return what counts against the limit, in US dollars: known costs, and of calls whose cost
+        stays unknown the highest possible one."""
+        return (self.cost_usd or 0.0) + self._assumed
+
     def _expected_tokens(self, request: Request) -> float:
         """Return the mean tokens of calls to the model so far. Before the first has ended, return a
         rough guess, with an answer no longer than the parameters allow."""
@@ -206,15 +212,15 @@ class Meter:
             return True
         if alone and self._under_way[reserve.model]:
             return False
-        return self._spent + self._reserved + reserve.amount <= limit + _ROUNDING
+        return self.charged_usd + self._reserved + reserve.amount <= limit + _ROUNDING
 
     def _require_hope(self, reserve: Reserve, request: Request) -> None:
         """Raise LimitReached if the call will not fit, however little those under way cost."""
         limit = self._limits.cost_usd or 0.0
         under_way = self._under_way.total() > 0
-        if under_way and self._spent + reserve.amount <= limit + _ROUNDING:
+        if under_way and self.charged_usd + reserve.amount <= limit + _ROUNDING:
             return
-        spent, assumed = numbers.dollars(self._spent), numbers.dollars(self._assumed)
+        spent, assumed = numbers.dollars(self.charged_usd), numbers.dollars(self._assumed)
         said = f"the cost limit of {numbers.dollars(limit)} is reached: {spent} are spent"
         if self._assumed:
             said += (
@@ -225,10 +231,6 @@ class Meter:
             f"{numbers.dollars(reserve.amount)}; {advise_shorter_answers([request.params])} in the "
             "contract's params or raise limits.cost_usd"
         )
-
-    @property
-    def _spent(self) -> float:
-        return (self.cost_usd or 0.0) + self._assumed
 
 
 _ROUNDING = 1e-12  # sums of prices are not exact

@@ -59,17 +59,15 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was gathered, and how it ended.
-
-    `made` counts the requests sent, retries included. `saved` counts the planned calls that were
-    not needed any more; trials that share a call were planned as one. `failed` counts the samples
-    without an answer, `unrecorded`, by recording, the requests that it has none
-    for: no model was called, nor for answers from a recording. `surplus` counts
-    the calls that were under way when their contract was decided: paid for and in `made`, but
-    not evidence. `cached` counts the answers that were known before.
-    `throttled` counts the requests that a provider refused because of load. `judged` are the calls
-    to judges, `simulated` those to simulated users; those that were sent are in `made` too.
-    `cost_usd` sums the known costs of all; None if none is known.
+    """What was gathered, and how it ended. `made` counts the requests sent, with retries. `saved`
+    counts the planned calls that were not needed any more; trials that share a call were planned as
+    one. `failed` counts the samples without an answer, `unrecorded`, by recording, the requests
+    that it has none for: no model was called, nor for answers from a recording. `surplus` counts
+    the calls that were under way when their contract was decided: paid for and in `made`, but not
+    evidence. `throttled` counts the requests that a provider refused because of load. `judged` are
+    the calls to judges, `simulated` those to simulated users; those that were sent are in `made`
+    too. `cost_usd` sums the known costs, None if none is known; `charged_usd` adds the highest
+    possible cost of each other call.
     `author` says that a fatal failure is the author's to fix (exit 2).
     """
 
@@ -86,6 +84,7 @@ class Run:
     throttled: int = 0
     judged: JudgeTally = field(default_factory=JudgeTally)
     simulated: JudgeTally = field(default_factory=JudgeTally)
+    charged_usd: float = 0.0
 
 
 async def run_trials(
@@ -110,10 +109,10 @@ async def run_trials(
 
     `known` are the answers of trials, by index, for which no model is called. `stop` ends the run
     with the samples so far. The caller closes the client. `price` gives the highest possible cost
-    of a request; without a known price, the limit only counts the actual cost of calls. `on_answer`
-    gets each answer, with a trial that requested it; `on_refusal` is called for each request that
-    is refused because of load. `together` starts all allowed calls at once. `judged` are the known
-    answers of judges, by `question_key`; `on_judge_answer` gets each new one.
+    of a request; without one, the limit counts only actual costs. `on_answer` gets each answer,
+    with a trial that requested it; `on_refusal` is called for each request that is refused because
+    of load. `together` starts all allowed calls at once. `judged` are known answers of judges, by
+    `question_key`; `on_judge_answer` gets each new one.
     """
     meter = Meter(limits, clock, sleep, price, together=together)
     width = max(1, len(trials) if together else limits.concurrency)
@@ -397,4 +396,5 @@ class _Runner:
             author=self._author,
             judged=self.judging.tally,
             simulated=self.users.tally,
+            charged_usd=self._meter.charged_usd,
         )

@@ -25,7 +25,12 @@ def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | N
         questions = find_questions(work, found)
         if not questions:
             return Explanation()
-        limits = replace(policy.limits, cost_usd=policy.blame_usd / len(questions))
+        minutes = policy.limits.minutes
+        limits = replace(
+            policy.limits,
+            cost_usd=policy.blame_usd / len(questions),
+            minutes=None if minutes is None else minutes / len(questions),
+        )
         try:
             results = search_causes(questions, work, revisions, limits)
         except GatekeeperError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from gatekeeper.gate.call_result import Calls
 from gatekeeper.gate.monitor import evaluate_sample, judge_questions
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.sampling.client import ModelClient
-from gatekeeper.sampling.limits import Price
+from gatekeeper.sampling.limits import Clock, Price
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.trials import plan_trials
@@ -80,6 +81,7 @@ async def blame(
     retry: RetryPolicy | None = None,
     order_seed: str = "",
     revisions: tuple[Revision, Revision] | None = None,
+    clock: Clock = time.monotonic,
 ) -> BlameResult:
     """Search the edits that break the evaluation's fixtures.
 
@@ -92,7 +94,18 @@ async def blame(
     same_steps = have_same_steps(base, head)
     edits = find_edits(base, head) if same_steps else ()
     tests = _Tests(
-        evaluation, base, head, edits, broken, client, limits, price, stop, retry, order_seed
+        evaluation,
+        base,
+        head,
+        edits,
+        broken,
+        client,
+        limits,
+        price,
+        stop,
+        retry,
+        order_seed,
+        clock=clock,
     )
     searchable = 0 < len(edits) <= _MOST_EDITS
     found = await find_causes(len(edits), tests.breaks) if searchable else Found()
@@ -151,7 +164,13 @@ class _Tests:
     cached: int = 0
     cost_usd: float | None = 0.0
     ended: str | None = None
+    clock: Clock = time.monotonic
     _number: int = field(default=0, init=False)
+    _charged_usd: float = field(default=0.0, init=False)
+    _started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._started = self.clock()
 
     async def breaks(self, group: Group) -> bool | None:
         """Return whether base with only these edits breaks; None if it could not be decided."""
@@ -203,14 +222,17 @@ class _Tests:
             self._left(),
             retry=self.retry,
             stop=self.stop,
+            clock=self.clock,
             price=self.price,
         )
         if run.ended == "fatal" and run.author:
             raise UsageError(run.detail or "the model cannot be called")
         self.made += run.made
         self.cached += sum(bool(s.completion and s.completion.replayed) for s in run.samples)
-        known = self.cost_usd is not None and run.cost_usd is not None
-        self.cost_usd = (self.cost_usd or 0) + (run.cost_usd or 0) if known else None
+        self._charged_usd += run.charged_usd
+        if run.made:
+            known = self.cost_usd is not None and run.cost_usd is not None
+            self.cost_usd = (self.cost_usd or 0) + (run.cost_usd or 0) if known else None
         if run.ended != "done":
             self.ended = run.detail or run.ended
         return watch.outcomes
@@ -241,12 +263,14 @@ class _Tests:
         return target.params.get("temperature") != 0
 
     def _left(self) -> Limits:
-        """Return what is left of the limits."""
-        calls, cost = self.limits.calls, self.limits.cost_usd
+        """Return what the tests so far have left of the limits."""
+        calls, cost, minutes = self.limits.calls, self.limits.cost_usd, self.limits.minutes
+        passed = (self.clock() - self._started) / 60
         return replace(
             self.limits,
             calls=None if calls is None else max(0, calls - self.made),
-            cost_usd=None if cost is None else max(0.0, cost - (self.cost_usd or 0)),
+            cost_usd=None if cost is None else max(0.0, cost - self._charged_usd),
+            minutes=None if minutes is None else minutes - passed,
             concurrency=min(_AT_ONCE, self.limits.concurrency),
         )
 
