@@ -126,7 +126,7 @@ _REMEDIES: Mapping[int, str] = {
     errno.EPERM: f"give this user the right to write there {_ANOTHER}",
     errno.EISDIR: f"remove the folder of that name {_ANOTHER}",
     errno.ENOTEMPTY: f"remove the folder of that name {_ANOTHER}",
-    errno.ENOTDIR: f"remove the file that has the name of a folder {_ANOTHER}",
+    errno.ENOTDIR: f"remove the file that stands in place of a folder {_ANOTHER}",
     errno.EEXIST: f"remove the file that stands in place of a folder {_ANOTHER}",
     errno.ENAMETOOLONG: "name a folder with a shorter path",
     errno.ELOOP: "name a folder whose links form no circle",

@@ -54,9 +54,10 @@ class NightlyBatches:
             return options
         if self.unfinished and self.unfinished.plan != plan_digest(work.trials):
             raise UsageError(
-                f"{self.unfinished.path}: an earlier run in batches asked something else, because "
-                "its commit or its contracts were different. Run the job of that commit again, or "
-                f"remove {FILE} and {BATCHES} from the folder if you do not want its answers"
+                f"{self.unfinished.path}: the answers of an earlier run in batches "
+                "belong to another "
+                "commit or other contracts. Run the job of that commit again, or remove "
+                f"{FILE} and {BATCHES} from the folder if you do not need these answers"
             )
         return replace(
             options,

@@ -65,7 +65,7 @@ def _selected(query: JSONPath, value: Any, most: int | None) -> Mapping[str, Any
 def _compiled(query: str) -> JSONPath:
     compiled = _ENVIRONMENT.compile(query)
     if not isinstance(compiled, JSONPath):
-        raise ValueError("it is more than one query")
+        raise ValueError("it combines several queries")
     return compiled
 
 

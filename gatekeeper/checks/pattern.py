@@ -135,7 +135,7 @@ class TimedPattern:
 
     def _out_of_time(self, count: int, what: str = "time") -> TimeoutError:
         self._timeouts += count
-        said = f"within {self._timeout_ms:g} ms" if what == "time" else "in the memory it may take"
+        said = f"within {self._timeout_ms:g} ms" if what == "time" else "within its memory limit"
         return TimeoutError(
             f"{self._name()} did not finish {said}; "
             "rewrite it without nested or overlapping repetitions"

@@ -21,12 +21,12 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--as-is",
         action="store_true",
-        help="generate nothing; take the rules and tests as the files have them",
+        help="generate nothing; use the rules and tests in the files",
     )
     group.add_argument(
         "--check-quality",
         action="store_true",
-        help="have judges say which tests are valid and which rules follow from the prompt",
+        help="let judges decide which tests are valid and which rules follow from the prompt",
     )
     group.add_argument(
         "--leave-out-rejected",
@@ -39,12 +39,15 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
         type=int,
         const=_DEFAULT_BASELINE,
         metavar="N",
-        help=f"also write N tests from the prompt alone, to compare (default: {_DEFAULT_BASELINE})",
+        help=(
+            "also write N tests directly from the prompt, for comparison (default: "
+            f"{_DEFAULT_BASELINE})"
+        ),
     )
     group.add_argument(
         "--ground-truth",
         metavar="MODEL",
-        help="propose expected outputs: answers of this model that the judges accept",
+        help="propose answers of this model as expected outputs if the judges accept them",
     )
     group.add_argument(
         "--accept-ground-truth",

@@ -97,9 +97,12 @@ def _next(
     parts: Sequence[ProtectedPart], rows: Sequence[object], out: Path, contract: Contract
 ) -> Iterator[str]:
     if not rows:
-        yield "No fixture was written: no output of the inputs that were tried depends on a part."
+        yield (
+            "No fixture was written, because no tried input shows the effect of an "
+            "unprotected part."
+        )
         if any(part.tried for part in parts):
-            yield "If you know of no other input for such a part, consider deleting it."
+            yield "If no other input needs such a part, consider deleting the part."
         if not all(part.tried for part in parts):
             yield "For the parts that were not tried, name a stronger model with --model."
         return

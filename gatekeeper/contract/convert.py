@@ -71,7 +71,7 @@ def _nothing_to_convert(file: str, data: Any) -> str:
         if file.lower().endswith(PROMPT_FILES):
             advice = f"add `testData` and `evaluators` to this file, or {advice}"
         return f"{file} is a prompt without tests, so there is nothing to convert; {advice}"
-    return f"{file} is not a file of another tool that gatekeeper can read"
+    return f"gatekeeper does not recognise {file} as a file of another tool"
 
 
 def _converted(

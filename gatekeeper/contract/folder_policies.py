@@ -85,7 +85,7 @@ def load_folder_policies(
     `prompts` has the given patterns, below its folder. Raises ContractError."""
     paths = [path for path in policy_paths(revision.entries) if path != POLICY_PATH]
     if len(paths) > _MOST_POLICIES:
-        what = f"the repository has {len(paths):,} policies of folders; {_MOST_POLICIES:,} can be"
+        what = f"the repository has {len(paths):,} folder policies; the limit is {_MOST_POLICIES:,}"
         raise ContractError([Problem(paths[_MOST_POLICIES], what, "remove some of them")])
     prefetch(revision, paths)
     found: list[FolderPolicy] = []
@@ -148,7 +148,7 @@ def _keys_of_the_root(document: Document, data: Any) -> Iterator[Problem]:
     keys = data if isinstance(data, Mapping) else {}
     for key in keys:
         if key in policy_schema()["properties"] and key not in FOLDER_KEYS:
-            what = f"`{key}` applies to the whole repository, and this is the policy of a folder"
+            what = f"`{key}` applies to the whole repository, but this policy is for one folder"
             yield document.problem((key,), what, f"write it in {POLICY_PATH} at the root")
 
 

@@ -133,7 +133,7 @@ def _anchor_text(row: Any) -> str | None:
         return None
     text = _text(row["text"])
     if output_digest(text) != row["output"]:
-        raise ValueError("text: is not the output that was labelled")
+        raise ValueError("text: differs from the output that was labelled")
     return text
 
 

@@ -80,7 +80,7 @@ class Tally:
             what = f"more than {MOST_FIXTURES:,} fixtures"
             raise self._refused(what, "split the contract, or keep fewer fixtures", key)
         if self._applied > MOST_APPLIED:
-            what = f"fixtures x checks are more than {MOST_APPLIED:,}"
+            what = f"fixtures times checks is more than {MOST_APPLIED:,}"
             fix = "use fewer checks or fixtures, or split the contract"
             raise self._refused(what, fix, key)
 

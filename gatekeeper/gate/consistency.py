@@ -116,7 +116,7 @@ def answer_meaning(sample: Sample) -> Answer:
     """
     completion = sample.completion
     if completion is None:
-        raise ValueError("sample: it has no completion")
+        raise ValueError("sample: must have a completion")
     calls = tuple(f"{c.name} {_meaning(c.arguments)[0]}" for c in completion.tool_calls)
     if completion.cut is not None:
         return Answer(completion.cut.sha256, calls, in_words=False)

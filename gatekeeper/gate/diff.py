@@ -100,7 +100,7 @@ def _paired(
     notices = []
     lone = len({*samples["base"], *samples["head"]}) - len(fixtures)
     if lone:
-        notices.append(f"{lone} of its fixtures exist on one side only and are left out")
+        notices.append(f"{lone} fixtures are left out, because they exist on one side only")
     rounds = min((len(samples[arm][f]) for arm in samples for f in fixtures), default=0)
     used = tuple(
         _as_arm(samples[arm][fixture][number], arm, number)

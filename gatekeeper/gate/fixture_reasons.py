@@ -21,7 +21,7 @@ def nothing_passes_reasons(fixtures: Sequence[FixtureResult]) -> list[Reason]:
     failed = sum(fixture.head_passed is False for fixture in fixtures)
     if not failed or any(fixture.head_passed for fixture in fixtures):
         return []
-    found = f"No fixture passes on head: {failed:,} of {failed:,} measured ones fail"
+    found = f"No fixture passes on head: {failed:,} of {failed:,} measured fixtures fail"
     lost = sum(fixture.head_passed is None and bool(fixture.errors) for fixture in fixtures)
     if lost:
         text = f"{found}; {lost:,} could not be measured{commonest_error(fixtures)}."

@@ -17,7 +17,7 @@ def not_run_reasons(not_run: tuple[NotRun, ...]) -> list[Reason]:
     hidden = len(not_run) - len(shown)
     more = [f"and {hidden:,} more"] if hidden else []
     counted = numbers.count(len(not_run), "part", "parts")
-    text = f"{counted} of the suite are not run: {'; '.join([*shown, *more])}."
+    text = f"Gatekeeper does not run {counted} of the suite: {'; '.join([*shown, *more])}."
     return [Reason("not_run", text, "pass")]
 
 

@@ -202,7 +202,7 @@ def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
     return (
         (
             f"gate.repairs: fail needs {needed:,} {noun} that start to need a repair, "
-            f"but the contract has only {have:,}, so it never fails"
+            f"but the contract has only {have:,}, so this gate never fails"
         ),
     )
 

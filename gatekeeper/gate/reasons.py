@@ -66,7 +66,7 @@ def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[
     taken = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
     done = f"{taken} of {len(own.evaluation.trials)} samples were taken"
     cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
-    text = f"Not measured to the end: {cause}; {done}."
+    text = f"The measurement is incomplete: {cause}; {done}."
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
 
 
@@ -186,7 +186,7 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
         f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
         f"{numbers.number(budget.budget)} are allowed, and {budget.freezes_at:,} "
-        "or more cannot be chance"
+        "or more are more than chance explains"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
@@ -249,7 +249,7 @@ def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
         text = "The contract was weakened, and the base contract cannot be applied."
         return [Reason("weakened", text, "inconclusive")]
     ways = "; ".join(job.weakened)
-    text = f"The contract was weakened in a way that no contract can evaluate: {ways}."
+    text = f"The contract was weakened in a way that no measurement can evaluate: {ways}."
     return [Reason("weakened", text, "fail")]
 
 

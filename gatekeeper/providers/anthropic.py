@@ -177,7 +177,7 @@ def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
             raise UnreadableAnswer("content that is none")
         if block.get("type") == "text":
             if not isinstance(block.get("text"), str):
-                raise UnreadableAnswer("a text that is none")
+                raise UnreadableAnswer("a text block whose text is not a string")
             yield block
 
 

@@ -47,5 +47,5 @@ class Exchange:
 def request_refused(exchange: Exchange, url: str, content: Iterable[bytes]) -> str | None:
     """Say why the request must not be sent; None if it may. `content` is all that it says."""
     if exchange.endpoint is None:
-        return "a request of a call that has no provider"
+        return "a request for which no provider is known"
     return exchange.endpoint.refusal(url, content)

@@ -34,7 +34,7 @@ class HttpxTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         exchange = current_exchange.get()
         if exchange is None:
-            raise RequestRefused("a request that belongs to no call", request=request)
+            raise RequestRefused("a request outside of a model call", request=request)
         exchange.sent = True
         if exchange.refused:
             raise RequestRefused("the call is no longer needed", request=request)

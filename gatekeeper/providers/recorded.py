@@ -66,13 +66,14 @@ class ReplayClient:
         recorded = self._choose(by_model, request.model, path)
         if recorded.cut_at is not None:
             raise NotRecorded(
-                f"not recorded whole in {path}: the file holds only the beginning "
-                f"of an answer of {recorded.cut_at:,} characters, and a part "
-                "cannot be evaluated",
+                f"{path} holds only the first {recorded.cut_at:,} characters of this "
+                "answer, and gatekeeper cannot evaluate a part of an answer",
                 path,
             )
         if recorded.completion is None:
-            raise CallFailed(f"recorded in {path} as failed: {recorded.error or 'no reason given'}")
+            raise CallFailed(
+                f"this call failed when {path} was recorded: {recorded.error or 'no reason given'}"
+            )
         return recorded.completion
 
     async def aclose(self) -> None:

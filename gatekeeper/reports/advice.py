@@ -127,6 +127,6 @@ def _thaw(contract: ContractResult) -> str:
         sooner = "earlier if good runs follow, later if more samples fail"
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     return (
-        f"{better[0].upper()}{better[1:]} by more than chance explains: a change that does so "
-        f"may merge now. Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
+        f"{better[0].upper()}{better[1:]} by more than chance explains: such a change may "
+        f"merge now. Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
     )

@@ -108,7 +108,7 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
     head = contract.head
     at_head = {head.prompt_path, *(step.prompt_path for step in head.steps)}
     first, *more = changes[:_MOST_SECTIONS]
-    also = f"Also changed in the prompt of {_name(contract.name)}, which is: {contract.verdict}."
+    also = f"Changed in the prompt of {_name(contract.name)}; verdict: {contract.verdict}."
     return (
         Place(contract, *_at(first, head, at_head), message),
         *(Place(contract, *_at(c, head, at_head), visible(f"{_section(c)}. {also}")) for c in more),

@@ -267,7 +267,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "not_run": ReasonEntry(
         "Parts of the suite are not run",
-        "A file of another tool asks for something that gatekeeper does not do, so the result says "
+        "Gatekeeper does not run some parts of a file of another tool, so the result says "
         "nothing about it.",
         "Replace that part by a check that gatekeeper supports, or keep running it with the other "
         "tool.",

@@ -146,7 +146,7 @@ def early_stop(paired: PairedResult) -> str:
 def deciding_test(paired: PairedResult) -> str:
     """Return the test that decides, its level, and how many comparisons of the run share alpha."""
     of = paired.family
-    shared = f", by Holm over {of:,} comparisons" if of > 1 else ""
+    shared = f", corrected by Holm over {of:,} comparisons" if of > 1 else ""
     inputs = compared_units(paired, "distinct input")
     return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
 

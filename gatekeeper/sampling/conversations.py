@@ -99,9 +99,7 @@ async def _say(
         # The model has not answered yet, so nothing can be done.
         if said is not None and not (said.done and begins):
             return said
-    raise CallFailed(
-        f"the simulated user {user.model} gave no answer that can be read, in {TRIES} tries"
-    )
+    raise CallFailed(f"the simulated user {user.model} gave no readable answer in {TRIES} tries")
 
 
 def _refused(answer: Completion) -> bool:

@@ -37,4 +37,6 @@ def test_the_comment_names_checks_that_the_score_tolerates(check_of):
     made = Proposal("same", "", {PROMPT_FILE: OTHER}, contract=contract, recorded=all_say("ok"))
     checked = check_of(made.base, made.writes)
     assert checked.comment is not None
-    assert "the check `odd` fails on 40 → 40 fixtures, in samples that pass" in checked.comment
+    assert (
+        "the check `odd` fails on 40 → 40 fixtures, in samples whose score is high enough"
+    ) in checked.comment

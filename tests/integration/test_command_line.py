@@ -146,7 +146,7 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
         ("{calls: null, cost_usd: null}", ()),
         (
             "{calls: 11}",
-            ("The check may take 12 calls, and limits.calls is 11 in .github/gatekeeper.yml",),
+            ("The run may take 12 calls, and limits.calls is 11 in .github/gatekeeper.yml",),
         ),
     ],
 )
@@ -166,9 +166,7 @@ def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch
     monkeypatch.setattr("gatekeeper.providers.cost_estimate.worst_cost", lambda _: 0.5)
     found = json.loads(_foretold(repository, capsys, "--json"))
     (warning,) = found["warnings"]
-    assert warning.startswith(
-        "The check may cost 6.00 USD at worst, and limits.cost_usd is 2.00 USD"
-    )
+    assert warning.startswith("The run may cost 6.00 USD at worst, and limits.cost_usd is 2.00 USD")
     assert (found["cost_usd"], found["worst_cost_usd"]) == (pytest.approx(0.12), 6.0)
     text = _foretold(repository, capsys)
     assert f"expected 12 calls, {found['tokens']:,} tokens, 0.12 USD" in text

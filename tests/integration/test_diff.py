@@ -118,7 +118,7 @@ def test_fixtures_and_contracts_of_one_side_are_named_and_left_out(repository, m
     assert [c["name"] for c in found["contracts"]] == ["words"]
     assert found["contracts"][0]["paired"]["fixtures"] == 20
     said = " ".join(found["notices"])
-    assert "words: 4 of its fixtures exist on one side only" in said
+    assert "words: 4 fixtures are left out, because they exist on one side only" in said
     assert f"others has samples only in {later}" in said
 
 

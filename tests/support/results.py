@@ -247,7 +247,7 @@ def unmeasured_contract(name: str = "speech-tag") -> ContractResult:
         verdict="error",
         reasons=(
             Reason("error", "No sample could be measured on head.", "error"),
-            Reason("limit", "Not measured to the end: 20 minutes are over.", "error"),
+            Reason("limit", "The measurement is incomplete: 20 minutes are over.", "error"),
         ),
         head=arm(0, 0, failed_calls=5, latency_p95_ms=None),
         paired=paired(2, 0, 0, None, unknown=2, difference=None, interval=None),

@@ -114,7 +114,7 @@ async def blame(
     outcome: BlameOutcome = "explained" if found.explained else "partly" if causes else "unclear"
     ended = tests.ended
     if not searchable:
-        ended = f"{len(edits):,} edits are more than can be searched" if edits else "no edit"
+        ended = f"{len(edits):,} edits are too many to search" if edits else "no edit"
     if not same_steps:
         ended = STEPS_CHANGED
     return BlameResult(

@@ -20,7 +20,7 @@ def sentences(result: BlameResult) -> Iterator[str]:
     if not result.edits:
         yield (
             "gatekeeper found no edit of the prompt, the model or the "
-            "parameters that it can test alone."
+            "parameters that can be tested separately."
         )
         return
     for cause in result.causes:

@@ -31,7 +31,7 @@ def _lines(report: QualityReport) -> Iterator[str]:
             yield f"| {prose(rule.text)} | {lines} | {found} | {prose(excerpt(rule.reason))} |"
     rejected = [test for test in report.tests or () if test.valid is not True]
     if rejected:
-        yield from ("", "## Tests that are not valid, or not known to be", "")
+        yield from ("", "## Tests that are not valid, or whose validity is unknown", "")
         yield from ("| test | category | valid | why |", "| --- | --- | --- | --- |")
         for test in rejected:
             found = _ANSWERS[test.valid] + (", left out" if test.left_out else "")

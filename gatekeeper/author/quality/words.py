@@ -39,7 +39,7 @@ def quality_lines(report: QualityReport) -> Iterator[str]:
 def summary(report: QualityReport) -> Iterator[str]:
     """Yield one sentence for each thing that was measured."""
     if report.rules is not None:
-        yield f"Rules that follow from the lines they name: {_tallied(report.groundedness)}"
+        yield f"Rules that follow from the lines that they name: {_tallied(report.groundedness)}"
         for category in report.categories:
             name = CATEGORIES.get(category, f"tests of the category {plain(category)}")
             yield f"Valid {name}: {_tallied(report.validity(category))}"
@@ -54,7 +54,9 @@ def summary(report: QualityReport) -> Iterator[str]:
     if report.unusable:
         yield f"{numbers.count(report.unusable, 'answer')} of judges could not be used."
     if report.own_judge:
-        yield "The model that generates also graded its own work. Use --judges to name others."
+        yield (
+            "The model that generates also graded its own work. Use --judges to name other judges."
+        )
 
 
 def agreement_lines(agreement: Agreement) -> Iterator[str]:
@@ -71,7 +73,9 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
             f"{numbers.score(agreement.cosine)}, lowest {numbers.score(min(known))}"
         )
     if not agreement.known:
-        yield "  It is unknown whether both obey the rules equally often."
+        yield (
+            "  It is unknown whether the prompt and the specification obey the rules equally often."
+        )
         return
     yield (
         f"  Both obey all rules, or neither does: {agreement.alike} of {agreement.known} "

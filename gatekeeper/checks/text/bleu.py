@@ -62,15 +62,16 @@ CHECK = Check(
             "enum": ["13a", "intl", "zh", "char", "none"],
             "default": "13a",
             "description": (
-                "The method by which sacrebleu finds words: 13a, intl, zh, char or none."
+                "The method by which sacrebleu splits a text into words: 13a, intl, "
+                "zh, char or none."
             ),
         },
         smoothing={
             "enum": ["exp", "floor"],
             "default": "exp",
             "description": (
-                "How much a length counts if the texts share no sequence of this many "
-                "words: with exp a little, with floor almost nothing."
+                "How BLEU treats a sequence length at which the texts share no sequence of words: "
+                "exp gives it a small score, floor a score of almost 0."
             ),
         },
         ignore_case=IGNORE_CASE,

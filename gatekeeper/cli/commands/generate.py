@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--tests-per-rule",
         type=int,
         metavar="N",
-        help="test inputs for each rule, and for its inverse (default: as --effort says)",
+        help="test inputs for each rule and for each inverse rule (default: set by --effort)",
     )
     parser.add_argument(
         "--estimate", action="store_true", help="print the calls and their cost; call no model"

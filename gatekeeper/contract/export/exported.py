@@ -80,7 +80,7 @@ def name_settings(
             losses.add(str(key), at, "the other tool has no such setting", contract)
     for check in contract.checks:
         if check.weight != 1:
-            why = "every check counts alike in the other tool"
+            why = "every check has the same weight in the other tool"
             losses.add("weight", check.position, why, contract)
     for name, is_set in _FIXTURE_PARTS.items():
         for fixture in contract.fixtures:
@@ -104,7 +104,7 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
 def cannot_be_written(check: CheckSpec) -> str | None:
     """Return why no export can write a check, whatever its type; None if one may be able to."""
     if check.severity == "warn":
-        return "it only warns, and every check of the other tool decides"
+        return "it only warns, but every check of the other tool can fail a test"
     if check.negated:
         return "it is negated with `not`"
     if check.step is not None or check.turn is not None:

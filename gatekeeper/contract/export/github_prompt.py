@@ -53,7 +53,7 @@ def export(contract: Contract, document: Document) -> Exported:
     ]
     for fixture in fixtures:
         for check in fixture.checks:
-            why = "it is of one fixture, and evaluators are for every test"
+            why = "it belongs to one fixture, but an evaluator applies to every test"
             losses.add(check.name, check.position, why, contract)
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:
@@ -111,7 +111,7 @@ def _evaluators(
     """Yield the evaluators of a check: one for each text that the output must contain."""
     why = cannot_be_written(check)
     if why is None and any(check.name in fixture.left_out for fixture in rows.fixtures):
-        why = "it is not for every fixture, because of its `when`"
+        why = "it does not apply to every fixture, because of its `when`"
     made: list[dict[str, Any]] | str
     if why is not None:
         made = why

@@ -144,10 +144,10 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
         return _Eval(check.name, kind, {}, {fixture.id: [text]})
     wanted = value if isinstance(value, list) and check.type != "equals" else [value]
     if not wanted or not all(isinstance(text, str) and text for text in wanted):
-        return "its value is no text in a fixture"
+        return "its value is not a text in every fixture"
     if kind == _INCLUDES:
         if len(wanted) > 1 and parameter(check, "match") == "all":
-            return "Includes needs one of several texts and not all"
+            return "Includes passes if one of the texts occurs, but this check requires all"
         args = {"ignore_case": True} if ignores else {}
         return _Eval(check.name, kind, args, {fixture.id: wanted})
     return _Eval(check.name, kind, {}, {fixture.id: wanted})

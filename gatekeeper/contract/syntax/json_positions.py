@@ -158,7 +158,7 @@ class _Scanner:
 
     def _member(self, index: int, key: KeyPath, members: dict[str, Any]) -> int:
         if not self._text.startswith('"', index):
-            raise self.broken(index, "a key in double quotes is missing")
+            raise self.broken(index, "expected a key in double quotes")
         place = self.place(index)
         name, end = self._string(index)
         if name in members:

@@ -160,7 +160,9 @@ def _reason(
     others = len(near) - 1
     rate = f"{numbers.percent(rates[chosen])} of its samples pass"
     if chosen == best and not others:
-        return f"{rate}; every other setting is worse, significantly or by more than the margin"
+        return (
+            f"{rate}; every other setting is significantly worse or worse by more than the margin"
+        )
     why = ""
     if chosen != kept:
         than = "today's" if cells[kept].setting.current else cells[kept].setting.name

@@ -34,18 +34,24 @@ class _Sample(NamedTuple):
 HELP: Mapping[str, str] = {
     "gatekeeper_build_info": "The version that wrote these metrics; always 1.",
     "gatekeeper_run_timestamp_seconds": "When the run started, in Unix time.",
-    "gatekeeper_run_duration_seconds": "How long the run took.",
+    "gatekeeper_run_duration_seconds": "The duration of the run in seconds.",
     "gatekeeper_run_verdict": "1 for the verdict of the run, 0 for the others.",
     "gatekeeper_run_calls": "Calls of the run by outcome.",
-    "gatekeeper_run_cost_usd": "What the run cost in US dollars.",
+    "gatekeeper_run_cost_usd": "The cost of the run in US dollars.",
     "gatekeeper_run_role_calls": "Calls to judges and simulated users by outcome.",
-    "gatekeeper_run_role_cost_usd": "What these calls cost in US dollars.",
+    "gatekeeper_run_role_cost_usd": (
+        "The cost of calls to judges and simulated users in US dollars."
+    ),
     "gatekeeper_run_contracts": "Contracts that ran.",
     "gatekeeper_run_uncovered_prompts": "Changed prompts that have no contract.",
     "gatekeeper_contract_verdict": "1 for the verdict of the contract, 0 for the others.",
     "gatekeeper_contract_success_ratio": "The share of samples or fixtures that pass.",
-    "gatekeeper_contract_success_lower_ratio": "The lower end of its interval.",
-    "gatekeeper_contract_success_upper_ratio": "The upper end of its interval.",
+    "gatekeeper_contract_success_lower_ratio": (
+        "The lower end of the interval of the success ratio."
+    ),
+    "gatekeeper_contract_success_upper_ratio": (
+        "The upper end of the interval of the success ratio."
+    ),
     "gatekeeper_contract_fixtures": "Fixtures with a known outcome.",
     "gatekeeper_contract_fixtures_passed": "Fixtures that pass.",
     "gatekeeper_contract_samples": "Samples with a known outcome.",
@@ -53,15 +59,21 @@ HELP: Mapping[str, str] = {
     "gatekeeper_contract_failed_calls": "Samples without an answer.",
     "gatekeeper_contract_latency_p95_seconds": "The 95th percentile of the latency of a call.",
     "gatekeeper_contract_cost_per_call_usd": "The mean cost of a call in US dollars.",
-    "gatekeeper_contract_changed_fixtures": "Fixtures by what happened to them from base to head.",
-    "gatekeeper_contract_difference_ratio": "Head's pass rate less base's, from -1 to 1.",
+    "gatekeeper_contract_changed_fixtures": (
+        "Fixtures whose outcome changed from base to head, by change."
+    ),
+    "gatekeeper_contract_difference_ratio": (
+        "The pass rate of head minus that of base, from -1 to 1."
+    ),
     "gatekeeper_contract_p_value": "The probability of such a result if head is as good as base.",
     "gatekeeper_contract_objective_met": "1 if the objective is met, 0 if it is missed.",
     "gatekeeper_contract_error_budget_events": "Failed events that the objective allows in its "
     "window.",
     "gatekeeper_contract_error_budget_left_events": "Failed events that remain until the error "
     "budget is spent; may be negative.",
-    "gatekeeper_contract_burn_rate": "The error budget's burn rate by window; 1 spends it exactly.",
+    "gatekeeper_contract_burn_rate": (
+        "The error budget's burn rate by window; at 1, the budget is spent exactly."
+    ),
 }
 
 

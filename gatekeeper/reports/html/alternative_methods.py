@@ -12,7 +12,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 _Unit = Callable[[float], str]
 OVERSTATED = (
-    " They ignore that sampling stopped early, so they overstate significance. "
+    " These methods ignore that sampling stopped early, so they overstate significance. "
     "The deciding test takes early stopping into account."
 )
 _METHODS = {
@@ -60,7 +60,7 @@ def alternative_method_rows(contract: ContractResult, *, adjusted: bool) -> list
         ]
         found += [
             ("latency, head less base", _amount(paired.latency_difference_ms, _milliseconds)),
-            ("cost of a call, head less base", _amount(paired.cost_difference_usd, _dollars)),
+            ("cost of a call, head minus base", _amount(paired.cost_difference_usd, _dollars)),
         ]
     found += _of_arms(contract)
     return [f"| {label} | {value.replace('<', '&lt;')} |" for label, value in found if value]

@@ -45,8 +45,8 @@ _MOST_TRENDS = 3
 """The most error budgets of one contract that are shown as charts."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
 _FOR_INFORMATION = (
-    "For information; these do not affect the verdict. p-values are one-sided unless they say "
-    "otherwise, intervals 95 %."
+    "For information; these results do not affect the verdict. A p-value is one-sided unless its "
+    "row says otherwise. Intervals are at 95 %."
 )
 
 

@@ -200,10 +200,10 @@ def _position_row(found: JudgeAgreement) -> tuple[str, ...]:
 
 
 _HELD_OUT_COLUMNS = (
-    "correction, tested on one half",
+    "judge's check, corrected on half of the labels",
     "labels",
     "as judged",
-    "corrected by the other half",
+    "corrected with the other half",
     "all labels say",
 )
 

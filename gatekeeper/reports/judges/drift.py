@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _STATUS: Mapping[JudgeStatus, str] = {
     "steady": "steady",
-    "watch": f"watch: differs, drifted if it does for {NIGHTS} nights",
+    "watch": f"watch: the judge's verdicts differ; after {NIGHTS} such nights it counts as drifted",
     "drifted": "drifted",
 }
 _STYLES: Mapping[JudgeStatus, str] = {

@@ -142,7 +142,11 @@ def _soft_failures(contract: ContractResult) -> list[str]:
     return [
         f"- {code(contract.name, 60)}: the {'check' if tolerated else 'warning'} {code(check, 80)} "
         f"fails on {_before_and_now(contract, arms)}"
-        + (", in samples that pass by their score" if tolerated else "; warnings never gate")
+        + (
+            ", in samples whose score is high enough to pass"
+            if tolerated
+            else "; a warning does not block"
+        )
         for (check, tolerated), arms in failing.items()
         if arms["head"] and check not in pairs
     ]

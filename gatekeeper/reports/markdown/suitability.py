@@ -74,8 +74,8 @@ def fewest_broken_rules(
         lead += f" {_too_few(result, found)}"
         rest = []
     for what, numbered in (
-        ("Significantly worse on these", worse),
-        ("Not significantly worse on these", rest),
+        ("Significantly worse on these tests", worse),
+        ("Not significantly worse on these tests", rest),
         ("Not measured", lost),
     ):
         if numbered:
@@ -89,13 +89,14 @@ def suitability_notes(found: Suitability) -> list[str]:
     notes = [
         f"Both kinds together are {numbers.count(found.tests['both'], 'test')} in "
         f"{numbers.count(found.units, kind)}. Intervals (95 %) and p-values are over {kind}s; "
-        "p-values by the exact sign-flip test, two-sided, Holm over all pairs."
+        "p-values come from the exact two-sided sign-flip test, with Holm's "
+        "correction over all pairs."
     ]
     unknown = sum(rate.unknown for rates in found.rates for rate in _once(rates))
     if unknown:
         notes.append(
             f"Outputs that could not be measured: {unknown:,}. The shares leave them out; "
-            "intervals and p-values hold whatever they would have been."
+            "intervals and p-values hold whether or not these outputs comply."
         )
     if found.unrated == found.tests["both"]:
         notes.append("No test says whether it is valid (`metadata.valid`).")
@@ -148,8 +149,9 @@ def _kind(found: Suitability) -> str:
 
 def _too_few(result: SweepResult, found: Suitability) -> str:
     return (
-        f"Whether others are worse cannot be shown: {numbers.count(found.units, _kind(found))} of "
-        f"tests are too few for {numbers.count(len(result.cells), 'setting')}, which need at least "
+        f"The tests cannot show whether other settings are worse: they have "
+        f"{numbers.count(found.units, _kind(found))}, but a comparison of "
+        f"{numbers.count(len(result.cells), 'setting')} needs at least "
         f"{found.units_needed:,}. Compare fewer settings, or add rules with tests."
     )
 

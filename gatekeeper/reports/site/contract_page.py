@@ -370,7 +370,7 @@ def _judge_part(kept: Sequence[KeptRun], history: ContractHistory) -> Iterator[P
         ("Agreed", True),
         ("Kappa", True),
     ]
-    yield Part("judges", "Judges", head, rows, f"Of the run of {numbers.moment(run.started)}.")
+    yield Part("judges", "Judges", head, rows, f"From the run of {numbers.moment(run.started)}.")
 
 
 def _judge_row(agreement: Mapping[str, Any]) -> list[TableCell]:

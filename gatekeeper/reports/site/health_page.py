@@ -35,7 +35,7 @@ def render_health(site: Site) -> str:
     live = [history for history in site.histories if not history.removed]
     severity, headline = summary(site)
     parts = [part for part in _parts(live) if part.rows]
-    lead = "By what the history says now." if parts else "Nothing needs attention."
+    lead = "According to the runs in the history." if parts else "Nothing needs attention."
     return render_page(
         site,
         "health",

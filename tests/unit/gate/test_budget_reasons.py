@@ -107,7 +107,7 @@ def test_the_reason_of_a_freeze_says_what_is_spent_and_until_when():
     assert (
         "valid-json pass rate is overspent (14 failed of 100 in 28d; 5 are allowed," in reason.text
     )
-    assert "13 or more cannot be chance" in reason.text
+    assert "13 or more are more than chance explains" in reason.text
     assert "only a change that significantly improves this objective may merge" in reason.text
     assert "until 2026-03-01 12:00 UTC" in reason.text
 

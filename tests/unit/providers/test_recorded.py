@@ -98,7 +98,7 @@ def test_too_few_repetitions() -> None:
 
 def test_a_recorded_failure_fails_again() -> None:
     failed = failure(request(), row(output_raw=None, error="HTTP 500"))
-    assert str(failed) == "recorded in past/samples.jsonl as failed: HTTP 500"
+    assert str(failed) == "this call failed when past/samples.jsonl was recorded: HTTP 500"
     assert "no reason given" in str(failure(request(), row(output_raw=None)))
 
 

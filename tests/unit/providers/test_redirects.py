@@ -27,4 +27,4 @@ def test_a_redirect_is_known_by_its_status(status: int, is_one: bool) -> None:
     ],
 )
 def test_the_host_is_named_as_it_was_sent(location: str, named: str) -> None:
-    assert f"a redirect to {named}, which is not followed" in redirect_refused(location)
+    assert f"a redirect to {named}, which gatekeeper does not follow" in redirect_refused(location)

@@ -68,7 +68,7 @@ def test_the_worst_come_first_and_each_has_its_say() -> None:
     assert [place.contract.verdict for place in found] == ["fail", "error", "fail", "fail", "fail"]
     assert [place.line for place in found if place.contract is rewritten] == [2, 4, 6, 8]
     assert "and 8 more sections" in found[0].message
-    assert found[2].message.startswith("section “# S1” at line 4. Also changed in the prompt of")
+    assert found[2].message.startswith("section “# S1” at line 4. Changed in the prompt of")
 
 
 @pytest.mark.parametrize(

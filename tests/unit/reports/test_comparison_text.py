@@ -163,7 +163,7 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
         "4 unknown; unfinished; 134 fixtures would show a drop of 5\u00a0points"
     )
     several = decided_by(replace(examples.paired(200, 0, 0, None, alpha=0.0125), family=4))
-    assert "level 0.0125, by Holm over 4 comparisons: no p-value; 0 broke" in several
+    assert "level 0.0125, corrected by Holm over 4 comparisons: no p-value; 0 broke" in several
 
 
 def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
@@ -181,7 +181,7 @@ def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
         "| probability that head is worse (Bayes) | > 99.9 % |",
         "| difference in points, Newcombe | [−100, −55] |",
         "| latency, head less base | +310 ms [+120 ms, +505 ms] |",
-        "| cost of a call, head less base | +0.0000040 USD |",
+        "| cost of a call, head minus base | +0.0000040 USD |",
         "| success rate, Wilson | head 0 % to 29.9 % |",
         "| latency p95 | head 640 ms to 1,210 ms |",
     ):
@@ -209,7 +209,7 @@ def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
 def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
     both = early_examples.early_contract(), early_examples.not_worse_contract()
     worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
-    assert "level 0.05, by Holm over 2 comparisons" in _read(examples.result(worse, calm))
+    assert "level 0.05, corrected by Holm over 2 comparisons" in _read(examples.result(worse, calm))
     row = "| the deciding test, adjusted by Benjamini and Hochberg | p 0.0040 |"
     assert row in _opinions(worse, adjusted=True)
 
@@ -246,7 +246,7 @@ def test_cheaper_and_quicker_have_their_sign() -> None:
     )
     rows = _opinions(replace(contract, paired=paired))
     assert "| latency, head less base | 0 ms |" in rows
-    assert "| cost of a call, head less base | −0.50 USD [+120.00 USD, +505.00 USD] |" in rows
+    assert "| cost of a call, head minus base | −0.50 USD [+120.00 USD, +505.00 USD] |" in rows
 
 
 def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:

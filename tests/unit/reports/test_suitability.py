@@ -58,8 +58,8 @@ def test_the_first_sentence_names_the_best_and_those_that_are_worse():
         "Breaks the fewest rules: `good`. 0 % of its outputs on tests of both kinds do not comply."
         in shown
     )
-    assert "Significantly worse on these: `bad`. Not significantly worse" in shown
-    assert "Not significantly worse on these: `fine`. Not measured: `lost`." in shown
+    assert "Significantly worse on these tests: `bad`. Not significantly worse" in shown
+    assert "Not significantly worse on these tests: `fine`. Not measured: `lost`." in shown
 
 
 @pytest.mark.parametrize("rules", [5, 6])
@@ -67,8 +67,8 @@ def test_too_few_clusters_are_named_with_the_number_that_is_needed(rules):
     result = found(rules, bad=False, good=True)
     needed = result.suitability.units_needed
     shown = spaced(render_suitability(result))
-    assert (f"need at least {needed}" in shown) == (rules < needed)
-    assert ("Significantly worse on these: `bad`." in shown) == (rules >= needed)
+    assert (f"needs at least {needed}" in shown) == (rules < needed)
+    assert ("Significantly worse on these tests: `bad`." in shown) == (rules >= needed)
 
 
 def test_unknown_outputs_are_named_in_every_report():

@@ -33,8 +33,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_true",
         help=(
-            "write no file; exit with 1 if a judge agrees less with people than "
-            "when it was calibrated"
+            "write no file; exit with 1 if a judge agrees with people less than it did at "
+            "calibration"
         ),
     )
     parser.add_argument(
@@ -42,8 +42,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=30,
         metavar="N",
-        help="labelled outputs of each check that the file holds, for nightly runs to grade again; "
-        "0 keeps none (default: %(default)s)",
+        help="labelled outputs of each check to keep in the file; nightly runs grade them "
+        "again (default: %(default)s; 0 keeps none)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_replay(parser)

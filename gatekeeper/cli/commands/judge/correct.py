@@ -27,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="CSV or JSON Lines with the verdicts of people on outputs of this run",
     )
     parser.add_argument(
-        "--check", metavar="NAME", help="the check whose rates to correct, if several ask judges"
+        "--check", metavar="NAME", help="the check to correct, if several checks use judges"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

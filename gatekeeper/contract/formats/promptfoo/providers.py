@@ -159,7 +159,7 @@ def _model(node: Node, identity: str) -> str:
     if has_template(identity):
         what = f"the provider `{identity[:100]}` is a template"
         raise node.problem(
-            what, "write the provider's id; gatekeeper reads no variables of the environment here"
+            what, "write the provider's id; gatekeeper does not read environment variables here"
         )
     if is_program(identity) or identity.lower().startswith(_PROGRAMS):
         why = (
@@ -194,7 +194,10 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
                 loaded = [_as_function(tool) for tool in loaded]
             params[PARAMETERS[name]] = value.at(loaded)
         elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
-            why = f"gatekeeper does not send `{name}`; the environment sets addresses and keys"
+            why = (
+                f"gatekeeper does not send `{name}`; set addresses and keys as "
+                "environment variables"
+            )
             notes.append(value.not_run(f"config.{name}"[:100], why))
     return params, notes
 
@@ -210,7 +213,7 @@ def _loaded(sources: Sources, value: Node) -> Any:
     if isinstance(found, str) and has_template(found):
         what = "a parameter of the model contains a template"
         raise value.problem(
-            what, "write the value; gatekeeper reads no variables of the environment here"
+            what, "write the value; gatekeeper does not read environment variables here"
         )
     if isinstance(found, list):
         parts = [_loaded(sources, part) for part in value.list()]

@@ -50,7 +50,7 @@ def refuse_environment(node: Node, text: str) -> None:
         raise node.problem(
             what,
             "write the value, or use a variable of the tests; gatekeeper "
-            "reads no variables of the environment here",
+            "does not read environment variables here",
         )
 
 

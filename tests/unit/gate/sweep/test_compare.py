@@ -62,7 +62,7 @@ def test_a_surely_worse_setting_is_not_taken_however_cheap():
     assert found.recommendation.setting == 0
     assert found.pairs[0].adjusted < 0.001
     assert found.pairs[0].difference == pytest.approx(0.3 - 0.95)
-    assert "every other setting is worse" in found.recommendation.reason
+    assert "every other setting is significantly worse" in found.recommendation.reason
 
 
 def test_related_fixtures_are_compared_by_clusters():

@@ -172,7 +172,7 @@ def test_an_error_is_no_verdict_on_the_prompt() -> None:
     assert "## 🚫 Could not measure\n" in comment
     assert "`speech-tag` could not be measured: No sample could be measured on head." in comment
     assert "This says nothing about the prompt." in comment
-    assert "- 🚫 *limit*: Not measured to the end: 20 minutes are over." in comment
+    assert "- 🚫 *limit*: The measurement is incomplete: 20 minutes are over." in comment
     assert "- `nn-000`: `429 Too Many Requests: slow down` (+1 more)" in comment
     assert "- Ended early." in comment
     assert "5 failed calls" in comment
@@ -263,7 +263,7 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
         *(replace(contract.fixtures[n], duplicate_of="nn-004") for n in range(7, 14)),
     ]
     comment = _read(examples.result(replace(contract, fixtures=tuple(fixtures))))
-    assert "the warning `is polite` fails on 1 → 2 fixtures; warnings never gate" in comment
+    assert "the warning `is polite` fails on 1 → 2 fixtures; a warning does not block" in comment
     paired = replace(
         contract,
         fixtures=tuple(fixtures),
