@@ -144,13 +144,14 @@ def take_site() -> None:
         (folder / "runs.jsonl").write_bytes(to_lines(nightly_history(12, 365, 20)))
         command = [sys.executable, "-m", "gatekeeper", "site", "--history", "runs.jsonl"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+        site = folder / ".gatekeeper" / "site"
         with (
             chromium() as browser,
             browser.new_page(viewport={"width": 1180, "height": 860}) as tab,
         ):
-            tab.goto((folder / "site" / "index.html").as_uri())
+            tab.goto((site / "index.html").as_uri())
             tab.screenshot(path=IMAGES / "site.png")
-            tab.goto((folder / "site" / page_path(name_of(0))).as_uri())
+            tab.goto((site / page_path(name_of(0))).as_uri())
             tab.screenshot(path=IMAGES / "site-contract.png")
 
 

@@ -74,8 +74,15 @@ def test_a_misspelt_history_or_folder_is_refused(repository: Path) -> None:
     assert main(["site", "--history", "run.jsonl"]) == 2
     assert main(["site", "--history", "runs.jsonl", "--reports", "nowhere"]) == 2
     (repository / "site").write_text("mine")
-    assert main(["site", "--history", "runs.jsonl"]) == 2
+    assert main(["site", "--history", "runs.jsonl", "--out", "site"]) == 2
     assert (repository / "site").read_text() == "mine"
+
+
+def test_the_folder_of_the_site_is_ignored_by_git(repository: Path) -> None:
+    (repository / "runs.jsonl").write_text(line(contract="tag") + "\n")
+    assert main(["site", "--history", "runs.jsonl"]) == 0
+    assert (repository / ".gatekeeper" / "site" / "index.html").is_file()
+    assert (repository / ".gatekeeper" / ".gitignore").read_text() == "*\n"
 
 
 def test_a_secret_of_the_environment_is_not_published(
