@@ -134,7 +134,7 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
     assert generate()[0] == 0
     assert files(repository) == files_before
     (repository.path / CONTRACT).write_text(f"{files_before['review.yaml']}# mine\n", "utf-8")
-    assert generate("--tests-per-rule", "1")[0] == 0
+    assert generate("--tests-per-rule", "4")[0] == 0
     assert files(repository)["review.yaml"].endswith("# mine\n")
     said = capsys.readouterr().err
     assert "is kept as it is" in said

@@ -15,6 +15,16 @@ class Effort:
     rates: bool = False
     expands: bool = False
 
+    def is_less_than(self, other: Effort) -> bool:
+        """Return whether this effort does less than the other, and nothing that the other does
+        not."""
+        pairs = (
+            (self.tests_per_rule, other.tests_per_rule),
+            (self.rates, other.rates),
+            (self.expands, other.expands),
+        )
+        return self != other and all(mine <= theirs for mine, theirs in pairs)
+
 
 EFFORTS: Mapping[str, Effort] = {
     "min": Effort(1),

@@ -32,7 +32,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
             yield "No line of the prompt changed: 0 calls"
             return
         changed = len(step.changes.changed)
-        number = len({*step.rules.affected, *step.stale}) + changed
+        number = len({*step.rules.affected, *step.to_retest}) + changed
         stages = step.stages + (2 if step.rules.affected or changed else 0)
         basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
     yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, number, stages, samples)}"

@@ -11,6 +11,7 @@ from gatekeeper.author.generation.grounded_items import Found, grounded_drafts, 
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.specification.ids import RESERVED, assign_ids
 from gatekeeper.author.specification.records import Rule, Specification
+from gatekeeper.author.specification.spec_file import TESTS_ENTRY
 
 STAGE, INVERSE_STAGE = "rules", "inverse_rules"
 NUMBER = {"type": "integer"}
@@ -24,7 +25,10 @@ def rule_ids(specification: Specification) -> frozenset[str]:
     return frozenset(
         name
         for name in specification.made
-        if name not in RESERVED and "." not in name and not name.startswith(_OTHER)
+        if name not in RESERVED
+        and not name.endswith(TESTS_ENTRY)
+        and "." not in name
+        and not name.startswith(_OTHER)
     )
 
 

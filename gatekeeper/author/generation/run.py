@@ -11,15 +11,12 @@ from gatekeeper.author.generation.ask import SEED, Asker, ask_together
 from gatekeeper.author.generation.collection import Writer
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import (
-    BASELINE,
     FixtureRow,
     Places,
     Present,
     find_places,
-    fixture_row,
     has_comments,
     read_present,
-    with_results,
     write_contract,
     write_fixture_rows,
 )
@@ -28,6 +25,12 @@ from gatekeeper.author.generation.input_specification import specify_input
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt
 from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
 from gatekeeper.author.generation.open_questions import find_questions
+from gatekeeper.author.generation.outdated_tests import (
+    as_tests,
+    find_earlier_tests,
+    merge_tests,
+    written_entries,
+)
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
 from gatekeeper.author.generation.rules import (
     find_rules,
@@ -37,7 +40,7 @@ from gatekeeper.author.generation.rules import (
 )
 from gatekeeper.author.generation.tests import without_near_duplicates
 from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, merge_text
+from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text, said_of
 from gatekeeper.author.specification.prompt_lines import line_digests
 from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
 from gatekeeper.author.specification.spec_file import write_specification
@@ -160,14 +163,17 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     rule_made = {name: made[name] for name in rule_ids(before) if name in made}
     new = _to_make(rules.items, before, rule_made)
     rest = tuple(rule for rule in rules.items if rule not in new)
-    inverted = await invert_rules(asker, new)
+    earlier = find_earlier_tests(prompt, before, plan.present.fixtures, options.effort)
+    inverted, own = await invert_with_edited(asker, new, earlier.to_invert, before.rules)
     proposals = await propose_checks(asker, prompt, new)
-    in_force = merge_items(rule_made, before.rules, (*inverted, *rest)).items
-    tests, unfit = await usable_tests(asker, plan, input_.items, in_force, options)
-    samples = await sample_outputs(asker, prompt, tests, options.prove_with)
+    in_force = merge_items(rule_made, own, (*inverted, *rest)).items
+    to_test = [rule for rule in in_force if rule.id not in earlier.complete]
+    kept = as_tests(earlier.kept_of(in_force))
+    tests, unfit = await usable_tests(asker, plan, input_.items, to_test, options, kept)
+    samples = await sample_outputs(asker, prompt, (*tests, *kept), options.prove_with)
     ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
-    proven = merge_items(rule_made, before.rules, (*prove_checks(tuple(ready), samples), *rest))
-    rows = _merge_tests(plan, tests)
+    proven = merge_items(rule_made, own, (*prove_checks(tuple(ready), samples), *rest))
+    rows = merge_tests(plan.present, tests, in_force, earlier)
     if not rows.items:
         raise MeasurementError(
             f"stage tests: {asker.model} wrote no test that can be used; use a stronger model with "
@@ -180,7 +186,14 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         input_.items,
         proven.items,
         asked.items,
-        {INTENT: intent_made, **input_.made, **proven.made, **asked.made, **rows.made},
+        {
+            INTENT: intent_made,
+            **input_.made,
+            **proven.made,
+            **asked.made,
+            **rows.made,
+            **written_entries(before, proven.items, to_test, earlier.outdated, options.effort),
+        },
         before.wishes,
     )
     notices = [
@@ -190,25 +203,17 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []
-    return GeneratedItems(specification, rows.items, (*notices, *unfit))
+    return GeneratedItems(specification, rows.items, (*notices, *earlier.notices(), *unfit))
 
 
-def _merge_tests(plan: GenerationPlan, tests: Sequence[GeneratedTest]) -> Merged[FixtureRow]:
-    """Return the fixtures with these tests. Baseline tests stay as they are, and the same test
-    keeps its results."""
-    made, present = plan.present.specification.made, plan.present.fixtures
-    merged = merge_items(
-        {n: known for n, known in made.items() if "." in n and not n.startswith(BASELINE)},
-        tuple(row for row in present if not row.is_baseline),
-        tuple(map(fixture_row, tests)),
-        lambda row: row.digest,
-    )
-    baseline = (row for row in present if row.is_baseline)
-    return replace(
-        merged,
-        items=(*with_results(merged.items, present), *baseline),
-        made={**merged.made, **made_of(made, BASELINE)},
-    )
+async def invert_with_edited(
+    asker: Asker, new: Sequence[Rule], edited: Sequence[Rule], present: Sequence[Rule]
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """Return the new rules with their inverses, and those of the file, of which the edited ones
+    get another inverse."""
+    inverted = await invert_rules(asker, (*new, *edited))
+    again = {rule.id: rule for rule in inverted[len(new) :]}
+    return inverted[: len(new)], tuple(again.get(rule.id, rule) for rule in present)
 
 
 async def usable_tests(
@@ -357,8 +362,3 @@ def _to_make(
 def dropped_notice(number: int) -> str:
     """Return the sentence about items of answers that cannot be used."""
     return f"{count(number, 'item')} left out: the model named lines that do not exist"
-
-
-def said_of(what: str, ids: Sequence[str]) -> list[str]:
-    """Return a sentence about the items with these ids; none without ids."""
-    return [f"{', '.join(ids)}: {what}"] if ids else []

@@ -6,16 +6,24 @@ check and tests as they are; if their lines moved, they get the new numbers.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import FixtureRow, contract_models, fixture_row
 from gatekeeper.author.generation.input_specification import PREFIX as INPUT
 from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
+from gatekeeper.author.generation.outdated_tests import (
+    EarlierTests,
+    as_tests,
+    category_of,
+    find_earlier_tests,
+    rule_of,
+    without_cleared,
+    written_entries,
+)
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
-from gatekeeper.author.generation.rules import invert_rules, rule_ids
+from gatekeeper.author.generation.rules import rule_ids
 from gatekeeper.author.generation.run import (
     INTENT,
     PROMPT,
@@ -23,9 +31,9 @@ from gatekeeper.author.generation.run import (
     GenerateOptions,
     GenerationPlan,
     dropped_notice,
+    invert_with_edited,
     made_of,
     prompt_digests,
-    said_of,
     sample_outputs,
     usable_tests,
 )
@@ -37,7 +45,7 @@ from gatekeeper.author.generation.update_items import (
     must_ask,
     update_items,
 )
-from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text
+from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text, said_of
 from gatekeeper.author.specification.prompt_lines import LineChanges, compare_lines
 from gatekeeper.author.specification.records import (
     GeneratedTest,
@@ -47,22 +55,25 @@ from gatekeeper.author.specification.records import (
     Specification,
 )
 from gatekeeper.author.specification.unchanged_items import Carried, carry_over
-from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.errors import ContractError, MeasurementError, UsageError
+from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """What a change of the prompt's lines leaves as it is. `stale` are the rules whose generated
-    tests cannot be sent any more, because the prompt has other variables."""
+    """What a change of the prompt's lines leaves as it is, and the tests that a person's change of
+    a rule, or another variable of the prompt, makes outdated."""
 
     changes: LineChanges
     input: Carried[InputConstraint]
     rules: Carried[Rule]
     questions: Carried[OpenQuestion]
-    stale: frozenset[str]
+    earlier: EarlierTests
+
+    @property
+    def to_retest(self) -> frozenset[str]:
+        """Return the rules whose tests are written again although their lines did not change."""
+        return self.earlier.unsendable | self.earlier.outdated.keys()
 
     @property
     def stages(self) -> int:
@@ -73,7 +84,7 @@ class UpdatePlan:
     @property
     def needs_model(self) -> bool:
         """Return whether a model has to be asked."""
-        return bool(self.stages or self.stale)
+        return bool(self.stages or self.earlier.unsendable or self.earlier.need_model)
 
 
 def plan_update(plan: GenerationPlan) -> UpdatePlan:
@@ -101,7 +112,7 @@ def plan_update(plan: GenerationPlan) -> UpdatePlan:
         carry_over(before.input, made_of(made, INPUT), changes),
         carry_over(before.rules, own, changes),
         carry_over(before.questions, made_of(made, QUESTION), changes),
-        _stale(plan),
+        find_earlier_tests(plan.prompt, before, plan.present.fixtures),
     )
 
 
@@ -120,19 +131,22 @@ async def update(
             f"{prompt.reference}: according to {asker.model}, no rule for the output is left; say "
             "in the prompt what a good answer must be, or use a stronger --model"
         )
-    inverted = await invert_rules(asker, rules.remade)
+    to_invert = {rule.id for rule in step.earlier.to_invert}
+    edited = [rule for rule in rules.items if rule.id in to_invert]
+    inverted, in_force = await invert_with_edited(asker, rules.remade, edited, rules.items)
     proposals = await propose_checks(asker, prompt, inverted)
     again = {rule.id for rule in inverted}
-    stale = [r for r in rules.items if r.id in step.stale and r.id not in again]
-    leaving = again | step.stale | set(rules.retired)
-    kept_rows = [row for row in plan.present.fixtures if _rule_of(row) not in leaving]
-    tests, unfit = await usable_tests(
-        asker, plan, constraints.items, (*inverted, *stale), options, _as_tests(kept_rows)
-    )
+    retested = [r for r in in_force if r.id in step.to_retest and r.id not in again]
+    to_test = (*inverted, *(rule for rule in retested if rule.id not in step.earlier.complete))
+    leaving = again | step.to_retest | set(rules.retired)
+    kept_rows = [row for row in plan.present.fixtures if rule_of(row) not in leaving]
+    kept = as_tests((*kept_rows, *step.earlier.kept))
+    tests, unfit = await usable_tests(asker, plan, constraints.items, to_test, options, kept)
     samples = await sample_outputs(asker, prompt, tests, options.prove_with)
     proven = {rule.id: rule for rule in prove_checks(proposals, samples)}
-    remade = (*proven, *(rule.id for rule in stale))
-    rows, rows_made, notices = _rows(plan, tests, remade, rules.retired)
+    remade = (*proven, *(rule.id for rule in retested))
+    rows, rows_made, notices = _rows(plan, tests, remade, rules.retired, step.earlier)
+    final = tuple(proven.get(rule.id, rule) for rule in in_force)
     if not rows:
         raise MeasurementError(f"stage tests: {asker.model} wrote no test that can be used")
     text = str(constraints.answer.get("intent", before.intent))
@@ -141,7 +155,7 @@ async def update(
         before.prompt,
         text,
         constraints.items,
-        tuple(proven.get(rule.id, rule) for rule in rules.items),
+        final,
         questions.items,
         {
             INTENT: intent_made,
@@ -150,11 +164,12 @@ async def update(
             **{name: content_digest(rule) for name, rule in proven.items()},
             **questions.made,
             **rows_made,
+            **written_entries(before, final, to_test, step.earlier.outdated, options.effort),
         },
         before.wishes,
     )
     every = (constraints, rules, questions)
-    notices = [*_about(step, every), *notices, *unfit]
+    notices = [*_about(step, every), *step.earlier.notices(), *notices, *unfit]
     if constraints.remade or constraints.retired:
         notices.append("The input specification changed. Tests of unchanged rules were kept.")
     return GeneratedItems(specification, rows, tuple(notices))
@@ -186,26 +201,34 @@ def _rows(
     tests: Sequence[GeneratedTest],
     remade: Sequence[str],
     retired: Sequence[str],
+    earlier: EarlierTests,
 ) -> tuple[tuple[FixtureRow, ...], dict[str, str], list[str]]:
     """Return the fixtures from now on, their part of `made`, and sentences about them. Fixtures of
     other rules stay byte for byte, in their place."""
-    made = {name: known for name, known in plan.present.specification.made.items() if "." in name}
+    every = plan.present.specification.made.items()
+    made = without_cleared(
+        {name: known for name, known in every if "." in name},
+        plan.present.fixtures,
+        earlier.outdated,
+    )
+    new = [*earlier.kept, *map(fixture_row, earlier.without_tests_that_stay(tests))]
+    new.sort(key=lambda row: category_of(row.id) == "inverse_rule")
     again, gone = set(remade), set(retired)
-    theirs = [row for row in plan.present.fixtures if _rule_of(row) in again]
+    theirs = [row for row in plan.present.fixtures if rule_of(row) in again]
     merged = merge_items(
         {name: known for name, known in made.items() if name.partition(".")[0] in again},
         theirs,
-        tuple(map(fixture_row, tests)),
+        new,
         lambda row: row.digest,
     )
     of_rule: dict[str, list[FixtureRow]] = {}
     for row in merged.items:
-        of_rule.setdefault(_rule_of(row), []).append(row)
+        of_rule.setdefault(rule_of(row), []).append(row)
     rows: list[FixtureRow] = []
     dropped: list[str] = []
     kept = list(merged.kept)
     for row in plan.present.fixtures:
-        rule = _rule_of(row)
+        rule = rule_of(row)
         if rule in again:
             rows += of_rule.pop(rule, [])
         elif rule in gone and made.get(row.id) == row.digest:
@@ -251,35 +274,3 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     )
     lost = sum(one.dropped for one in every)
     return [*said, *([dropped_notice(lost)] if lost else [])]
-
-
-def _stale(plan: GenerationPlan) -> frozenset[str]:
-    """Return the rules with a generated test that cannot be sent, because the prompt now needs
-    other variables."""
-    made, rules = plan.present.specification.made, {r.id for r in plan.present.specification.rules}
-    rows = [row for row in plan.present.fixtures if made.get(row.id) == row.digest]
-    rendered = render_all(plan.prompt.prompt, [_vars(row) for row in rows], Budget())
-    return frozenset(
-        _rule_of(row)
-        for row, messages in zip(rows, rendered, strict=True)
-        if isinstance(messages, ContractError) and _rule_of(row) in rules
-    )
-
-
-def _rule_of(row: FixtureRow) -> str:
-    """Return the id of the rule that a fixture tests; empty if it names none."""
-    metadata = json.loads(row.line).get("metadata")
-    rule = metadata.get("rule") if isinstance(metadata, dict) else None
-    return rule if isinstance(rule, str) else ""
-
-
-def _vars(row: FixtureRow) -> Mapping[str, object]:
-    found = json.loads(row.line).get("vars")
-    return found if isinstance(found, dict) else {}
-
-
-def _as_tests(rows: Sequence[FixtureRow]) -> list[GeneratedTest]:
-    """Return fixtures as tests, for comparing their inputs."""
-    return [
-        GeneratedTest(row.id, _rule_of(row), "rule", "typical", "", "", _vars(row)) for row in rows
-    ]

@@ -19,6 +19,7 @@ from gatekeeper.author.quality.result import QualityReport, RuleQuality, TestQua
 from gatekeeper.author.quality.validity import Validity, judge_validity, metadata_of
 from gatekeeper.author.quality.words import quality_json
 from gatekeeper.author.specification.merge import content_digest
+from gatekeeper.author.specification.spec_file import TESTS_ENTRY
 
 
 class QualitySteps:
@@ -129,7 +130,7 @@ def leave_out_rejected(
     if not rules or not rows:
         what = "Nothing was left out, because no rule or no test would remain."
         return replace(items, notices=(*items.notices, what))
-    gone = bad_rules | bad_rows
+    gone = bad_rules | bad_rows | {rule + TESTS_ENTRY for rule in bad_rules}
     rest = {name: known for name, known in made.items() if name not in gone}
     return replace(items, specification=replace(specification, rules=rules, made=rest), rows=rows)
 

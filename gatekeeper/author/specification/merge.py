@@ -101,3 +101,8 @@ def merge_text(made: str | None, present: str, generated: str) -> tuple[str, str
     if present and made is None:
         return present, content_digest(generated)
     return generated, content_digest(generated)
+
+
+def said_of(what: str, ids: Sequence[str]) -> list[str]:
+    """Return a sentence about the items with these ids; none without ids."""
+    return [f"{', '.join(ids)}: {what}"] if ids else []

@@ -24,6 +24,8 @@ from gatekeeper.errors import ContractError, Problem
 __all__ = ["HEAD_LINES", "SUFFIX", "read_specification", "write_specification"]
 
 VERSION = 1
+TESTS_ENTRY = ":tests"
+"""After the id of a rule: the key of `made` that says what its tests were written for."""
 _TEXT = {"type": "string", "minLength": 1}
 _ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]*$"}
 # It is a part of the ids of tests, beside `inverse` and numbers.

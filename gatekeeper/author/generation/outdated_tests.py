@@ -1,0 +1,337 @@
+"""Remembers for which text of a rule its tests were written, and finds tests that a later run has
+to write again, or may keep.
+
+`made` has an entry `RULE-ID:tests` with the digests of the text and the inverse, and the effort. If
+a person edits a rule, they say whether its inverse is a person's or belongs to the earlier text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gatekeeper.author.generation.effort import Effort
+from gatekeeper.author.generation.files import (
+    BASELINE,
+    FixtureRow,
+    Present,
+    fixture_row,
+    with_results,
+)
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, said_of
+from gatekeeper.author.specification.records import (
+    GeneratedTest,
+    Rule,
+    Specification,
+    TestCategory,
+)
+from gatekeeper.author.specification.spec_file import TESTS_ENTRY
+from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.errors import ContractError
+
+_BOTH: frozenset[TestCategory] = frozenset({"rule", "inverse_rule"})
+_MOST_DIGITS = 4
+_OWN, _RATED, _LONGER = "own-inverse", "rated", "longer"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTests:
+    """What the tests of a rule were written for: the digests of its `text` and `inverse`, and with
+    which effort. With `own_inverse`, a person wrote or removed the inverse."""
+
+    text: str
+    inverse: str
+    effort: Effort
+    own_inverse: bool = False
+
+    @classmethod
+    def of(cls, rule: Rule, effort: Effort, *, own_inverse: bool = False) -> WrittenTests:
+        """Return that the tests of this rule were written now."""
+        return cls(content_digest(rule.text), content_digest(rule.inverse), effort, own_inverse)
+
+    @classmethod
+    def read(cls, entry: str | None) -> WrittenTests | None:
+        """Return what an entry of `made` says; None for one that cannot be read."""
+        words = (entry or "").split()
+        if len(words) < 3 or not words[2].isdecimal():
+            return None
+        effort = Effort(int(words[2][:_MOST_DIGITS]), _RATED in words, _LONGER in words)
+        return cls(words[0], words[1], effort, _OWN in words)
+
+    @property
+    def entry(self) -> str:
+        """Return it as an entry of `made`."""
+        marks = {_RATED: self.effort.rates, _LONGER: self.effort.expands, _OWN: self.own_inverse}
+        words = (self.text, self.inverse, str(self.effort.tests_per_rule))
+        return " ".join([*words, *(mark for mark, is_set in marks.items() if is_set)])
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedTests:
+    """A rule that a person edited or added after its tests were written. The tests of these
+    `categories` are for an earlier text. With `inverts`, the rule needs another inverse; else the
+    one that it has is the person's if `own_inverse` says so."""
+
+    rule: Rule
+    categories: frozenset[TestCategory]
+    inverts: bool
+    own_inverse: bool
+
+    @property
+    def needs_model(self) -> bool:
+        """Return whether there is something to write: an inverse that a person removed has no
+        tests."""
+        return "rule" in self.categories or bool(self.rule.inverse)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierTests:
+    """What a run finds: the rules that a person edited or added since, the rules whose tests
+    cannot be sent any more, those with tests of more effort than that of this run, and the
+    generated tests of the first and the last that stay."""
+
+    outdated: Mapping[str, OutdatedTests]
+    unsendable: frozenset[str]
+    with_more_effort: frozenset[str]
+    kept: tuple[FixtureRow, ...]
+
+    @property
+    def to_invert(self) -> tuple[Rule, ...]:
+        """Return the rules that need another inverse."""
+        return tuple(found.rule for found in self.outdated.values() if found.inverts)
+
+    @property
+    def need_model(self) -> frozenset[str]:
+        """Return the rules for which a person's change needs another inverse or other tests."""
+        return frozenset(name for name, found in self.outdated.items() if found.needs_model)
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Return the rules for which no test has to be written, whatever else the run does."""
+        return (self.with_more_effort | self.outdated.keys()) - self.need_model
+
+    def notices(self) -> list[str]:
+        """Return sentences about what a run writes for edited rules, and about what it keeps."""
+        inverted = [name for name, found in self.outdated.items() if found.inverts]
+        others = [name for name in self.outdated if name in self.need_model - {*inverted}]
+        edited = "because you changed or added the rule"
+        return [
+            *said_of(f"new inverse and tests, {edited}", inverted),
+            *said_of(f"new tests, {edited}", others),
+            *said_of(
+                "tests kept, because they were written with more effort than this",
+                sorted(self.with_more_effort - self.outdated.keys()),
+            ),
+        ]
+
+    def kept_of(self, rules: Iterable[Rule]) -> list[FixtureRow]:
+        """Return the tests of these rules that stay."""
+        ids = {rule.id for rule in rules}
+        return [row for row in self.kept if rule_of(row) in ids]
+
+    def without_tests_that_stay(self, tests: Iterable[GeneratedTest]) -> list[GeneratedTest]:
+        """Return the new tests without those of a category whose tests stay."""
+        return [
+            test
+            for test in tests
+            if test.rule not in self.outdated
+            or test.category in self.outdated[test.rule].categories
+        ]
+
+
+def find_earlier_tests(
+    prompt: NumberedPrompt,
+    specification: Specification,
+    rows: Sequence[FixtureRow],
+    effort: Effort | None = None,
+) -> EarlierTests:
+    """Return what is there already, for a run with this effort; None for one that writes no tests
+    of unchanged rules."""
+    unsendable = _unsendable_rules(prompt, specification, rows)
+    outdated = {
+        name: replace(found, categories=_BOTH) if name in unsendable else found
+        for name, found in find_outdated(specification).items()
+    }
+    more: frozenset[str] = frozenset()
+    if effort:
+        more = _rules_with_more_effort(specification, rows, effort) - unsendable
+    staying = {*more, *outdated} - unsendable
+    kept = tuple(
+        row
+        for row in rows
+        if specification.made.get(row.id) == row.digest
+        and rule_of(row) in staying
+        and category_of(row.id) not in _categories(row.id, outdated)
+    )
+    return EarlierTests(outdated, unsendable, more, kept)
+
+
+def find_outdated(specification: Specification) -> dict[str, OutdatedTests]:
+    """Return the rules that a person edited or added after their tests were written, by id."""
+    found: dict[str, OutdatedTests] = {}
+    for rule in specification.rules:
+        made = specification.made.get(rule.id)
+        if made == content_digest(rule):
+            continue
+        known = WrittenTests.read(specification.made.get(rule.id + TESTS_ENTRY))
+        if known is None:
+            if made is None:
+                empty = not rule.inverse
+                found[rule.id] = OutdatedTests(rule, _BOTH, empty, not empty)
+            continue
+        is_same = content_digest(rule.inverse) == known.inverse
+        is_edited = content_digest(rule.text) != known.text
+        inverts = is_edited and is_same and not known.own_inverse
+        categories: set[TestCategory] = {"rule"} if is_edited else set()
+        categories |= {"inverse_rule"} if inverts or not is_same else set()
+        if categories:
+            own = not inverts and (known.own_inverse or not is_same)
+            found[rule.id] = OutdatedTests(rule, frozenset(categories), inverts, own)
+    return found
+
+
+def merge_tests(
+    present: Present,
+    tests: Iterable[GeneratedTest],
+    rules: Sequence[Rule],
+    earlier: EarlierTests,
+) -> Merged[FixtureRow]:
+    """Return the fixtures with these tests and those that stay, in the order of the rules. Baseline
+    tests stay as they are, and the same test keeps its results."""
+    made, rows = present.specification.made, present.fixtures
+    order = {rule.id: number for number, rule in enumerate(rules)}
+    new = [*earlier.kept_of(rules), *map(fixture_row, earlier.without_tests_that_stay(tests))]
+    new.sort(key=lambda row: (order[rule_of(row)], category_of(row.id) == "inverse_rule"))
+    tests_made = {name: known for name, known in made.items() if "." in name}
+    baseline = {name: known for name, known in made.items() if name.startswith(BASELINE)}
+    merged = merge_items(
+        without_cleared(
+            {name: known for name, known in tests_made.items() if name not in baseline},
+            rows,
+            earlier.outdated,
+        ),
+        tuple(row for row in rows if not row.is_baseline),
+        new,
+        lambda row: row.digest,
+    )
+    return replace(
+        merged,
+        items=(*with_results(merged.items, rows), *(row for row in rows if row.is_baseline)),
+        made={**merged.made, **baseline},
+    )
+
+
+def without_cleared(
+    made: Mapping[str, str],
+    present: Sequence[FixtureRow],
+    outdated: Mapping[str, OutdatedTests],
+) -> dict[str, str]:
+    """Return `made` without the tests of rules that a person edited and whose tests that person
+    removed altogether: they were for the earlier text, and do not prevent new ones."""
+    here = {(rule_of(row), category_of(row.id)) for row in present}
+    return {
+        name: known
+        for name, known in made.items()
+        if category_of(name) not in _categories(name, outdated)
+        or (name.partition(".")[0], category_of(name)) in here
+    }
+
+
+def _categories(name: str, outdated: Mapping[str, OutdatedTests]) -> frozenset[TestCategory]:
+    found = outdated.get(name.partition(".")[0])
+    return found.categories if found else frozenset()
+
+
+def category_of(name: str) -> TestCategory:
+    """Return the category of a generated test by its id."""
+    return "inverse_rule" if name.partition(".")[2].startswith("inverse.") else "rule"
+
+
+def _rules_with_more_effort(
+    specification: Specification, rows: Sequence[FixtureRow], effort: Effort
+) -> frozenset[str]:
+    """Return the rules whose tests were written with more effort than this."""
+    there = {rule_of(row) for row in rows}
+    found = set()
+    for rule in specification.rules:
+        known = WrittenTests.read(specification.made.get(rule.id + TESTS_ENTRY))
+        if rule.id in there and known is not None and effort.is_less_than(known.effort):
+            found.add(rule.id)
+    return frozenset(found)
+
+
+def _unsendable_rules(
+    prompt: NumberedPrompt, specification: Specification, rows: Sequence[FixtureRow]
+) -> frozenset[str]:
+    """Return the rules with a generated test that cannot be sent, because the prompt now needs
+    other variables."""
+    made, rules = specification.made, {rule.id for rule in specification.rules}
+    generated = [row for row in rows if made.get(row.id) == row.digest]
+    inputs = [found if isinstance(found := row.data.get("vars"), dict) else {} for row in generated]
+    rendered = render_all(prompt.prompt, inputs, Budget())
+    return frozenset(
+        rule_of(row)
+        for row, messages in zip(generated, rendered, strict=True)
+        if isinstance(messages, ContractError) and rule_of(row) in rules
+    )
+
+
+def written_entries(
+    before: Specification,
+    rules: Sequence[Rule],
+    rewritten: Iterable[Rule],
+    outdated: Mapping[str, OutdatedTests],
+    effort: Effort,
+) -> dict[str, str]:
+    """Return the entries of `made` for these rules.
+
+    Args:
+        before: The specification as the run found it.
+        rules: Those in force.
+        rewritten: Those whose tests this run wrote.
+        outdated: Those that a person edited or added.
+        effort: That of this run.
+    """
+    again = {rule.id for rule in rewritten}
+    earlier = {rule.id: rule for rule in before.rules}
+    entries: dict[str, str] = {}
+    for rule in rules:
+        name, made = rule.id + TESTS_ENTRY, before.made.get(rule.id)
+        known = WrittenTests.read(before.made.get(name))
+        if known is None and rule.id not in again:
+            continue  # nobody remembers
+        if rule.id in outdated:
+            own = outdated[rule.id].own_inverse
+        elif known is not None:
+            own = known.own_inverse
+        else:  # of an edited rule, nothing says what was edited
+            own = made is not None and content_digest(earlier.get(rule.id, rule)) != made
+        used = effort if known is None or rule.id in again else known.effort
+        entries[name] = WrittenTests.of(rule, used, own_inverse=own).entry
+    return entries
+
+
+def rule_of(row: FixtureRow) -> str:
+    """Return the id of the rule that a fixture tests; empty if it names none."""
+    metadata = row.data.get("metadata")
+    rule = metadata.get("rule") if isinstance(metadata, dict) else None
+    return rule if isinstance(rule, str) else ""
+
+
+def as_tests(rows: Iterable[FixtureRow]) -> list[GeneratedTest]:
+    """Return fixtures as tests, for comparing and sending their inputs."""
+    found = ((row, row.data.get("vars")) for row in rows)
+    return [
+        GeneratedTest(
+            row.id,
+            rule_of(row),
+            "rule",
+            "typical",
+            "",
+            "",
+            values if isinstance(values, dict) else {},
+        )
+        for row, values in found
+    ]
