@@ -58,6 +58,13 @@ def plain(text: str) -> str:
     return _break_commands(" ".join(_break_comments(_HIDDEN.sub("", text)).split()))
 
 
+def plain_line(text: str) -> str:
+    """Return a line of a file without invisible characters, with its indentation and its spaces. It
+    has to stand behind other text, so that it is no command to a workflow's runner."""
+    spaced = "".join(" " if char.isspace() else char for char in text.expandtabs(4))
+    return _break_commands(_break_comments(_HIDDEN.sub("", spaced)))
+
+
 def clip(text: str, limit: int | None) -> str:
     """Return at most `limit` characters, the last one an ellipsis if something was cut."""
     if limit is None or len(text) <= limit:

@@ -13,6 +13,7 @@ from support.openai_server import OpenAIServer, Reply, rate_limited
 from support.recorded_repository import csv
 
 from gatekeeper.cli.main import main
+from gatekeeper.stats.power import fixtures_needed
 
 PROMPT = """\
 Answer politely.
@@ -91,6 +92,50 @@ def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
     assert "3-drop" not in page
     assert "list item dropped" in (tmp_path / "mutation.md").read_text()
     assert "✓ noticed" in capsys.readouterr().out
+
+
+def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
+    repository, tmp_path, monkeypatch, capsys
+):
+    def breaks_two(body: dict[str, Any]) -> Reply:
+        said = body["messages"][0]["content"]
+        return Reply("ok" if "politely" in said or "word0" not in said or "9" in said else "no")
+
+    two_levels = PROMPT.replace("- Never mention", "  - Never mention")
+    repository.write("prompts/words.txt", two_levels)
+    rows = csv(("word01", "word02", "word09", *(f"word{n}" for n in range(10, 27))))
+    repository.write("contracts/words.csv", rows)
+    with OpenAIServer(breaks_two) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = mutate(repository, tmp_path, "--mutations", "drop")
+    assert code == 0
+    weak, *others = found["mutants"]
+    assert (weak["finding"], weak["broke"], weak["fixed"]) == ("too_few_broke", 2, 0)
+    assert {one["finding"] for one in others} == {"no_effect"}
+    assert {one["fixtures_needed"] for one in others} == {None}
+    # A tenth of so many fixtures is enough for a test at a third of 0.05, four times out of five.
+    assert weak["fixtures_needed"] == fixtures_needed(0.1, 0.05 / 3) > 20
+    assert (found["score"], found["clustered"], found["fixtures"]) == (0, False, 20)
+    page = (tmp_path / "mutation.html").read_text()
+    assert '<tr class="fail"><th scope="row">1</th><td>breaks too few</td>' in page
+    printed = capsys.readouterr().out
+    assert f"about {weak['fixtures_needed']} fixtures needed" in printed
+    assert "   1 △ Answer politely.\n   2\n" in printed
+    assert "   4 ○   - Never mention <script>" in printed
+
+
+def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path, monkeypatch):
+    rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 3}}}\n" for n in range(9))
+    contract = CONTRACT.replace("fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}")
+    repository.write("contracts/words.yaml", contract)
+    repository.write("prompts/words.txt", "Answer with ok only.\n\n{{ word }}\n")
+    with OpenAIServer(lambda body: Reply("ok" if "ok" in str(body) else "no")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        _, found = mutate(repository, tmp_path, "--mutations", "drop")
+    (weak,) = found["mutants"]
+    assert (weak["finding"], weak["broke"]) == ("too_few_broke", 9)
+    assert (found["clustered"], found["fixtures"], weak["fixtures_needed"]) == (True, 3, 5)
+    assert "about 5 clusters needed" in (tmp_path / "mutation.md").read_text()
 
 
 def test_a_provider_that_refuses_everything_measures_nothing(repository, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ from gatekeeper.errors import ContractError, UsageError
 
 STAGE = "survivors"
 CATEGORY = "survivor"
-_SURVIVED = ("not_noticed", "no_effect")
+_SURVIVED = ("not_noticed", "too_few_broke", "no_effect")
 _SEED = 42
 
 

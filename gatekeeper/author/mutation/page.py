@@ -12,9 +12,9 @@ from gatekeeper.reports.escape import code_cell, plain, prose, visible
 from gatekeeper.reports.html import markup
 from gatekeeper.reports.html.document import page
 
-_ORDER: Mapping[Finding, int] = {"not_noticed": 0, "no_effect": 1, "unknown": 2, "noticed": 3}
 _CLASSES: Mapping[Finding, str] = {
     "noticed": "pass",
+    "too_few_broke": "fail",
     "not_noticed": "fail",
     "no_effect": "inconclusive",
     "unknown": "quiet",
@@ -33,7 +33,8 @@ def render_mutation(result: MutationResult) -> str:
 def render_mutation_page(result: MutationResult) -> str:
     """Render one self-contained file, which loads nothing from the network and runs no script."""
     title = f"Mutation test of {plain(result.contract)}"
-    verdict = "fail" if result.count("not_noticed") else "pass"
+    missed = result.count("not_noticed") + result.count("too_few_broke")
+    verdict = "fail" if missed else "pass"
     lead = "".join(f"<p>{escape(text)}</p>" for text in words.advice(result))
     notices = "".join(f'<p class="quiet">{escape(plain(text))}</p>' for text in result.notices)
     what = "without each line of" if words.drops_parts(result) else "if a line changes in"
@@ -57,7 +58,7 @@ def mutant_table(result: MutationResult) -> str:
         "| finding | line | change | text | evidence |",
         "| --- | ---: | --- | --- | --- |",
     ]
-    for one in sorted(result.mutants, key=lambda one: _ORDER[one.finding]):
+    for one in sorted(result.mutants, key=lambda one: -words.URGENCY[one.finding]):
         part = one.mutant.part
         lines = f"{part.line}" if part.line == part.last_line else f"{part.line}–{part.last_line}"
         cells = (
@@ -65,7 +66,7 @@ def mutant_table(result: MutationResult) -> str:
             lines,
             words.change_of(one),
             code_cell(words.excerpt(one), 80),
-            words.evidence(one),
+            words.evidence(one, result),
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)

@@ -12,15 +12,16 @@ from gatekeeper.author.mutation.mutants import Mutant
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.trial import Arm, Completion, Outcome, Trial
 from gatekeeper.gate.call_result import Calls
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.variants import variant_of
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.power import fixtures_needed
 
-Finding = Literal["noticed", "not_noticed", "no_effect", "unknown"]
-"""`noticed`: the gate blocks the mutant. `not_noticed`: it does not, although outputs changed.
-`no_effect`: every output is the same as without the mutation. `unknown`: too few were
-measured."""
+Finding = Literal["noticed", "too_few_broke", "not_noticed", "no_effect", "unknown"]
+"""`noticed`: the gate blocks the mutant. `too_few_broke`: it does not, although more fixtures broke
+than were fixed; this can be chance. `not_noticed`: outputs changed, but no more fixtures broke.
+`no_effect`: every output is the same as without the mutation. `unknown`: too few were measured."""
 
 _NOTICES = frozenset({"regression", "must_pass"})
 _UNMEASURED = frozenset({"error", "limit", "interrupted"})
@@ -34,6 +35,8 @@ class MutantResult:
     `changed_outputs` those of them that differ. `broke` and `fixed` count fixtures. `p_value` and
     `level` are those of the test; None without a comparison. `tokens` are the input tokens that
     each call takes for the part; None if it was not dropped or the provider counts none.
+    `fixtures_needed` is how many fixtures, or clusters of them, notice such a share of broken ones
+    with probability 0.8; None unless too few broke, or if no number is known.
     """
 
     mutant: Mutant
@@ -45,12 +48,13 @@ class MutantResult:
     p_value: float | None = None
     level: float | None = None
     tokens: float | None = None
+    fixtures_needed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MutationResult:
-    """The whole run. `fixtures` counts distinct inputs, or clusters of them. `order_seed`
-    repeats the order of the samples."""
+    """The whole run. `fixtures` counts distinct inputs, or clusters of them if related fixtures
+    count as one, which `clustered` says. `order_seed` repeats the order of the samples."""
 
     contract: str
     prompt_path: str
@@ -64,11 +68,12 @@ class MutationResult:
     order_seed: str | None = None
     prompt_lines: tuple[int, ...] = ()
     """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
+    clustered: bool = False
 
     @property
     def numbered_lines(self) -> tuple[tuple[int, str], ...]:
         """Return each line of the prompt with its number in the file."""
-        lines = self.prompt_text.splitlines()
+        lines = self.prompt_text.removesuffix("\n").split("\n")
         numbers = self.prompt_lines or range(1, len(lines) + 1)
         return tuple(zip(numbers, lines, strict=False))
 
@@ -92,7 +97,7 @@ class MutationResult:
     @property
     def _counts(self) -> tuple[int, int]:
         noticed = self.count("noticed")
-        return noticed, noticed + self.count("not_noticed")
+        return noticed, noticed + self.count("too_few_broke") + self.count("not_noticed")
 
 
 def summarise_mutants(
@@ -109,7 +114,7 @@ def summarise_mutants(
         prompt_path=contract.target.prompt.path,
         prompt_text=contract.target.prompt.text,
         model=contract.target.model,
-        fixtures=max((paired.fixtures for paired in compared), default=0),
+        fixtures=max((paired.units for paired in compared), default=0),
         mutants=tuple(
             _of_mutant(mutant, found.get(name, ()), pairs.get(name, ()))
             for name, mutant in mutants.items()
@@ -119,6 +124,7 @@ def summarise_mutants(
         notices=result.notices,
         order_seed=result.order_seed,
         prompt_lines=contract.target.prompt.text_lines,
+        clustered=any(paired.clusters for paired in compared),
     )
 
 
@@ -128,7 +134,7 @@ def _of_mutant(
     if not found:
         return MutantResult(mutant, "no_effect")
     changed = sum(_said(base) != _said(head) for base, head in pairs)
-    deciding = min(found, key=lambda one: not _is_noticed(one))
+    deciding = min(found, key=lambda one: (not _is_noticed(one), -_net_broken(one)))
     paired = deciding.paired
     finding: Finding = "not_noticed"
     if any(map(_is_noticed, found)):
@@ -137,6 +143,8 @@ def _of_mutant(
         finding = "unknown"
     elif pairs and not changed:
         finding = "no_effect"
+    elif _net_broken(deciding) > 0:
+        finding = "too_few_broke"
     return MutantResult(
         mutant,
         finding,
@@ -147,11 +155,29 @@ def _of_mutant(
         paired.p_value if paired else None,
         paired.alpha if paired else None,
         _tokens(pairs) if mutant.mutation == "drop" else None,
+        _fixtures_needed(paired) if paired and finding == "too_few_broke" else None,
     )
 
 
 def _is_noticed(found: ContractResult) -> bool:
     return any(r.code in _NOTICES and r.verdict == "fail" for r in found.reasons)
+
+
+def _net_broken(found: ContractResult) -> int:
+    """Return how many more fixtures broke than were fixed."""
+    return found.paired.broke - found.paired.fixed if found.paired else 0
+
+
+def _fixtures_needed(paired: PairedResult) -> int | None:
+    """Return how many fixtures, or clusters, would probably be enough, if as large a share of them
+    breaks and is fixed. None if no number is."""
+    counted = paired.clusters or paired
+    measured = paired.units - (0 if paired.clusters else paired.unknown)
+    if counted.broke <= counted.fixed:
+        return None
+    return fixtures_needed(
+        counted.broke / measured, paired.alpha, fixed_rate=counted.fixed / measured
+    )
 
 
 def _pairs(

@@ -12,17 +12,19 @@ from rich.text import Text
 
 from gatekeeper.author.mutation import words
 from gatekeeper.author.mutation.result import Finding, MutationResult
-from gatekeeper.reports.escape import clip, plain
+from gatekeeper.reports.escape import clip, plain, plain_line
 from gatekeeper.reports.terminal.console import log_console
 
 _STYLES: Mapping[Finding, str] = {
     "noticed": "green",
+    "too_few_broke": "magenta",
     "not_noticed": "bold red",
     "no_effect": "yellow",
     "unknown": "dim",
 }
 _MARKS: Mapping[Finding, str] = {
     "noticed": "✓",
+    "too_few_broke": "△",
     "not_noticed": "✗",
     "no_effect": "○",
     "unknown": "?",
@@ -57,8 +59,8 @@ def _prompt(result: MutationResult) -> Text:
     for number, line in result.numbered_lines:
         finding = findings.get(number)
         mark = _MARKS[finding] if finding else " "
-        text = clip(plain(line), _LONGEST_LINE) if line.strip() else ""
-        shown.append(f"{number:>4} {mark} {text}\n", _STYLES[finding] if finding else "dim")
+        text = f"{number:>4} {mark} {clip(plain_line(line), _LONGEST_LINE)}".rstrip()
+        shown.append(f"{text}\n", _STYLES[finding] if finding else "dim")
     return shown
 
 
@@ -66,15 +68,14 @@ def _table(result: MutationResult, console: Console) -> Table:
     table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
     for title in ("", "line", "change", "text", "evidence"):
         table.add_column(title, overflow="fold")
-    order: dict[Finding, int] = {"not_noticed": 0, "no_effect": 1, "unknown": 2, "noticed": 3}
-    for one in sorted(result.mutants, key=lambda one: order[one.finding]):
+    for one in sorted(result.mutants, key=lambda one: -words.URGENCY[one.finding]):
         part = one.mutant.part
         table.add_row(
             f"{_MARKS[one.finding]} {words.FINDINGS[one.finding]}",
             f"{part.line}" if part.line == part.last_line else f"{part.line}-{part.last_line}",
             words.change_of(one),
             words.excerpt(one),
-            words.evidence(one),
+            words.evidence(one, result),
             style=_STYLES[one.finding],
         )
     return table

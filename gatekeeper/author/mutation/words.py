@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gatekeeper import __version__, numbers
@@ -12,23 +12,33 @@ from gatekeeper.reports.escape import clip, plain
 
 FINDINGS: Mapping[Finding, str] = {
     "noticed": "noticed",
+    "too_few_broke": "breaks too few",
     "not_noticed": "not noticed",
     "no_effect": "no effect",
     "unknown": "not measured",
 }
+URGENCY: Mapping[Finding, int] = {
+    "not_noticed": 4,
+    "too_few_broke": 3,
+    "no_effect": 2,
+    "unknown": 1,
+    "noticed": 0,
+}
+"""How much attention a finding needs: that with the highest number comes first."""
 _VERBS = {"drop": "dropped", "negate": "negated", "soften": "softened", "model": "rewritten"}
 _LONGEST = 70
 
 
 def headline(result: MutationResult) -> str:
     """Return the mutation score as one sentence."""
-    noticed, missed = result.count("noticed"), result.count("not_noticed")
+    noticed = result.count("noticed")
+    changed = noticed + result.count("too_few_broke") + result.count("not_noticed")
     if result.score is None:
         return f"No mutant of {result.prompt_path} changed an output."
     interval = numbers.percent_interval(result.score_interval)
     return (
         f"Mutation score {numbers.percent(result.score)} ({interval}): "
-        f"{numbers.count(noticed + missed, 'mutant')} changed an output, and the "
+        f"{numbers.count(changed, 'mutant')} changed an output, and the "
         f"contract noticed {noticed} of them."
     )
 
@@ -39,9 +49,12 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     missed, dead = result.count("not_noticed"), _dead(result)
     if missed:
         said.append(
-            f"The contract did not notice {numbers.count(missed, 'change')} of "
-            "the prompt. Add fixtures or checks that depend on these lines."
+            f"{numbers.count(missed, 'change')} of the prompt changed outputs and broke no more "
+            "fixtures than it fixed. Add fixtures or checks that depend on these lines."
         )
+    weak = [one for one in result.mutants if one.finding == "too_few_broke"]
+    if weak:
+        said.append(_advice_to_add(weak, result))
     if dead:
         tokens = [one.tokens for one in dead if one.tokens is not None]
         saved = f" ({numbers.tokens(sum(tokens))} input tokens of each call)" if tokens else ""
@@ -77,16 +90,19 @@ def excerpt(found: MutantResult) -> str:
     return clip(plain(" ".join((found.mutant.now or found.mutant.part.text).split())), _LONGEST)
 
 
-def evidence(found: MutantResult) -> str:
-    """Return the numbers behind the finding."""
+def evidence(found: MutantResult, result: MutationResult) -> str:
+    """Return the numbers behind the finding of a mutant of the result."""
     if found.finding == "no_effect":
         tokens = f", {numbers.tokens(found.tokens)} tokens" if found.tokens is not None else ""
         return f"{numbers.count(found.pairs, 'output')} the same{tokens}"
     if found.finding == "unknown":
         return numbers.count(found.pairs, "pair")
+    needed = ""
+    if found.fixtures_needed:
+        needed = f"; about {numbers.count(found.fixtures_needed, _unit(result))} needed"
     return (
         f"{numbers.count(found.pairs, 'pair')}: {found.broke} broke, {found.fixed} fixed, "
-        f"{numbers.count(found.changed_outputs, 'output')} changed"
+        f"{numbers.count(found.changed_outputs, 'output')} changed{needed}"
     )
 
 
@@ -99,7 +115,6 @@ def finding_by_line(result: MutationResult) -> Mapping[int, Finding]:
     """Return what happens if the line's text is dropped, or changed if nothing was dropped, by line
     number; for a line of several parts, the finding that needs attention most. All examples
     together do not count if one of them has a finding of its own."""
-    urgency: dict[Finding, int] = {"not_noticed": 3, "no_effect": 2, "unknown": 1, "noticed": 0}
     found: dict[int, Finding] = {}
     dropped = drops_parts(result)
     for one in result.mutants:
@@ -108,7 +123,7 @@ def finding_by_line(result: MutationResult) -> Mapping[int, Finding]:
         if one.mutant.part.kind == "all examples":
             continue
         for line in range(one.mutant.part.line, one.mutant.part.last_line + 1):
-            if line not in found or urgency[one.finding] > urgency[found[line]]:
+            if line not in found or URGENCY[one.finding] > URGENCY[found[line]]:
                 found[line] = one.finding
     return found
 
@@ -123,6 +138,7 @@ def mutation_document(result: MutationResult) -> dict[str, Any]:
         "prompt": result.prompt_path,
         "model": result.model,
         "fixtures": result.fixtures,
+        "clustered": result.clustered,
         "score": result.score,
         "score_interval": [interval.low, interval.high] if interval else None,
         "calls": result.calls.made,
@@ -147,10 +163,31 @@ def mutation_document(result: MutationResult) -> dict[str, Any]:
                 "p_value": one.p_value,
                 "level": one.level,
                 "tokens": one.tokens,
+                "fixtures_needed": one.fixtures_needed,
             }
             for one in result.mutants
         ],
     }
+
+
+def _advice_to_add(weak: Sequence[MutantResult], result: MutationResult) -> str:
+    """Return how many fixtures would let the contract notice what breaks too few of them."""
+    unit = _unit(result)
+    said = (
+        f"{numbers.count(len(weak), 'change')} of the prompt broke fixtures, but too few for the "
+        f"contract to notice; this can be chance. Add {unit}s: the contract has "
+        f"{result.fixtures:,}"
+    )
+    known = [one.fixtures_needed for one in weak if one.fixtures_needed is not None]
+    if not known:
+        return f"{said}."
+    least, most = min(known), max(known)
+    enough = f"{least:,} to {most:,}" if most > least else f"{most:,}"
+    return f"{said}, and needs about {enough} to notice them if the same share breaks."
+
+
+def _unit(result: MutationResult) -> str:
+    return "cluster" if result.clustered else "fixture"
 
 
 def _dead(result: MutationResult) -> list[MutantResult]:

@@ -19,6 +19,7 @@ from gatekeeper.reports.escape import (
     html_code,
     log_text,
     plain,
+    plain_line,
     prose,
     prose_with_code,
     visible,
@@ -186,7 +187,7 @@ def test_nothing_carries_a_marker(text: str) -> None:
 
 @given(st.text())
 def test_nothing_hides_or_reorders(text: str) -> None:
-    for shown in (plain(text), visible(text), xml_text(text), log_text(text)):
+    for shown in (plain(text), plain_line(text), visible(text), xml_text(text), log_text(text)):
         hidden = [c for c in shown if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs")]
         assert set(hidden) <= set("\n\t")
 
@@ -218,6 +219,11 @@ def test_a_command_in_the_log_is_still_readable() -> None:
     assert log_text("  ::error::x") == "  : :error::x"
     assert log_text("see ##[group]x\rnext") == "see ## [group]x␍next"
     assert log_text("std::vector") == "std::vector"
+
+
+def test_a_line_of_a_file_keeps_its_spaces_and_stays_one_line() -> None:
+    assert plain_line("\t- a  b\u200b \r") == "    - a  b  "
+    assert plain_line("a\nb\u2028c ##[x]") == "a b c ## [x]"
 
 
 def test_evidence_shows_what_cannot_be_seen() -> None:
