@@ -164,6 +164,8 @@ class TestComposed:
         [
             ([], "is empty"),
             ([{"type": "nothing"}], "there is no check type `nothing`"),
+            ([{"type": "one_of"}], "write `{type: enum, values: [...]}`"),
+            ([{"type": "LLM-rubric"}], "write `{judge: rubric, criteria: ...}`"),
             ([{"type": "equals"}], "`value` is missing"),
             ([{**ALWAYS, "severity": "warn"}], "cannot have `severity`"),
             ([{**ALWAYS, "when": "true"}], "cannot have `when`"),

@@ -1,0 +1,37 @@
+"""Names that other tools give to check types, for the hint about an unknown type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gatekeeper.contract.syntax.schema_errors import nearest
+
+_HERE: Mapping[str, str] = {
+    "one_of": "type: enum, values: [...]",
+    "exact_match": "type: equals, value: ...",
+    "icontains": "type: contains, value: ..., ignore_case: true",
+    "contains_any": "type: contains, values: [...], match: any",
+    "contains_all": "type: contains, values: [...]",
+    "max_length": "type: length, max: ...",
+    "word_count": "type: length, unit: words, max: ...",
+    "is_json": "type: json_valid",
+    "is_xml": "type: parses_as, format: xml",
+    "is_html": "type: parses_as, format: html",
+    "is_sql": "type: parses_as, format: sql",
+    "is_refusal": "type: refusal, expect: refusal",
+    "rouge_n": "type: rouge, variant: rouge1, value: ...",
+    "llm_rubric": "judge: rubric, criteria: ...",
+    "g_eval": "judge: rubric, criteria: ...",
+    "factuality": "judge: rubric, criteria: ..., reference: ...",
+    "faithfulness": "judge: faithful, context: ...",
+    "context_faithfulness": "judge: faithful, context: ...",
+    "answer_relevance": "judge: answers_question",
+    "select_best": "judge: prefer",
+}
+
+
+def hint_for_type(kind: str, known: Iterable[str]) -> str:
+    """Return how to write a check of an unknown type: by its name in other tools, else the nearest
+    known type, else all of them."""
+    here = _HERE.get(kind.lower().replace("-", "_"))
+    return f"write `{{{here}}}`" if here else nearest(kind, known)
