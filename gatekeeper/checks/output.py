@@ -92,6 +92,12 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
     return on_json(evaluate_field)
 
 
+def on_json_part(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEvaluator:
+    """Return an evaluator that inspects the output as JSON, or the parts of it at the parameter
+    `field`."""
+    return on_output(params, inspect) if "field" in params else on_json(inspect)
+
+
 def on_selected(
     path: JsonPath, inspect: Callable[[Sequence[Selected]], Finding]
 ) -> SampleEvaluator:

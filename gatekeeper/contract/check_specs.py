@@ -12,10 +12,10 @@ from gatekeeper.contract.change import Revision
 from gatekeeper.contract.check_keys import COMMON_KEYS, key_problems
 from gatekeeper.contract.definition import SHORT_FORMS, CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.judge_settings import with_contract_judge
+from gatekeeper.contract.other_check_names import hint_for_type
 from gatekeeper.contract.own_code_paths import code_paths, located_code
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.size_limits import MOST_CHECKS
-from gatekeeper.contract.other_check_names import hint_for_type
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse
 from gatekeeper.errors import ContractError, Problem
@@ -86,7 +86,9 @@ class CheckReader:
         shape = self.shapes.get(kind)
         if shape is None:
             what = f"there is no check type `{kind}`"
-            problems.append(document.problem((*key, "type"), what, hint_for_type(kind, self.shapes)))
+            problems.append(
+                document.problem((*key, "type"), what, hint_for_type(kind, self.shapes))
+            )
             return None
         problems.extend(key_problems(document, key, item, part=level > 0))
         params = {name: value for name, value in item.items() if name not in COMMON_KEYS}

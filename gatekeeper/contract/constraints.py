@@ -21,25 +21,27 @@ from gatekeeper.errors import ContractError, Problem
 _TEMPLATE = re.compile(r"\{[{%]")
 _PLAIN_PATH = re.compile(r"(?:\$\.)?[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*")
 _JSON_TYPES = frozenset({"json_schema", "json_valid", "json_required"})
+_WITH_FIELD = _JSON_TYPES | {"enum", "number"}
 
 
 def output_schema(contract: Contract) -> Mapping[str, Any] | None:
     """Return the JSON Schema that the checks require of an output; None if no check says that it is
     JSON. It is empty for JSON of any form.
 
-    The schema of the first `json_schema` check counts, and required fields, allowed values and
-    ranges of numbers are added to it. Raises ContractError for a schema that refers to other files,
-    which cannot be sent.
+    The schema of the first `json_schema` check without a `field` counts, and required fields,
+    allowed values and ranges of numbers are added to it. Raises ContractError for a schema that
+    refers to other files, which cannot be sent.
     """
     specs = list(_applying(contract))
     if not any(spec.type in _JSON_TYPES or _field_of(spec) for spec in specs):
         return None
-    written = next((spec for spec in specs if spec.type == "json_schema"), None)
+    whole = (spec for spec in specs if spec.type == "json_schema" and "field" not in spec.params)
+    written = next(whole, None)
     schema = copy.deepcopy(_schema_of(written, contract)) if written else {}
     if not isinstance(schema, dict):
         return None
     for spec in specs:
-        for path, wanted in _properties_of(spec):
+        for path, wanted in _properties_of(spec, contract):
             _require(schema, path.removeprefix("$.").split("."), wanted)
     return schema
 
@@ -79,23 +81,35 @@ def _applying(contract: Contract) -> Iterator[CheckSpec]:
 def _field_of(spec: CheckSpec) -> str | None:
     field = spec.params.get("field")
     known = isinstance(field, str) and _PLAIN_PATH.fullmatch(field)
-    return str(field) if known and spec.type in ("enum", "number") else None
+    return str(field) if known and spec.type in _WITH_FIELD else None
 
 
-def _properties_of(spec: CheckSpec) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _properties_of(spec: CheckSpec, contract: Contract) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the fields that a check requires, each with a schema of its value."""
     field = _field_of(spec)
     if spec.type == "json_required":
         fields = spec.params.get("fields")
-        for name in [fields] if isinstance(fields, str) else fields or ():
+        within = f"{field}." if field else ""
+        for name in () if "field" in spec.params and not field else fields or ():
             if isinstance(name, str) and _PLAIN_PATH.fullmatch(name):
-                yield name, {}
+                yield within + name.removeprefix("$."), {}
+    elif field and spec.type in _JSON_TYPES:
+        yield field, _schema_of_field(spec, contract)
     elif field and spec.type == "enum" and isinstance(spec.params.get("values"), list):
         yield field, {"enum": spec.params["values"]}
     elif field and spec.type == "number":
         bounds = {"min": "minimum", "max": "maximum"}
         known = {word: spec.params[name] for name, word in bounds.items() if _is_bound(spec, name)}
         yield field, {"type": "number", **known}
+
+
+def _schema_of_field(spec: CheckSpec, contract: Contract) -> Mapping[str, Any]:
+    """Return the schema of a field; an empty one if it has references, which would point elsewhere
+    inside another schema."""
+    schema = _schema_of(spec, contract) if spec.type == "json_schema" else None
+    if not isinstance(schema, dict) or any(_references(schema)):
+        return {}
+    return copy.deepcopy(schema)
 
 
 def _require(schema: dict[str, Any], path: Sequence[str], wanted: Mapping[str, Any]) -> None:
@@ -164,13 +178,20 @@ def _subject(spec: CheckSpec) -> str:
 
 def _say_json(spec: CheckSpec, contract: Contract) -> str | None:
     text = "Answer with one JSON document and nothing else."
+    which = "It"
+    if "field" in spec.params:
+        text += f" {_subject(spec)} is JSON." if spec.type == "json_valid" else ""
+        which = _subject(spec)
     if spec.type == "json_schema":
-        text += f" It conforms to this JSON Schema: {_quoted(_schema_of(spec, contract))}"
+        text += f" {which} conforms to this JSON Schema: {_quoted(_schema_of(spec, contract))}"
     return text
 
 
 def _say_required(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    return f"The answer is a JSON document with the fields {_listed(spec.params.get('fields'))}."
+    fields = _listed(spec.params.get("fields"))
+    if "field" in spec.params:
+        return f"{_subject(spec)} has the fields {fields}."
+    return f"The answer is a JSON document with the fields {fields}."
 
 
 def _say_enum(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
@@ -208,7 +229,7 @@ def _say_length(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG
     low, high = spec.params.get("min"), spec.params.get("max")
     bounds = [f"at least {low} {unit}"] if low is not None else []
     bounds += [f"at most {high} {unit}"] if high is not None else []
-    return f"The answer has {' and '.join(bounds)}." if bounds else None
+    return f"{_subject(spec)} has {' and '.join(bounds)}." if bounds else None
 
 
 def _say_language(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001

@@ -1,8 +1,9 @@
-"""The length of the output is within these limits.
+"""The length of the output, or of one field of it, is within these limits.
 
 Set `min`, `max` or both. Characters are Unicode code points, without white space around the output.
 Words are separated by white space. Tokens are the number that the provider reported for the answer;
-if it reported none, the check is undetermined.
+if it reported none, the check is undetermined. A `field` has no tokens, and one that is not text is
+measured as JSON: use [count](#count) for the number of items of a list.
 """
 
 from __future__ import annotations
@@ -22,43 +23,46 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
+from gatekeeper.checks.output import FIELD, as_text, on_output
 from gatekeeper.contract.trial import Completion, Sample
 
 
-def _characters(sample: Sample) -> int:
-    return len(sample.output.strip())
+def _characters(text: str) -> int:
+    return len(text.strip())
 
 
-def _words(sample: Sample) -> int:
-    return len(sample.output.split())
+def _words(text: str) -> int:
+    return len(text.split())
 
 
-def _tokens(sample: Sample) -> int | None:
-    return sample.completion.completion_tokens if sample.completion else None
-
-
-_COUNTS: Mapping[str, Callable[[Sample], int | None]] = {
-    "characters": _characters,
-    "words": _words,
-    "tokens": _tokens,
-}
+_COUNTS: Mapping[str, Callable[[str], int]] = {"characters": _characters, "words": _words}
+_TOKENS = "tokens"
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     low, high = params.get("min"), params.get("max")
     _require_range(low, high)
     unit = params.get("unit", "characters")
-    count = _COUNTS[unit]
 
-    def evaluate(sample: Sample) -> Finding:
-        counted = count(sample)
-        if counted is None:
-            return undetermined(f"the provider did not report the number of {unit}")
+    def compare(counted: int) -> Finding:
         if low is not None and counted < low:
             return failed(f"expected at least {low} {unit}; got {counted}")
         if high is not None and counted > high:
             return failed(f"expected at most {high} {unit}; got {counted}")
         return PASSED
+
+    if unit != _TOKENS:
+        count = _COUNTS[unit]
+        return on_output(params, lambda part: compare(count(as_text(part))))
+    if "field" in params:
+        what = "the number of tokens of a `field` is not known"
+        raise ParameterError(what, "use another `unit`, or remove `field`")
+
+    def evaluate(sample: Sample) -> Finding:
+        counted = sample.completion.completion_tokens if sample.completion else None
+        if counted is None:
+            return undetermined("the provider did not report the number of tokens")
+        return compare(counted)
 
     return evaluate
 
@@ -75,10 +79,11 @@ CHECK = Check(
         min={"type": "integer", "minimum": 0, "description": "A whole number, 0 or more."},
         max={"type": "integer", "minimum": 0, "description": "A whole number, 0 or more."},
         unit={
-            "enum": list(_COUNTS),
+            "enum": [*_COUNTS, _TOKENS],
             "default": "characters",
             "description": "The unit of `min` and `max`: characters, words or tokens.",
         },
+        field=FIELD,
     ),
     _prepare,
     group="measures",
@@ -89,6 +94,11 @@ CHECK = Check(
             "{type: length, max: 16, unit: tokens}",
             Completion("Yes.", completion_tokens=2),
             Completion("Yes, and more.", completion_tokens=17),
+        ),
+        Example(
+            "{type: length, field: title, max: 20}",
+            '{"title": "Refund for A-17", "body": "Your refund is on its way."}',
+            '{"title": "Refund for the order A-17"}',
         ),
     ),
 )

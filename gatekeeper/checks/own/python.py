@@ -58,8 +58,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import shorten
-from gatekeeper.contract.trial import Sample
+from gatekeeper.checks.output import FIELD, as_text, on_output, shorten
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess, Limits
 from gatekeeper.sandbox.restrictions import hide_memory
@@ -102,7 +101,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         )
     sources = {other: files.code[other] for other in names}
     fixture = files.fixture
-    return _OwnFunction(
+    function = _OwnFunction(
         {
             "path": path,
             "function": name,
@@ -114,21 +113,23 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         },
         params.get("pass", _PASS),
     )
+    return on_output(params, function.evaluate)
 
 
 class _OwnFunction:
-    """Calls the function for each sample."""
+    """Calls the function for each output, or for each part of it."""
 
     def __init__(self, request: Mapping[str, Any], least: float) -> None:
         self._request = request
         self._least = least
         self._key = hashlib.sha256(repr(sorted(request["sources"].items())).encode()).hexdigest()
 
-    def __call__(self, sample: Sample) -> Finding:
+    def evaluate(self, output: Any) -> Finding:
+        """Return what the function finds in a text, or in another JSON value as text."""
         path = self._request["path"]
         if _timeouts.get(self._key, 0) >= _TIMEOUTS_ALLOWED:
             return undetermined(f"{path} reached the time limit too often and is not called again")
-        request = {**self._request, "output": sample.output}
+        request = {**self._request, "output": as_text(output)}
         try:
             wall = _IMPORT_SECONDS + request["seconds"]
             answers = _child(self._key).ask(request, wall)
@@ -231,6 +232,7 @@ CHECK = Check(
         context={
             "description": "A value for the parameter `context`, like `{{ documents }}`.",
         },
+        field=FIELD,
         **{
             "pass": {
                 "type": "number",
@@ -256,6 +258,12 @@ CHECK = Check(
             "Sorry! It is on its way.",
             "Sorry!!!! WAIT!",
             files={"tone.py": "def calm(output):\n    return 1 - output.count('!') / 10\n"},
+        ),
+        Example(
+            "{python: names.py:short, field: name, pass: 0.5}",
+            '{"name": "Ann"}',
+            '{"name": "Annabella Smith"}',
+            files={"names.py": "def short(output):\n    return max(0, 1 - len(output) / 20)\n"},
         ),
     ),
     code="python",

@@ -1,4 +1,4 @@
-"""The output is JSON and has these fields.
+"""The output is JSON and has these fields, or one field of it has them.
 
 A field that is null counts as present, like `required` in JSON Schema, unless `allow_null` is
 false.
@@ -20,7 +20,7 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.field_path import Missing, find, parse_path
-from gatekeeper.checks.output import on_json
+from gatekeeper.checks.output import FIELD, on_json_part
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
@@ -35,7 +35,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return PASSED
         return failed("; ".join(filter(None, (_said("missing", missing), _said("null", null)))))
 
-    return on_json(inspect)
+    return on_json_part(params, inspect)
 
 
 def _said(what: str, fields: list[str]) -> str:
@@ -56,6 +56,7 @@ CHECK = Check(
             "default": True,
             "description": "True or false: whether a required field may be null.",
         },
+        field=FIELD,
     ),
     _prepare,
     group="values",
@@ -69,6 +70,11 @@ CHECK = Check(
             "{type: json_required, fields: [priority], allow_null: false}",
             '{"priority": 1}',
             '{"priority": null}',
+        ),
+        Example(
+            '{type: json_required, field: "$.items[*]", fields: [sku, price]}',
+            '{"items": [{"sku": "A", "price": 3}]}',
+            '{"items": [{"sku": "A", "price": 3}, {"sku": "B"}]}',
         ),
     ),
 )

@@ -1,4 +1,5 @@
-"""The output is JSON and valid under a JSON Schema, given in place or as a file.
+"""The output, or one field of it, is JSON and valid under a JSON Schema, given in place or as a
+file.
 
 The message shows the most specific violation with its path, and the number of further
 violations.
@@ -38,7 +39,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import on_json, shorten
+from gatekeeper.checks.output import FIELD, on_json_part, shorten
 from gatekeeper.checks.schema import compile_schema, load_schema
 
 _SHOWN = 200
@@ -69,7 +70,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         more = f" (and {count} more)" if len(errors) > 1 else ""
         return failed(f"{worst.json_path}: {shorten(worst.message, _SHOWN)}{more}")
 
-    return on_json(inspect)
+    return on_json_part(params, inspect)
 
 
 def _schema(given: str | Mapping[str, Any], files: Files) -> tuple[Any, str]:
@@ -100,6 +101,7 @@ CHECK = Check(
             "default": False,
             "description": "True or false: whether `format` is verified too.",
         },
+        field=FIELD,
     ),
     _prepare,
     paths=("schema",),
@@ -120,6 +122,11 @@ CHECK = Check(
             "[1, 2]",
             "{}",
             files={"schemas/order.yaml": "type: array"},
+        ),
+        Example(
+            '{type: json_schema, field: "$.items[*]", schema: {required: [sku]}}',
+            '{"items": [{"sku": "A"}, {"sku": "B"}]}',
+            '{"items": [{"sku": "A"}, {"name": "B"}]}',
         ),
     ),
 )

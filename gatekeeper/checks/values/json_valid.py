@@ -2,29 +2,46 @@
 
 There is no text around it, no `NaN`, no trailing comma, no number that is too large for a double,
 and there are no more than 200 levels. The message gives the position of the first mistake.
+
+With `field`, a part of the output that is text must itself be such a JSON value. A part that is not
+text passes.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from gatekeeper.checks.check import (
     PASSED,
     Check,
     Example,
     Files,
+    Finding,
     Parameters,
     SampleEvaluator,
+    failed,
     parameters,
 )
-from gatekeeper.checks.output import on_json
+from gatekeeper.checks.output import FIELD, NotJson, on_json, on_output, parse_json
 
 
-def _prepare(_params: Parameters, _files: Files) -> SampleEvaluator:
-    return on_json(lambda _value: PASSED)
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    return on_output(params, _inspect_part) if "field" in params else on_json(lambda _value: PASSED)
+
+
+def _inspect_part(part: Any) -> Finding:
+    value = parse_json(part) if isinstance(part, str) else None
+    return failed(value.message) if isinstance(value, NotJson) else PASSED
 
 
 CHECK = Check(
-    parameters(),
+    parameters(field=FIELD),
     _prepare,
     group="values",
-    examples=(Example("{type: json_valid}", '{"intent": "refund"}', '{"intent": "refund",}'),),
+    examples=(
+        Example("{type: json_valid}", '{"intent": "refund"}', '{"intent": "refund",}'),
+        Example(
+            "{type: json_valid, field: query}", r'{"query": "{\"id\": 4}"}', '{"query": "id: 4"}'
+        ),
+    ),
 )

@@ -231,7 +231,7 @@ class TestProblems:
         [
             (spec("equal", value=1), "there is no check `equal`; use one of equals, contains"),
             (spec("equals"), "'value' is a required property; its parameters are value, "),
-            (spec("json_valid", x=1), "its parameters are none"),
+            (spec("json_valid", x=1), "its parameters are field"),
             (replace(spec("equals"), position=None), f"{PATH}: check `equals`:"),
         ],
     )

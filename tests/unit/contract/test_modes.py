@@ -168,6 +168,29 @@ def test_a_schema_file_is_sent_as_it_is_checked() -> None:
         ),
         ([{"type": "json_schema", "schema": {"type": "array"}}, JSON], {"type": "array"}),
         ([{"type": "number", "field": "$..x", "min": 1}], None),
+        ([{"type": "json_required", "field": "$..x", "fields": ["a"]}], {}),
+        (
+            [
+                {"type": "json_schema", "field": "$.a", "schema": {"type": "integer"}},
+                {"type": "json_schema", "field": "b", "schema": {"$ref": "#/$defs/x"}},
+                {"type": "json_required", "field": "c", "fields": ["d", "$.e"]},
+                {"type": "json_valid", "field": "f"},
+            ],
+            {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "integer"},
+                    "b": {},
+                    "c": {
+                        "type": "object",
+                        "properties": {"d": {}, "e": {}},
+                        "required": ["d", "e"],
+                    },
+                    "f": {},
+                },
+                "required": ["a", "b", "c", "f"],
+            },
+        ),
     ],
 )
 def test_a_schema_is_made_of_the_checks(checks: list[Any], schema: Any) -> None:
@@ -208,6 +231,10 @@ def test_the_checks_in_words() -> None:
             {"type": "starts_with", "values": ["A", "B"]},
             {"type": "number", "in_text": 1, "min": 3, "max": 5},
             {"type": "length", "max": 20, "unit": "words"},
+            {"type": "length", "max": 9, "field": "a"},
+            {"type": "json_valid", "field": "a"},
+            {"type": "json_schema", "field": "a", "schema": {}},
+            {"type": "json_required", "field": "a", "fields": ["b"]},
             {"type": "latency", "max_ms": 3},
         )
     )
@@ -221,6 +248,11 @@ def test_the_checks_in_words() -> None:
         'The answer starts with one of "A", "B".',
         "The answer contains a number of at least 3 and at most 5.",
         "The answer has at most 20 words.",
+        "The field `a` has at most 9 characters.",
+        "Answer with one JSON document and nothing else. The field `a` is JSON.",
+        "Answer with one JSON document and nothing else. The field `a` conforms to this JSON "
+        "Schema: {}",
+        'The field `a` has the fields "b".',
     )
 
 

@@ -112,6 +112,13 @@ def test_a_score_passes_from_its_threshold_on(call):
     assert "0.6" in below.message
 
 
+def test_a_field_is_given_to_the_function_as_text(call):
+    output = '{"t": "1234567", "n": [1]}'
+    assert call("counts", output, field="t").score == 0.7
+    assert call("explains", output, field="n").message == "`n`: no [1]"
+    assert call("counts", "prose", field="t").passed is False
+
+
 def test_the_reason_is_the_message(call):
     assert call("explains", "greeting").message == "no greeting"
 
