@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal
 
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -22,6 +23,7 @@ Unit = Literal["share", "ms", "usd", "tokens", "score", "agreement"]
 """The unit of an objective."""
 
 
+@lru_cache(maxsize=4096)  # the site of a year writes the same shares a hundred thousand times
 def percent(share: float | None) -> str:
     """Format a share: `0.975` as `97.5 %`. Rounds to 0 % or 100 % only what is exactly that."""
     if share is None or not math.isfinite(share):
@@ -138,7 +140,7 @@ def score(value: float | None) -> str:
 
 def amount(value: float | None, unit: Unit) -> str:
     """Write a value in the unit of what an objective measures."""
-    write = {
+    write: dict[Unit, Callable[[float | None], str]] = {
         "share": percent,
         "ms": milliseconds,
         "usd": dollars,

@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Literal
 
 from gatekeeper import numbers
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Record
 from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
 from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
@@ -30,7 +30,7 @@ WATCHED_E_VALUE = 20.0
 """How strong the evidence must be. If nothing changes, it ever gets so strong with a
 probability of at most 5 %."""
 _FIRST_NIGHTS_LEVEL = 0.01
-_NOT_MEASURED = Count(0, 0)
+_NOT_MEASURED = (0, 0)
 _FIRST_NIGHTS_WATCHED = 4 * NIGHTS_NEEDED
 """The number of nights after which the usual range depends on more than the first ones."""
 

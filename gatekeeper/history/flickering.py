@@ -66,14 +66,15 @@ def _fixture(key: str, counts: Sequence[Count | None]) -> FlickeringFixture:
         key,
         states,
         changes,
-        sum(count.events for count in known),
-        sum(count.failed for count in known),
+        sum(events for events, _ in known),
+        sum(failed for _, failed in known),
     )
 
 
 def _state(count: Count | None) -> FixtureState | None:
-    if count is None or not count.events:
+    events, failed = count or (0, 0)
+    if not events:
         return None
-    if not count.failed:
+    if not failed:
         return "passed"
-    return "failed" if count.failed == count.events else "mixed"
+    return "failed" if failed == events else "mixed"

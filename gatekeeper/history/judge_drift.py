@@ -51,11 +51,11 @@ def judge_drifts(records: Iterable[Record], names: Sequence[str] = ()) -> tuple[
     the contracts of `names` if any is given. A new calibration starts anew."""
     nights: dict[tuple[str, str], list[tuple[datetime, JudgeAnchors]]] = defaultdict(list)
     latest: dict[str, Record] = {}
-    for record in sorted(records, key=lambda record: record.time):
+    graded = [record for record in records if record.judges]
+    for record in sorted(graded, key=lambda record: record.time):
         for check, found in record.judges.items():
             nights[record.contract, check].append((record.time, found))
-        if record.judges:
-            latest[record.contract] = record
+        latest[record.contract] = record
     return tuple(
         _of_check(contract, check, mine)
         for (contract, check), mine in sorted(nights.items())

@@ -69,11 +69,9 @@ class JudgeAnchors(NamedTuple):
         return self.p_value <= LEVEL
 
 
-class Count(NamedTuple):
-    """`failed` of `events`: samples that failed a check, calls slower than an objective allows."""
-
-    events: Whole
-    failed: Whole
+Count = tuple[Whole, Whole]
+"""`(events, failed)`, such as samples and those that failed a check, or calls and those slower than
+an objective allows. A plain tuple, because a year of records has a million of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,7 @@ class Record:
     answer. `objectives` counts, by objective, the events of its error budget: such as
     `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
     `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
+    A count is `[events, failed]`.
     `fingerprints` identify the models that answered, sorted; empty if the provider sends none.
     Latencies are in milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is
     the mean score of the samples to which checks gave one. `error_checks` are the names of the
@@ -313,7 +312,7 @@ def _objectives(
             and (good := is_good(objective, o)) is not None
         ]
         if events:
-            found[objective.name] = Count(len(events), events.count(False))
+            found[objective.name] = (len(events), events.count(False))
     return found
 
 
@@ -331,9 +330,9 @@ def objective_counts(record: Record) -> dict[str, Count]:
     answered = record.calls - record.failed_calls
     repaired = {}
     if record.repaired is not None and record.repaired <= answered:
-        repaired["repair_rate"] = Count(answered, record.repaired)
+        repaired["repair_rate"] = (answered, record.repaired)
     return {
-        "success_rate": Count(record.samples, record.failed),
+        "success_rate": (record.samples, record.failed),
         **{f"{CHECKS}.{name}": count for name, count in record.checks.items()},
         **{f"{CATEGORIES}.{name}.success_rate": count for name, count in record.categories.items()},
         **repaired,
@@ -345,7 +344,7 @@ def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:
     evaluated = [j for o in outcomes for j in o.check_results if j.passed is not None]
     events = Counter(j.check for j in evaluated)
     failed = Counter(j.check for j in evaluated if not j.passed)
-    return {check: Count(events[check], failed[check]) for check in sorted(events)}
+    return {check: (events[check], failed[check]) for check in sorted(events)}
 
 
 def _passes(
@@ -355,7 +354,7 @@ def _passes(
     evaluated = [(group(o), o.passed) for o in outcomes if o.passed is not None]
     events = Counter(name for name, _ in evaluated if name is not None)
     failed = Counter(name for name, passed in evaluated if not passed)
-    return {name: Count(events[name], failed[name]) for name in sorted(events)}
+    return {name: (events[name], failed[name]) for name in sorted(events)}
 
 
 def _total(values: Sequence[int | None]) -> int | None:

@@ -19,7 +19,7 @@ from gatekeeper import numbers
 from gatekeeper.cli.main import main
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.history.file_store import FileHistory
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Record
 
 OTHER = "Please say {{ word }}.\n"
 SLO = (
@@ -48,9 +48,9 @@ def record(days: float, failed: int, slow: int) -> Record:
         calls=200,
         failed_calls=0,
         objectives={
-            "latency_p95_ms": Count(200, slow),
-            "checks.says-ok": Count(200, failed // 2),
-            "repair_rate": Count(200, 1),
+            "latency_p95_ms": (200, slow),
+            "checks.says-ok": (200, failed // 2),
+            "repair_rate": (200, 1),
         },
     )
 

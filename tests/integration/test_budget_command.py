@@ -13,7 +13,7 @@ from support.recorded_repository import GOOD, write_contract
 
 from gatekeeper.cli.main import main
 from gatekeeper.history.file_store import FileHistory
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Record
 
 OWN = "slo: {success_rate: 0.5}\n"
 SLO = "slo: {success_rate: 0.9, latency_p95_ms: 500, cost_per_call_usd: 1}\n"
@@ -51,7 +51,7 @@ def record(time: datetime, failed: int) -> Record:
         interval=None,
         calls=100,
         failed_calls=0,
-        objectives={"latency_p95_ms": Count(100, 2)},
+        objectives={"latency_p95_ms": (100, 2)},
     )
 
 

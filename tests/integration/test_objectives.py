@@ -13,7 +13,7 @@ from support.recorded_repository import GOOD, WORDS, answers, check, result_of, 
 
 from gatekeeper.cli.main import main
 from gatekeeper.history.file_store import FileHistory
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Record
 
 OTHER = "Please say {{ word }}.\n"
 NAMED = GOOD.replace("{type: regex, pattern: ok}", "{type: regex, pattern: ok, name: says-ok}")
@@ -87,7 +87,7 @@ def spent(path: Path, objective: str) -> Path:
         interval=None,
         calls=100,
         failed_calls=0,
-        objectives={objective: Count(100, 30)},
+        objectives={objective: (100, 30)},
     )
     FileHistory(path).append([record])
     return path

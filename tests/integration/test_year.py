@@ -20,7 +20,7 @@ from support.outcomes import contract
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate.error_budgets import ContractBudgets, contract_budgets
-from gatekeeper.history.record import Count, Record, events_of
+from gatekeeper.history.record import Record, events_of
 
 pytestmark = pytest.mark.long
 
@@ -67,7 +67,7 @@ class Life:
         for name, chance in chances.items():
             n = SAMPLES // 4 if name.startswith("categories.") else SAMPLES
             fates = [rng.random() < chance for _ in range(n)]
-            counts[name] = Count(n, sum(fates))
+            counts[name] = (n, sum(fates))
             self.hours.setdefault(name, []).extend([(at - START) / timedelta(hours=1)] * n)
             self.failed.setdefault(name, []).extend(fates)
         whole = counts["success_rate"]

@@ -10,7 +10,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gatekeeper.history.record import Count, Record, fixture_key
+from gatekeeper.history.record import Record, fixture_key
 
 FIRST = datetime(2026, 1, 1, 3, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ def night(number: int, failed: dict[str, int], samples: int = 1, **fields: Any) 
         "failed_calls": 0,
         "prompt_digest": "p1",
         "contract_digest": "c1",
-        "fixtures": {fixture_key(name): Count(samples, n) for name, n in failed.items()},
+        "fixtures": {fixture_key(name): (samples, n) for name, n in failed.items()},
     }
     return Record(**(defaults | fields))
 

@@ -14,7 +14,7 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gatekeeper.history.record import Count, Record, fixture_key
+from gatekeeper.history.record import Record, fixture_key
 from gatekeeper.stats.intervals import wilson
 
 MODELS = ("openai/gpt-4o-mini", "openai/gpt-4.1-nano", "anthropic/claude-haiku-4-5")
@@ -71,7 +71,7 @@ def _record(contract, night, nights, first, rates, rng, changed_every) -> Record
         if contract == 2 and number < 2:
             chance = 0.6
         failed = sum(rng.random() >= chance for _ in range(SAMPLES))
-        fixture_counts[fixture_key(f"{name}-{number}")] = Count(SAMPLES, failed)
+        fixture_counts[fixture_key(f"{name}-{number}")] = (SAMPLES, failed)
     samples = SAMPLES * len(rates)
     failed = sum(count.failed for count in fixture_counts.values())
     tokens = rng.randint(900, 1100) * samples
@@ -93,11 +93,11 @@ def _record(contract, night, nights, first, rates, rng, changed_every) -> Record
         contract_digest=f"{contract:064x}",
         fingerprints=("fp_44709d6fcb" if late > 28 else "fp_9f2c81a07e",),
         objectives={
-            "success_rate": Count(samples, failed),
-            "latency_p95_ms": Count(samples, rng.randint(0, 2)),
+            "success_rate": (samples, failed),
+            "latency_p95_ms": (samples, rng.randint(0, 2)),
         },
-        checks={"is JSON": Count(samples, failed), "is short": Count(samples, 0)},
-        categories={"billing": Count(samples // 2, failed // 2)},
+        checks={"is JSON": (samples, failed), "is short": (samples, 0)},
+        categories={"billing": (samples // 2, failed // 2)},
         fixtures=fixture_counts,
         repaired=rng.choice((0, 0, 0, 1, 2)),
         latency_ms={"p50": rng.uniform(380, 450), "p95": rng.uniform(800, 1000)},

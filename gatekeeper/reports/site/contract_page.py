@@ -16,7 +16,7 @@ from gatekeeper.contract.objectives import Objective, label_of
 from gatekeeper.gate.error_budgets import by_pressure
 from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.monthly_costs import price_of
-from gatekeeper.history.record import Count, Record, objective_counts
+from gatekeeper.history.record import Count, Record
 from gatekeeper.reports.columns import share_left
 from gatekeeper.reports.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.error_budgets import budget_cells
@@ -192,10 +192,9 @@ def _budget_plots(
     """Draw the most pressing error budgets."""
     budgets = by_pressure(history.budgets.budgets) if history.budgets else []
     objectives = _objectives(history)
-    counted = [objective_counts(record) for record in history.records] if budgets else []
     for budget in budgets[:_MOST_BUDGET_PLOTS]:
         objective = objectives.get(budget.objective)
-        left = trends.budget_left(history.records, counted, objective) if objective else []
+        left = trends.budget_left(history.records, objective) if objective else []
         known = [share for share in left if share is not None]
         if not known:
             continue
@@ -291,7 +290,7 @@ def _checks_part(history: ContractHistory) -> Part:
                 texts(
                     shown_name(name),
                     title,
-                    f"{now.failed:,} of {now.events:,}" if now else numbers.NONE,
+                    f"{now[1]:,} of {now[0]:,}" if now else numbers.NONE,
                     f"{failed:,} of {events:,}",
                     numbers.percent(1 - failed / events) if events else numbers.NONE,
                 )

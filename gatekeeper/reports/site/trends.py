@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.history.drift import ContractDrift
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.stats.objective import parse_window
 
 
-def budget_left(
-    records: Sequence[Record], counted: Sequence[Mapping[str, Count]], objective: Objective
-) -> list[float | None]:
+def budget_left(records: Sequence[Record], objective: Objective) -> list[float | None]:
     """Return the share of the error budget that was left after each run; below 0 if overspent.
 
     The values are those of `stats.error_budget`, for all runs in one pass. None if the window had
-    no event, or the objective allows no failure. `records` are oldest first; `counted` are their
-    `objective_counts`.
+    no event, or the objective allows no failure. `records` are oldest first.
     """
     good = objective.good_share
     if good is None or good >= 1:
         return [None] * len(records)
     allowed, length = float(1 - good), parse_window(objective.window)
-    counts = [count.get(objective.name, (0, 0)) for count in counted]
+    counts = [_events(record, objective.name) for record in records]
     left: list[float | None] = []
     events = failed = oldest = 0
-    for number, record in enumerate(records):
-        events += counts[number][0]
-        failed += counts[number][1]
+    for record, (more, more_failed) in zip(records, counts, strict=True):
+        events += more
+        failed += more_failed
         while records[oldest].time <= record.time - length:
             events -= counts[oldest][0]
             failed -= counts[oldest][1]
             oldest += 1
         left.append(1 - failed / (allowed * events) if events else None)
     return left
+
+
+def _events(record: Record, objective: str) -> Count:
+    """Return the events of one objective, which the record of its run has counted."""
+    counted = record.objectives.get(objective)
+    return counted or objective_counts(record).get(objective, (0, 0))
 
 
 def changes(records: Sequence[Record]) -> list[int]:

@@ -17,7 +17,6 @@ from support.postgresql_server import MISSING, postgresql_server, programs
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import open as opening
 from gatekeeper.history.open import open_history
-from gatekeeper.history.record import Count
 from gatekeeper.history.store import HistoryStore, Past
 
 
@@ -79,7 +78,7 @@ def change(location: str, id: str, new: str) -> None:  # noqa: A002
 
 
 def test_what_was_written_is_read_the_oldest_first(location: str) -> None:
-    first = record(time=STARTED, checks={"says ok": Count(20, 2)}, interval=None)
+    first = record(time=STARTED, checks={"says ok": (20, 2)}, interval=None)
     second = record(time=STARTED + timedelta(days=1), cost_usd=0.25)
     store = history(location)
     assert store.append([second]) == 1

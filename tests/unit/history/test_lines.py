@@ -16,7 +16,7 @@ from support.past_runs import STARTED, line, record
 from gatekeeper.gate.result import Waiver
 from gatekeeper.history import lines
 from gatekeeper.history.lines import read_past, record_schema, to_lines, to_record
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Record
 from gatekeeper.stats.interval import ConfidenceInterval
 
 PUBLISHED = json.loads((Path(__file__).parents[3] / "docs" / "record.v1.json").read_text("utf-8"))
@@ -24,10 +24,10 @@ WHOLE = record(
     prompt_digest="p" * 64,
     contract_digest="c" * 64,
     fingerprints=("m-1", "m-2"),
-    objectives={"success_rate": Count(20, 2)},
-    checks={"says ok": Count(20, 2)},
-    categories={"hard": Count(3, 0)},
-    fixtures={"0" * 12: Count(1, 0)},
+    objectives={"success_rate": (20, 2)},
+    checks={"says ok": (20, 2)},
+    categories={"hard": (3, 0)},
+    fixtures={"0" * 12: (1, 0)},
     repaired=1,
     latency_ms={"p50": 200.0, "p95": 300.5},
     prompt_tokens=16,
@@ -57,7 +57,7 @@ def test_what_is_written_is_read_and_as_published(made: Record) -> None:
 names = st.text(min_size=1, max_size=20).filter(
     lambda t: t.encode("utf-8", "replace") == t.encode("utf-8", "surrogatepass")
 )
-counts = st.builds(lambda a, b: Count(a + b, a), st.integers(0, 10**6), st.integers(0, 10**6))
+counts = st.builds(lambda a, b: (a + b, a), st.integers(0, 10**6), st.integers(0, 10**6))
 
 
 @given(

@@ -17,7 +17,7 @@ from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.history.lines import to_lines, to_record
-from gatekeeper.history.record import Count, Record, events_of, fixture_key, records_of
+from gatekeeper.history.record import Record, events_of, fixture_key, records_of
 from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -131,16 +131,16 @@ def test_a_record_is_counted_from_the_samples() -> None:
         contract_digest="c" * 64,
         fingerprints=("m-1", "m-2"),
         objectives={
-            "success_rate": Count(3, 1),
-            "latency_p95_ms": Count(3, 1),
-            "repair_rate": Count(3, 1),
-            "checks.says ok": Count(3, 1),
-            "categories.hard.success_rate": Count(2, 1),
-            "categories.easy.checks.says ok": Count(1, 0),
+            "success_rate": (3, 1),
+            "latency_p95_ms": (3, 1),
+            "repair_rate": (3, 1),
+            "checks.says ok": (3, 1),
+            "categories.hard.success_rate": (2, 1),
+            "categories.easy.checks.says ok": (1, 0),
         },
-        checks={"says ok": Count(3, 1)},
-        categories={"hard": Count(2, 1), "easy": Count(1, 0)},
-        fixtures={fixture_key("a"): Count(2, 1), fixture_key("b"): Count(1, 0)},
+        checks={"says ok": (3, 1)},
+        categories={"hard": (2, 1), "easy": (1, 0)},
+        fixtures={fixture_key("a"): (2, 1), fixture_key("b"): (1, 0)},
         repaired=1,
         latency_ms={"p50": 200.0, "p95": 300.0},
         prompt_tokens=16,
@@ -180,7 +180,7 @@ def test_a_check_that_could_not_be_applied_is_no_event() -> None:
         OUTCOMES[0], check_results=(CheckResult("fast", None), CheckResult("ok", True))
     )
     record = only(run(contract(slo=(slo("checks.fast", 0.9),)), outcomes=(unclear,)))
-    assert record.checks == {"ok": Count(1, 0)}
+    assert record.checks == {"ok": (1, 0)}
     assert record.objectives == {}
     assert record.fixtures == {}
 
@@ -190,7 +190,7 @@ def test_only_the_samples_of_the_contract_on_head_count() -> None:
     others = (outcome("a", "base", 0, False), outcome("a", "head", 0, False, name="other"))
     under_base = replace(mine.sample, trial=replace(mine.sample.trial, contract_from="base"))
     result = run(contract(), outcomes=(mine, *others, replace(mine, sample=under_base)))
-    assert only(result).checks == {"says ok": Count(1, 0)}
+    assert only(result).checks == {"says ok": (1, 0)}
 
 
 def test_a_contract_without_a_checked_sample_is_not_remembered() -> None:
@@ -231,10 +231,10 @@ def test_the_id_is_that_of_the_contract_in_the_run() -> None:
         ({"interval": ConfidenceInterval(0.9, 0.1)}, "interval: "),
         ({"interval": ConfidenceInterval(float("nan"), 0.1)}, "interval: "),
         ({"interval": ConfidenceInterval(-0.5, 0.1)}, "interval: "),
-        ({"checks": {"a": Count(1, 2)}}, "checks.a: 2 of 1"),
-        ({"objectives": {"a": Count(1, 2)}}, "objectives.a: "),
-        ({"categories": {"a": Count(1, 2)}}, "categories.a: "),
-        ({"fixtures": {"a": Count(1, 2)}}, "fixtures.a: "),
+        ({"checks": {"a": (1, 2)}}, "checks.a: 2 of 1"),
+        ({"objectives": {"a": (1, 2)}}, "objectives.a: "),
+        ({"categories": {"a": (1, 2)}}, "categories.a: "),
+        ({"fixtures": {"a": (1, 2)}}, "fixtures.a: "),
     ],
 )
 def test_numbers_that_contradict_each_other_are_no_record(

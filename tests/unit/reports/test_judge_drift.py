@@ -9,7 +9,7 @@ import pytest
 from gatekeeper.contract.policy import Policy
 from gatekeeper.history.drift import drifts
 from gatekeeper.history.judge_drift import judge_drifts
-from gatekeeper.history.record import Count, JudgeAnchors, Record, events_of
+from gatekeeper.history.record import JudgeAnchors, Record, events_of
 from gatekeeper.reports.drift import drift_document, issue_body, issue_title, print_drifts
 from gatekeeper.reports.judges.drift import judge_news
 from gatekeeper.reports.site.contract_history import contract_histories
@@ -37,7 +37,7 @@ def record(night: int, found: JudgeAnchors | None, contract: str = "polite") -> 
         interval=None,
         calls=20,
         failed_calls=0,
-        fixtures={"f": Count(20, 1)},
+        fixtures={"f": (20, 1)},
         judges={"tone": found} if found else {},
     )
 

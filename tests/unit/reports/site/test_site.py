@@ -18,7 +18,7 @@ from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy, load_policy
 from gatekeeper.errors import UsageError
-from gatekeeper.history.record import Count, events_of, objective_counts
+from gatekeeper.history.record import events_of
 from gatekeeper.reports.site.contract_history import contract_histories
 from gatekeeper.reports.site.folder import MANIFEST, write_site
 from gatekeeper.reports.site.frame import Site, page_path
@@ -79,7 +79,7 @@ def test_hostile_names_stay_text(tmp_path):
         model=HOSTILE,
         sha=HOSTILE,
         fingerprints=(HOSTILE,),
-        checks={HOSTILE: Count(3, 1)},
+        checks={HOSTILE: (3, 1)},
     )
     named = contract("a", name=HOSTILE, path=HOSTILE, slo=SLO)
     pages = written(site([past], [named], notices=(HOSTILE,)), tmp_path)
@@ -188,7 +188,7 @@ def test_the_budget_over_time_is_that_of_the_statistics():
         for at in range(60)
     ]
     events = events_of(records)["tag"]["success_rate"]
-    left = budget_left(records, [objective_counts(r) for r in records], objective)
+    left = budget_left(records, objective)
     for at, share in enumerate(left):
         found = error_budget(
             events[: at + 1], objective.good_share, objective.window, records[at].time, alpha=None
