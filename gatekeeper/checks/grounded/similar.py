@@ -1,16 +1,17 @@
 """The output means about the same as a text: the cosine of their embeddings reaches a minimum.
 
-An embedding model turns each text into a vector. The score is the cosine of the angle between
-the two vectors; negative values count as 0. Unlike `similarity`, it recognises two texts that
-say the same in other words. Like every such measure, it may miss a `not`. Each output takes one
-call, under the limits, keys and allowed models of the run. This call counts for the limits, and
-is cached and replayed, like a call to a judge.
+An embedding model turns each text into a vector. The score is the cosine of the angle between the
+two vectors; negative values count as 0. Unlike `similarity`, the check recognises two texts that
+say the same in other words. Like every measure of this kind, the check may miss a `not`. Each
+output takes one call to the embedding model, under the limits, keys and allowed models of the run.
+Gatekeeper counts, caches and replays this call like a call to a judge.
 
 There is no default for `min`, because cosines of different models cannot be compared: unrelated
-texts may have 0.1 with one model and 0.7 with another. Label some outputs, and `gatekeeper judge
-calibrate` says [which minimum](judges-trust.md#see-the-agreement) separates the good ones from the
-bad ones best. The check supports providers that gatekeeper calls natively by OpenAI's API. It does
-not support the embedded model: see [local model](local-model.md#embeddings).
+texts may have 0.1 with one model and 0.7 with another. Label some outputs, and
+`gatekeeper judge calibrate` says [which minimum](judges-trust.md#see-the-agreement) separates the
+good ones from the bad ones best. The check supports providers that gatekeeper calls natively by
+OpenAI's API. The check does not support the embedded model: see
+[local model](local-model.md#embeddings).
 """
 
 from __future__ import annotations

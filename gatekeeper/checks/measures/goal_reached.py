@@ -1,9 +1,10 @@
 """The [simulated user](contracts.md#simulated-users) says that its goal is reached, with at most
 `max_messages` messages of its own.
 
-It fails if the user gives up, or has written all the messages that it may. Without a simulated user
-there is nothing to say: limit the check to fixtures with one by `when`. A check that applies to no
-fixture with a simulated user is an error of the contract.
+The check fails if the simulated user gives up, or has written the largest allowed number of
+messages. Fixtures without a simulated user need no such check: use `when` to limit the check to
+the other fixtures. A check that applies to no fixture with a simulated user is an error of the
+contract.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The length of the output, or of one field of it, is within these limits.
 
-Set `min`, `max` or both. Characters are Unicode code points, without white space around the output.
-Words are separated by white space. Tokens are the number that the provider reported for the answer;
-if it reported none, the check is undetermined. A `field` has no tokens, and one that is not text is
-measured as JSON: use [count](#count) for the number of items of a list.
+Set `min`, `max` or both. Characters are Unicode code points, without white space around the
+output. Words are separated by white space. Tokens are the number that the provider reported for
+the answer; if the provider reported no number, the check is undetermined. A `field` has no tokens.
+A field that is not text is measured as JSON: use [count](#count) for the number of items of a
+list.
 """
 
 from __future__ import annotations

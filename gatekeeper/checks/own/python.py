@@ -10,24 +10,25 @@ def polite(output, vars):
     return "please" in output.lower()
 ```
 
-`python: tone.py:polite` calls it; `type: python` can be left out. The file's path is relative to
-the contract's, and must match the policy's `checks.python`, by default `contracts/**/*.py`. The
-function is called with those of `output` (text), `vars`, `expected` and `context` that it has
-parameters for. It returns one of these:
+`python: tone.py:polite` calls this function; `type: python` can be left out. The file's path is
+relative to the contract's, and must match the policy's `checks.python`, by default
+`contracts/**/*.py`. Gatekeeper passes `output` (text), `vars`, `expected` and `context` to the
+function, if it has parameters of these names. The function returns one of these:
 
 - `True` or `False`;
 - a score from 0 to 1, which passes from `pass` on;
 - `Fail("…")`, which fails with this message.
 
-Anything else leaves the check undetermined, which is never a pass: an exception, a timeout, another
-value, and a `print`, which could be meant as the result. The message names the file and the line.
+Anything else leaves the check undetermined, which is never a pass: an exception, a timeout,
+another value, or a `print`, because the printed text could be meant as the result. The message
+names the file and the line.
 
 A pull request cannot change the code that evaluates it. The function runs as it is on the branch
-to merge into; a change of the file is named as a weakening and applies after the merge. A new
-file is not run: merge it first, in a separate pull request, and use it in the next one.
-`gatekeeper run` runs the file of the revision that you name, by default your last commit, so you
-can try it. The function has no keys, no network and no files except those of Python and its
-packages: see [security](security.md#checks-of-your-own).
+to merge into; a change of the file is named as a weakening and applies after the merge. Gatekeeper
+does not run a new file: merge the file first, in a separate pull request, and use it in the next
+pull request. `gatekeeper run` runs the file of the revision that you name, by default your last
+commit, so you can try the function. The function has no keys, no network and no files except those
+of Python and its packages: see [security](security.md#checks-of-your-own).
 
 [order-facts.yaml](../contracts/order-facts.yaml) is a whole contract with such a check.
 """

@@ -1,9 +1,10 @@
 """The output, or one field of it, does not repeat a part of the system message.
 
-It fails if `words` or more words in a row (8 by default) are also in the system message as it was
-sent; if that message is shorter, the whole of it counts. Case, punctuation and invisible characters
-make no difference. In languages without spaces between words, a character counts as a word.
-Translations, summaries and encoded copies are not found.
+The check fails if the output repeats `words` or more words in a row (8 by default) of the system
+message as it was sent. If the system message is shorter, an output that repeats the whole message
+fails. Case, punctuation and invisible characters make no difference. In languages without spaces
+between words, a character counts as a word. The check does not find translations, summaries and
+encoded copies.
 
 If the prompt has no system message, the check is undetermined; `of: prompt` compares with all
 messages. `allow` lists texts that may be repeated, such as documents that the system message

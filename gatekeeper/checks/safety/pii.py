@@ -1,6 +1,6 @@
 """The output, or one field of it, contains no personal data.
 
-`kinds` chooses what it looks for:
+`kinds` chooses what the check looks for:
 
 - `email`: e-mail addresses.
 - `card`: numbers of payment cards, by the ranges of the issuers and the check digit.
@@ -9,12 +9,12 @@
 - `national_id`: tax, health and identity numbers of `countries`, by their form, dates and
   check digits (python-stdnum).
 - `phone`: telephone numbers that phonenumbers holds valid. The check always finds numbers with a
-  country code, such as `+49 …`. It finds numbers without one if they are valid in one of
-  `countries`.
+  country code, such as `+49 …`. The check finds numbers without a country code if they are valid
+  in one of `countries`.
 
-By default the check looks for all kinds. It looks for national identifiers only if `countries`
-is set, because an order number may be a valid identifier of some country. The check does not
-find names, postal addresses, and numbers written in words.
+By default the check looks for all kinds. The check looks for national identifiers only if
+`countries` is set, because an order number may be a valid identifier of some country. The check
+does not find names, postal addresses, and numbers written in words.
 
 `allow` lists what may occur: an address or number, or `@shop.example` for every address of a
 domain. Spaces and hyphens in numbers do not matter. Messages show the first and last two characters

@@ -4,10 +4,10 @@ Secrets are found by the form that services give them: private keys in PEM, keys
 Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe, Hugging Face, npm, PyPI, SendGrid and
 Telegram, JSON web tokens, and passwords in addresses (`https://user:password@host`). `assignment`
 finds a value after a word such as `password:` or `api_key =` if the value has letters, digits and
-no repetition; this kind also reports placeholders. `kinds` chooses among them, and `allow` lists
-values that may occur, such as a key from public documentation.
+no repetition; this kind also reports placeholders. `kinds` chooses among these forms, and `allow`
+lists values that may occur, such as a key from public documentation.
 
-The check does not find secrets in other forms, or encoded ones. Messages show the first four
+The check does not find secrets in other forms, or encoded secrets. Messages show the first four
 characters. The keys of gatekeeper's own environment are removed from everything that it writes,
 whatever the checks are. Text of more than 100,000 characters is undetermined.
 """

@@ -1,16 +1,17 @@
 """The output, or one field of it, is like a reference translation, by BLEU of one sentence.
 
-The **score** is the BLEU of sacrebleu divided by 100, for one output and all its references.
-BLEU counts sequences of up to four words that the output shares with a reference, and lowers the
-score of an output that is shorter. For an output of fewer than four words, only sequences of its
-length or shorter count. If the output and the references share no sequence of some length,
-`smoothing` decides how this length counts: `exp` counts it a little, `floor` makes the score
-almost 0. `tokenize` chooses how words are found: `13a` suits European languages, `zh` suits
-Chinese, and `char` takes single characters. The mean of these scores is not the BLEU of a whole
-test set. The output may have 100,000 characters; a longer one is undetermined.
+The **score** is the BLEU of sacrebleu divided by 100, for one output and all its references. BLEU
+counts sequences of up to four words that the output shares with a reference, and lowers the score
+of an output that is shorter. For an output of fewer than four words, only sequences of its length
+or shorter count. If the output and the references share no sequence of some length, `smoothing`
+decides how this length counts: `exp` gives this length a small score, and `floor` makes the score
+almost 0. `tokenize` chooses how sacrebleu splits a text into words: `13a` suits European
+languages, `zh` suits Chinese, and `char` takes single characters. The mean of these scores is not
+the BLEU of a whole test set. The output may have 100,000 characters; for a longer output, the
+check is undetermined.
 
-It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
-name `sacrebleu` and what it needs in the file of the input
+The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
+have this extra: name `sacrebleu` and what it needs in the file of the input
 [`requirements`](adding-a-check.md#checks-in-a-package).
 """
 

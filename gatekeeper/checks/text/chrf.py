@@ -3,10 +3,10 @@
 The **score** is the chrF of sacrebleu divided by 100: an F-measure over sequences of one to six
 characters, in which recall counts twice. `word_order: 2` adds words and pairs of words (chrF++).
 chrF needs no words, and agrees with people better than [bleu](#bleu) for languages with many
-endings. The output may have 100,000 characters; a longer one is undetermined.
+endings. The output may have 100,000 characters; for a longer output, the check is undetermined.
 
-It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
-name `sacrebleu` and what it needs in the file of the input
+The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
+have this extra: name `sacrebleu` and what it needs in the file of the input
 [`requirements`](adding-a-check.md#checks-in-a-package).
 """
 

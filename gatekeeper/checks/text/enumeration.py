@@ -1,7 +1,7 @@
 """The output, or one field of it, is one of these values.
 
-Use it for classes, tags and yes-or-no answers; other tools call it `one_of`. Texts are compared as
-wholes. To look for a text within the output, use [contains](#contains).
+Use this check for classes, tags and yes-or-no answers; other tools call it `one_of`. Texts are
+compared as wholes. To look for a text within the output, use [contains](#contains).
 """
 
 from __future__ import annotations

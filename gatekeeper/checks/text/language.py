@@ -1,8 +1,8 @@
 """The output, or one field of it, is written in a language, or in one of several.
 
 Languages are two-letter codes of ISO 639-1, such as `en`, `de` or `zh`; 75 are known. The check
-passes if one of them has a confidence of at least `min`. The confidence is lingua's, from 0 to 1,
-over all languages or those of `among`.
+passes if one of the given languages has a confidence of at least `min`. The confidence is
+lingua's, from 0 to 1, over all languages or those of `among`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
 name them in `among`: "Uw terugbetaling is onderweg." is Dutch with a confidence of 0.03 among all
@@ -14,10 +14,10 @@ fails 1.3 %, and 0.9 % among five languages; of 302 shorter ones, often lists of
 A text without a word fails. A translation with one sentence in another language passes, because the
 check rates the whole text. A text of more than 100,000 characters is undetermined.
 
-It needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have it:
-name `lingua-language-detector` in the file of the input
+The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
+have this extra: name `lingua-language-detector` in the file of the input
 [`requirements`](adding-a-check.md#checks-in-a-package). The check uses lingua's models of low
-accuracy: all of them take 77 MB of memory, the others 900 MB.
+accuracy: these models take 77 MB of memory, and the more accurate ones 900 MB.
 """
 
 from __future__ import annotations

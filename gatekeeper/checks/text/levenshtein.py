@@ -3,9 +3,9 @@
 An edit inserts, removes or replaces one character: `kitten` is 3 edits from `sitting`. White space
 around both texts is ignored, unless `strip` is false. `max` limits the number of edits. `min`
 limits the **score**, which is 1 for the same text, and 0 if every character differs: 1 minus the
-edits divided by the length of the longer text. Set one of them or both. [similarity](#similarity)
-counts a replaced character as two edits and divides by both lengths. Two texts whose lengths
-multiply to more than 2,500,000,000 are undetermined.
+edits divided by the length of the longer text. Set `max`, `min` or both. [similarity](#similarity)
+counts a replaced character as two edits and divides by both lengths. If the lengths of two texts
+multiply to more than 2,500,000,000, the check is undetermined.
 """
 
 from __future__ import annotations

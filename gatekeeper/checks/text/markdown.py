@@ -1,12 +1,12 @@
 """The output, or one field of it, is Markdown with these elements.
 
-Each parameter asks for one element; `false` asks that there is none. A check with several
-parameters passes if all of them hold. The output is read as CommonMark with tables.
+Each parameter requires one element; `false` forbids the element. A check with several parameters
+passes if all requirements are met. The output is read as CommonMark with tables.
 
 `links_in` takes the fixture's context, as text or as a list. The address of every link and image
-must occur in the context, so that the model cannot invent one. Addresses that begin with `#` or
-`mailto:` are not looked up. A text of more than 100,000 characters, or one that takes more than
-1.2 seconds to read, is undetermined.
+must occur in the context, so that the model cannot invent an address. Addresses that begin with
+`#` or `mailto:` are not looked up. For a text of more than 100,000 characters, or a text that
+takes more than 1.2 seconds to read, the check is undetermined.
 """
 
 from __future__ import annotations

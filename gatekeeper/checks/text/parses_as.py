@@ -4,21 +4,22 @@ or `sql`.
 - `xml`: well-formed, with declared namespaces. A document that declares entities fails.
 - `html`: at least one tag, and every tag is closed in the right order. Ends that HTML lets authors
   leave out, such as `</p>`, may be missing. Names of tags and attributes are not checked.
-- `yaml`: a mapping or a list that PyYAML's safe loader reads. It accepts a key that occurs twice.
+- `yaml`: a mapping or a list that PyYAML's safe loader reads. The loader accepts a key that occurs
+  twice.
 - `csv`: every row has the same number of columns, two or more. `columns` sets the number, or the
   names of the first row. `delimiter` separates columns.
 - `python`: source code that compiles to a syntax tree, in the syntax of the Python that runs
   gatekeeper. A single word is a valid program.
 - `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
-  statements only by their first word (`EXPLAIN`, `CALL`): they fail. `statements` limits what the
-  statements do, with those inside of them: `SELECT … INTO` creates, `TRUNCATE` deletes. `tables`
-  limits which tables they name, as they are written: `orders`, `shop.orders`. The check does not
-  know what a function does.
+  statements only by their first word (`EXPLAIN`, `CALL`): such statements fail. `statements`
+  limits what the statements do, with those inside of them: `SELECT … INTO` creates, `TRUNCATE`
+  deletes. `tables` limits the tables that statements name, as written there: `orders`,
+  `shop.orders`. The check does not know what a function does.
 
-The message says where reading stopped. Nothing is executed. Models often wrap code in a Markdown
-block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use
-[json_valid](#json_valid). A document is read in a child process with limits: one that has more
-than 100,000 characters, or takes more than 1.2 seconds or 512 MB, is undetermined.
+The message says where reading stopped. The check executes nothing. Models often wrap code in a
+Markdown block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use
+[json_valid](#json_valid). A document is read in a child process with limits: a document that has
+more than 100,000 characters, or takes more than 1.2 seconds or 512 MB, is undetermined.
 """
 
 from __future__ import annotations

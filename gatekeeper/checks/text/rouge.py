@@ -3,13 +3,14 @@
 `variant` chooses the units to compare: `rouge1` compares single words, `rouge2` pairs of words,
 and `rougeL` the longest common sequence of words, with gaps. `measure` chooses the **score**:
 `recall` is the share of the reference that is found, `precision` is the share of the output that
-is in the reference, and `f1` is their harmonic mean. With several references the best one
-counts.
+is in the reference, and `f1` is the harmonic mean of the two. If there are several references, the
+best one counts.
 
-Words are runs of letters and digits, in lower case and without stemming: for English, the
-numbers are those of the package rouge-score without its stemmer. A text without spaces between
-its words is one word. The output may have 100,000 characters; a longer one is undetermined.
-ROUGE compares only words. To choose `min`, look at the scores of outputs that you accept.
+Words are runs of letters and digits, in lower case and without stemming: for English, the numbers
+are those of the package rouge-score without its stemmer. A text without spaces between its words
+is one word. The output may have 100,000 characters; for a longer output, the check is
+undetermined. ROUGE compares only words. To choose `min`, look at the scores of outputs that you
+accept.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ def rouge(found: Sequence[str], wanted: Sequence[str], variant: str) -> dict[str
 
     Definition: Lin, C.-Y. (2004), ROUGE: A Package for Automatic Evaluation of Summaries, Text
     Summarization Branches Out, 74-81; of rouge-L the sentence-level form.
+
     """
     if variant == "rougeL":
         from rapidfuzz.distance import LCSseq

@@ -1,13 +1,14 @@
 """The output, or one field of it, is similar to a text. The score says how similar, from 0 to 1.
 
-0 means no character in common, 1 the same text. `slo: {judge_score: …}` sets a target for the mean
-score; see [objectives](objectives.md). With `severity: warn`, a single output does not affect the
-verdict. The mean of all outputs still can, through the objective.
+0 means no character in common, and 1 means the same text. `slo: {judge_score: …}` sets a target
+for the mean score; see [objectives](objectives.md). With `severity: warn`, a single output does
+not affect the verdict. The mean of all outputs can still affect the verdict, through the
+objective.
 
 The score is twice the length of the longest common subsequence of characters, divided by the
-length of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. It
+length of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. The score
 compares only letters: `not allowed` and `now allowed` score 0.91 although their meanings differ.
-Use it for answers that nearly always have the same wording, such as extracts, titles and
+Use this check for answers that nearly always have the same wording, such as extracts, titles and
 translations of single phrases. An output that is not JSON, or does not have the field, scores 0.
 Two texts whose lengths multiply to more than 2,500,000,000 (50,000 characters each) are not
 compared: the check is undetermined.
@@ -65,6 +66,7 @@ def similarity(one: str, other: str) -> float:
 
     Algorithm: Hyyrö, H. (2004), Bit-Parallel LCS-length Computation Revisited, Proc. 15th
     Australasian Workshop on Combinatorial Algorithms, 16-27.
+
     """
     from rapidfuzz.distance import Indel
 

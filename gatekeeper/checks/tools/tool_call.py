@@ -1,10 +1,10 @@
 """The answer calls tools as required: which, with what arguments, in which order, or none.
 
-The output must meet every parameter that is set. With `tool` and `arguments` or `schema`, at
-least one call of that tool must have these arguments. `arguments` names the keys that matter:
-each must have this value, compared as JSON, and other keys are free. Arguments that are not
-JSON, because they were cut off or are malformed, satisfy neither. An answer without text is
-still an answer.
+The output must meet every parameter that is set. With `tool` and `arguments` or `schema`, at least
+one call of that tool must have these arguments. `arguments` names the keys that matter: each key
+must have the given value, compared as JSON, and other keys are free. Arguments that are not JSON,
+because they were cut off or are malformed, satisfy neither `arguments` nor `schema`. An answer
+without text is still an answer.
 
 The model can only call the functions that [`params.tools`](models.md#tool-calls) offers to it.
 To require several calls, write several checks. The order of calls is the order in which the model

@@ -4,7 +4,7 @@
 at every level. The order of keys never matters, 1 equals 1.0, and true is not 1. The message
 names the place of the first difference.
 
-Text as `value` is read as JSON, so that fixtures in CSV can hold it. To compare plain text, use
+Text as `value` is read as JSON, so that fixtures in CSV can hold JSON. To compare plain text, use
 `equals`.
 """
 

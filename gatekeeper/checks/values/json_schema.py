@@ -8,15 +8,15 @@ violations.
   repository root.
 - `$schema` names the version; the default is 2020-12. Drafts 4, 6, 7, 2019-09 and 2020-12 are
   supported.
-- `$ref` can refer to other files of the repository and to the published meta-schemas. Nothing is
-  fetched from the network: another address is an error before any model is called. Relative
-  references are relative to the file that contains them, whatever its `$id` says.
+- `$ref` can refer to other files of the repository and to the published meta-schemas. Gatekeeper
+  fetches nothing from the network: another address is an error before any model is called.
+  Relative references are relative to the file that contains them, whatever its `$id` says.
 - Patterns have a time limit of 250 ms per search. If a search takes longer, the check is
   undetermined.
 - A schema with its files has at most 20,000 parts. Applying it to one output may take 500,000
-  steps: keywords, the names and items that they visit, and the length of the error messages.
-  Beyond that the check is undetermined. `patternProperties` together with
-  `unevaluatedProperties` is refused, because that combination cannot be limited.
+  steps: keywords, the names and items that they visit, and the length of the error messages. If a
+  schema or an output exceeds these limits, the check is undetermined. `patternProperties` together
+  with `unevaluatedProperties` is refused, because that combination cannot be limited.
 - `format` is verified only with `formats: true`, as the standard says. A format that gatekeeper
   cannot verify is then an error.
 """

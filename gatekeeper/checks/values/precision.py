@@ -1,6 +1,6 @@
 """Few items in the output are wrong: the share of them that are expected reaches a minimum.
 
-Items are found and compared as by `f1`. An output that names only one item, and a right one, has
+Items are found and compared as by `f1`. An output that names only one item, which is right, has
 precision 1: use `recall` or `f1` to require that nothing is missing.
 """
 

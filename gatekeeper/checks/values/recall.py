@@ -1,7 +1,7 @@
 """Few items are missing in the output: the share of expected items that it has reaches a minimum.
 
 Items are found and compared as by `f1`. Unexpected items do not lower the score: use `precision`
-or `f1` to count them.
+or `f1` to count unexpected items.
 """
 
 from __future__ import annotations
