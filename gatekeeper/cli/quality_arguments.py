@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gatekeeper.author.generation.effort import MOST_BASELINE_TESTS
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
     from gatekeeper.author.generation.run import GenerationPlan
     from gatekeeper.author.quality.options import QualityOptions
 
-_MOST_BASELINE = 200
 _DEFAULT_BASELINE = 20
 
 
@@ -75,8 +75,8 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
     from gatekeeper.author.quality.options import QualityOptions
 
     count = arguments.baseline
-    if count is not None and not 1 <= count <= _MOST_BASELINE:
-        raise UsageError(f"--baseline {count}: give a number from 1 to {_MOST_BASELINE}")
+    if count is not None and not 1 <= count <= MOST_BASELINE_TESTS:
+        raise UsageError(f"--baseline {count}: give a number from 1 to {MOST_BASELINE_TESTS}")
     names = [name.strip() for name in (arguments.judges or "").split(",") if name.strip()]
     if arguments.embeddings:
         _require_embeddings(arguments.embeddings)

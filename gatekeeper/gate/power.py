@@ -61,7 +61,7 @@ class ComparisonPower:
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
         return (
-            f"{self.name}, {self.comparisons_text}: {self._units} can show {shown}, but "
+            f"{self.name}, {self.comparisons_text}: {self.units_text} can show {shown}, but "
             f"gate.margin is {numbers.size_in_points(self.margin)}; "
             f"{', or '.join(advice) or f'add {self._noun}s'}"
         )
@@ -80,14 +80,15 @@ class ComparisonPower:
         if self.fixtures_needed is not None:
             margin = numbers.size_in_points(self.margin)
             enough = f"; {self.fixtures_needed:,} would show one of {margin}"
-        return f"{self._units} can show {shown} against the base branch{enough}"
+        return f"{self.units_text} can show {shown} against the base branch{enough}"
 
     @property
     def _noun(self) -> str:
         return "fixture" if self.clustered_fixtures is None else "cluster"
 
     @property
-    def _units(self) -> str:
+    def units_text(self) -> str:
+        """Return how many inputs or clusters are compared."""
         if self.clustered_fixtures is None:
             return numbers.count(self.inputs, "distinct fixture")
         clusters = numbers.count(self.inputs, "cluster")

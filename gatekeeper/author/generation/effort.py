@@ -33,3 +33,5 @@ EFFORTS: Mapping[str, Effort] = {
     "high": Effort(5, rates=True, expands=True),
 }
 DEFAULT = "low"
+MOST_BASELINE_TESTS = 200
+"""That one run writes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from gatekeeper.author.generation.ask import SEED, Asker, ask_together
+from gatekeeper.author.generation.cluster_advice import cluster_advice
 from gatekeeper.author.generation.collection import Writer
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import (
@@ -299,9 +300,22 @@ def generated_files(
         texts[places.specification] = write_specification(specification)
         if has_comments(present, places.specification):
             notices.append(f"The comments in {places.specification} are not kept.")
-    if places.contract in texts:
-        prepare_contract(Overlay(plan.revision, texts), places.contract, plan.policy)
+    if not is_removed:
+        notices += _cluster_advice(plan, texts, sum(row.is_baseline for row in rows))
     return Generated(specification, len(rows), texts, tuple(notices))
+
+
+def _cluster_advice(plan: GenerationPlan, texts: Mapping[str, str], baseline: int) -> list[str]:
+    """Return what the contract can show. Raises ContractError for a contract that would not run; of
+    one that stays as it is, nothing is said then."""
+    path = plan.places.contract
+    try:
+        job = prepare_contract(Overlay(plan.revision, texts), path, plan.policy)
+    except ContractError:
+        if path in texts:
+            raise
+        return []
+    return [cluster_advice(job, baseline)]
 
 
 def _kept_contract(places: Places, *, was_made: bool) -> str:

@@ -14,7 +14,12 @@ from typing import Any
 
 from gatekeeper.author.generation.ask import Asker, array_schema, ask_together, object_schema
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.generation.tests import KIND, says_something, variables_schema
+from gatekeeper.author.generation.tests import (
+    KIND,
+    input_text,
+    says_something,
+    variables_schema,
+)
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import find_parts
 from gatekeeper.contract.definition import Fixture, Prompt, Target
@@ -106,7 +111,10 @@ async def protect(
     ]
     every = [*known, *fixtures]
     again = {name for group in near_duplicates(every, {}) for name in group[1:]}
-    fresh = [fixture for fixture in fixtures if fixture.id not in again]
+    first: dict[str, str] = {}
+    for fixture in every:
+        first.setdefault(input_text(fixture.vars), fixture.id)
+    fresh = [f for f in fixtures if f.id not in again and first[input_text(f.vars)] == f.id]
     by_stem: dict[str, list[Fixture]] = {}
     for fixture in fresh:
         by_stem.setdefault(fixture.id.rpartition(".")[0], []).append(fixture)

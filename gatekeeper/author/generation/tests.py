@@ -78,15 +78,15 @@ def without_near_duplicates(
     tests: Sequence[GeneratedTest], kept: Sequence[GeneratedTest] = ()
 ) -> tuple[tuple[GeneratedTest, ...], int]:
     """Return the tests whose inputs differ, and how many were left out. Of several that are nearly
-    the same, the first stays, or one of `kept`."""
+    the same, or the same apart from spaces, the first stays, or one of `kept`."""
     fixtures = [Fixture(f"kept {test.id}", test.vars) for test in kept]
     fixtures += [Fixture(test.id, test.vars) for test in tests]
     groups = near_duplicates(fixtures, {})
     same: set[str] = {name for group in groups for name in group[1:]}
-    seen = {_text(test.vars) for test in kept}
+    seen = {input_text(test.vars) for test in kept}
     found = []
     for test in tests:
-        text = _text(test.vars)
+        text = input_text(test.vars)
         if test.id not in same and text not in seen:
             found.append(test)
         seen.add(text)
@@ -127,5 +127,14 @@ def says_something(value: Any) -> bool:
     return bool(value.strip()) if isinstance(value, str) else bool(value)
 
 
-def _text(variables: Mapping[str, Any]) -> str:
-    return json.dumps(variables, sort_keys=True)
+def input_text(variables: Mapping[str, Any]) -> str:
+    """Return the values without differences of spaces."""
+    return json.dumps(_single_spaced(variables), sort_keys=True)
+
+
+def _single_spaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, Mapping):
+        return {name: _single_spaced(one) for name, one in value.items()}
+    return list(map(_single_spaced, value)) if isinstance(value, list) else value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +27,22 @@ def test_of_nearly_equal_inputs_the_first_stays():
     assert [test.id for test in found] == ["r.1", "r.3"]
     assert left_out == 2
     assert without_near_duplicates(tests[2:], tests[:1])[1] == 1
+    assert without_near_duplicates(tests[1:2], tests[:1]) == ((), 1)
+
+
+def test_short_inputs_that_differ_in_spaces_alone_are_the_same():
+    nested = {"text": ["a b", {"c": "d  e", "n": 1}]}
+    tests = [
+        test_of("1", "so so"),
+        test_of("2", " so\n so "),
+        test_of("3", "soso"),
+        replace(test_of("4", ""), vars=nested),
+        replace(test_of("5", ""), vars={"text": ["a  b", {"c": "d e", "n": 1}]}),
+        replace(test_of("6", ""), vars={"text": ["a b", {"c": "d e", "n": 2}]}),
+    ]
+    found, left_out = without_near_duplicates(tests)
+    assert [test.id for test in found] == ["r.1", "r.3", "r.4", "r.6"]
+    assert left_out == 2
     assert without_near_duplicates(tests[1:2], tests[:1]) == ((), 1)
 
 
