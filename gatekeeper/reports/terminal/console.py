@@ -7,23 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from gatekeeper.gate.result import GateResult
-from gatekeeper.reports.headline import ICONS, title
-from gatekeeper.reports.terminal.progress import TerminalProgress
-
 if TYPE_CHECKING:
     from rich.console import Console
 
     from gatekeeper.gate.estimate import RunEstimate
+    from gatekeeper.gate.result import GateResult
     from gatekeeper.gate.validation import Validation
-
-__all__ = [
-    "TerminalProgress",
-    "log_console",
-    "print_estimate",
-    "print_result",
-    "print_validation",
-]
 
 _NO_WIDTH = 10_000
 
@@ -39,6 +28,8 @@ def print_result(
     `notices` are later than the result.
     """
     if console is None and _is_quiet(result) and not notices:
+        from gatekeeper.reports.headline import ICONS, title
+
         sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
         return
     from gatekeeper.reports.terminal.screen import show_result

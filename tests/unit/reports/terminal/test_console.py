@@ -162,7 +162,8 @@ def test_the_quick_answer_loads_nothing_heavy(tmp_path: Path) -> None:
     program = (
         "import sys; sys.path.insert(0, 'tests');"
         "from support import results as examples;"
-        "from gatekeeper.reports.terminal.console import TerminalProgress, print_result;"
+        "from gatekeeper.reports.terminal.console import print_result;"
+        "from gatekeeper.reports.terminal.progress import TerminalProgress;"
         "from gatekeeper.reports.write import write_reports;"
         "from pathlib import Path;"
         "progress = TerminalProgress(); progress.started(0); progress.finished();"
