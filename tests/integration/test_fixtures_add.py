@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 
 import pytest
 from support.recorded_repository import GOOD, csv
@@ -48,6 +50,39 @@ def test_new_inputs_become_a_fixture_file_that_can_be_used(repository, capsys):
         CONTRACT.replace("{file: words.csv}", "{file: words.csv}, {file: words.from-logs.jsonl}"),
     )
     assert main(["validate", "--repo", str(repository.path)]) == 0
+
+
+def test_keys_of_the_environment_and_their_owners_are_not_written(repository, monkeypatch):
+    monkeypatch.setenv("ACME_API_KEY", "correct-horse-battery")
+    assert add(repository, '{"vars": {"word": "my key is correct-horse-battery"}}\n') == 0
+    (row,) = (repository.path / "contracts/words.from-logs.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(row)["vars"] == {"word": "my key is ***"}
+
+
+def test_a_full_disk_leaves_no_file(repository, tmp_path):
+    out = tmp_path / "new.jsonl"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    log = json.dumps({"vars": {"word": "long " * 5_000}})
+    (repository.path / "log.jsonl").write_text(log)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, before[1]))
+    try:
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        path = str(repository.path)
+        flags = ["--contract", "words", "--out", str(out)]
+        code = main(["fixtures", "--repo", path, "add", f"{path}/log.jsonl", *flags])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert code == 3
+    assert not out.exists()
+
+
+def test_an_input_that_is_too_long_is_counted(repository, capsys):
+    assert add(repository, json.dumps({"vars": {"word": "long " * 50_000}})) == 0
+    said = capsys.readouterr().out
+    assert "1 input left out" in said
+    assert "No fixture was added" in said
+    assert "100 %" not in said
 
 
 @pytest.mark.parametrize(

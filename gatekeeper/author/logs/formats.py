@@ -11,6 +11,7 @@ Four forms are told apart by their content, line by line:
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,9 +79,18 @@ def _documents(text: str) -> Iterator[tuple[int, Any]]:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
+
+
+def _finite(written: str) -> float:
+    """Return a number; raise ValueError for `NaN`, `Infinity` and `1e999`, which are no JSON: a
+    fixture file cannot hold them."""
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError(written)
+    return number
 
 
 def _requests(found: Any, depth: int) -> Iterator[LoggedInput]:
@@ -101,6 +111,8 @@ def _requests(found: Any, depth: int) -> Iterator[LoggedInput]:
 def _of_mapping(found: Mapping[str, Any], depth: int) -> Iterator[LoggedInput]:
     for name in _VALUES:
         if isinstance(found.get(name), Mapping) and found[name]:
+            if _is_deep(found[name], depth):
+                return
             yield LoggedInput(_messages(found.get("messages")), found[name])
             return
     messages = _messages(found.get("messages")) or _span_messages(found)
@@ -115,11 +127,21 @@ def _of_mapping(found: Mapping[str, Any], depth: int) -> Iterator[LoggedInput]:
     if inside:
         yield from inside
     elif isinstance(found.get("input"), Mapping) and found["input"]:
+        if _is_deep(found["input"], depth):
+            return
         yield LoggedInput(values=found["input"])
     else:
         for value in found.values():
             if isinstance(value, list):
                 yield from _requests(value, depth + 1)
+
+
+def _is_deep(found: Any, depth: int) -> bool:
+    """Return whether values are nested deeper than anything that is looked at."""
+    if depth > _MOST_DEPTH:
+        return True
+    inside = found.values() if isinstance(found, Mapping) else found
+    return isinstance(found, Mapping | list) and any(_is_deep(one, depth + 1) for one in inside)
 
 
 def _messages(found: Any) -> tuple[tuple[str, str], ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gatekeeper.checks.safety.personal_data import KINDS, TooManyCandidatesError
@@ -12,26 +13,63 @@ from gatekeeper.checks.safety.secret_forms import FORMS, find_secrets
 _SEPARATOR = re.compile(r"[\s\-]")
 
 
+_MOST_PIECES = 200
+"""Different pieces of personal data in one text; replacing more takes long, and such a text is no
+typical input."""
+_FEWEST_DIGITS = 8
+"""Of a number that can be that of a telephone, a card or a person."""
+_ESCAPE = "\\u"
+
+
 class TooMuchPersonalDataError(Exception):
     """The text has too many candidates to look at all of them."""
 
 
 def without_personal_data(value: Any, countries: Sequence[str] = ()) -> tuple[Any, int]:
     """Return the value with `<email>`, `<phone>` and the like in place of personal data and
-    secrets, and how many were replaced.
+    secrets, also in keys and in numbers, and how many were replaced.
 
     `countries` are those whose national identifiers and telephone numbers are looked for. Raises
     TooMuchPersonalDataError.
     """
     if isinstance(value, str):
-        return _clean(value, tuple(countries))
+        return _clean_json(value, tuple(countries)) or _clean(value, tuple(countries))
     if isinstance(value, list):
         cleaned = [without_personal_data(item, countries) for item in value]
         return [item for item, _ in cleaned], sum(count for _, count in cleaned)
     if isinstance(value, dict):
-        parts = {key: without_personal_data(item, countries) for key, item in value.items()}
-        return {key: item for key, (item, _) in parts.items()}, sum(n for _, n in parts.values())
+        return _clean_mapping(value, tuple(countries))
+    if isinstance(value, int | float) and len(str(value)) >= _FEWEST_DIGITS:
+        text, count = _clean(str(value), tuple(countries))
+        return (text, count) if count else (value, 0)
     return value, 0
+
+
+def _clean_mapping(
+    values: Mapping[str, Any], countries: tuple[str, ...]
+) -> tuple[dict[str, Any], int]:
+    found: dict[str, Any] = {}
+    replaced = 0
+    for key, item in values.items():
+        name, in_key = _clean(key, countries)
+        clean, inside = without_personal_data(item, countries)
+        replaced += in_key + inside
+        wanted, number = name, 2
+        while name in found:
+            name, number = f"{wanted} {number}", number + 1
+        found[name] = clean
+    return found, replaced
+
+
+def _clean_json(text: str, countries: tuple[str, ...]) -> tuple[str, int] | None:
+    """Clean a text that is JSON and hides letters as `\\u0040`; None if it is not."""
+    if _ESCAPE not in text:
+        return None
+    try:
+        cleaned, count = without_personal_data(json.loads(text), countries)
+    except (ValueError, RecursionError):
+        return None
+    return (json.dumps(cleaned, ensure_ascii=False), count) if count else None
 
 
 def _clean(text: str, countries: tuple[str, ...]) -> tuple[str, int]:
@@ -40,6 +78,8 @@ def _clean(text: str, countries: tuple[str, ...]) -> tuple[str, int]:
         found = sorted(set(_found(text, countries)), key=lambda one: -len(one[1]))
     except TooManyCandidatesError as error:
         raise TooMuchPersonalDataError(str(error)) from error
+    if len(found) > _MOST_PIECES:
+        raise TooMuchPersonalDataError(f"more than {_MOST_PIECES} pieces of personal data")
     for kind, item in found:
         text, count = _as_written(item).subn(f"<{kind}>", text)
         replaced += count

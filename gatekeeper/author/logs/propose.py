@@ -20,6 +20,8 @@ from gatekeeper.contract.digests import canonical, digest
 MOST_INPUTS = 20_000
 """The most distinct inputs that are compared. If there are more, this number of them is
 chosen at random."""
+MOST_CHARACTERS = 200_000
+"""Of an input. Longer ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Proposal:
 
     Of the `requests` in the logs, `other` are not of this prompt. `inputs` are distinct, and
     `compared` those that were looked at. `replaced` personal data and secrets were replaced, and
-    `left_out` inputs have too many to look at. `covered` is the share of the compared inputs that
+    `left_out` inputs are
+    too long, or have too many to look at. `covered` is the share of the compared inputs that
     are near a fixture of the suite, `covered_then` with the proposed ones too. `unread` are the
     lines of the logs without a request.
     """
@@ -55,7 +58,7 @@ def propose_fixtures(
     reader = filled(contract)
     requests = 0
     found: dict[str, dict[str, Any]] = {}
-    other = 0
+    other = left_out = 0
     unread: list[UnreadLine] = []
     for one in logged:
         if isinstance(one, UnreadLine):
@@ -66,20 +69,26 @@ def propose_fixtures(
         if values is None:
             other += 1
         else:
-            found.setdefault(canonical(dict(values)), dict(values))
+            text = canonical(dict(values))
+            if len(text) > MOST_CHARACTERS:
+                left_out += 1
+            else:
+                found.setdefault(text, dict(values))
     inputs = list(found.values())
     if len(inputs) > MOST_INPUTS:
         inputs = random.Random(0).sample(inputs, MOST_INPUTS)  # noqa: S311  # the same each time
     cleaned: list[dict[str, Any]] = []
-    replaced = left_out = 0
+    replaced = 0
     for one_input in inputs:
         try:
-            clean, count = without_personal_data(one_input, countries)
+            clean = {
+                name: without_personal_data(value, countries) for name, value in one_input.items()
+            }
         except TooMuchPersonalDataError:
             left_out += 1
             continue
-        cleaned.append(clean)
-        replaced += count
+        cleaned.append({name: value for name, (value, _) in clean.items()})
+        replaced += sum(count for _, count in clean.values())
     known = [fixture.vars for fixture in contract.fixtures]
     chosen = choose_inputs(known, cleaned, most)
     rows = []

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,10 +102,16 @@ def _lines(unread: Sequence[UnreadLine]) -> str:
 
 
 def _write(out: Path, found: Proposal) -> None:
-    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows)
+    from gatekeeper.reports.redact import environment_redactor
+
+    rows = environment_redactor().value(list(found.rows))
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     try:
-        with out.open("x", encoding="utf-8", errors="replace") as file:
+        with out.open("x", encoding="utf-8", errors="replace") as file, ExitStack() as unfinished:
+            unfinished.callback(out.unlink)
             file.write(text)
+            file.flush()
+            unfinished.pop_all()
     except OSError as error:
         raise WriteError(out, error) from error
 
@@ -122,9 +129,12 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
         yield f"{count(found.compared, 'input')} compared"
     if found.left_out:
         yield (
-            f"{count(found.left_out, 'input')} left out, because too much of "
-            "the text may be personal data"
+            f"{count(found.left_out, 'input')} left out, because they are too long or too much "
+            "of the text may be personal data"
         )
+    if not found.compared:
+        yield "No fixture was added."
+        return
     yield (
         f"The suite covers {percent(found.covered)} of the logged inputs; with "
         f"the new fixtures, it covers {percent(found.covered_then)}."

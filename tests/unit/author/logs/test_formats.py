@@ -101,6 +101,16 @@ def test_broken_lines_and_deep_documents_are_left_out(tmp_path):
     assert list(read_log(path)) == [*found, UnreadLine(path, 5)]
 
 
+@pytest.mark.parametrize(
+    "value", ["NaN", "-Infinity", "1e999", "[" * 30 + "]" * 30, '{"a":' * 30 + "1" + "}" * 30]
+)
+@pytest.mark.parametrize("name", ["vars", "input"])
+def test_values_that_no_fixture_can_have_are_left_out(tmp_path, name, value):
+    log = tmp_path / "log.jsonl"
+    log.write_text(f'{{"{name}": {{"x": {value}}}}}\n{{"{name}": {{"x": 1.5}}}}\n')
+    assert list(read_log(log)) == [UnreadLine(log, 1), LoggedInput(values={"x": 1.5})]
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"missing\.jsonl"):
         list(read_log(tmp_path / "missing.jsonl"))

@@ -106,6 +106,34 @@ def test_personal_data_and_secrets_are_replaced(text, clean, count):
     assert without_personal_data({"a": [text, 1]}) == ({"a": [clean, 1]}, count)
 
 
+@pytest.mark.parametrize(
+    ("value", "clean", "count"),
+    [
+        ({"jo@shop.example": 1, "al@shop.example": 2}, {"<email>": 1, "<email> 2": 2}, 2),
+        ({"jo@shop.example": ["al@shop.example"]}, {"<email>": ["<email>"]}, 2),
+        (4111111111111111, "<card>", 1),
+        (1234567890, 1234567890, 0),
+        (12345678.5, 12345678.5, 0),
+        (r'{"to": "jo\u0040shop.example"}', '{"to": "<email>"}', 1),
+        (r'{"to": "caf\u00e9"}', r'{"to": "caf\u00e9"}', 0),
+        (r"no JSON \u0040", r"no JSON \u0040", 0),
+    ],
+)
+def test_personal_data_hides_neither_in_keys_nor_in_numbers_nor_in_escapes(value, clean, count):
+    assert without_personal_data(value) == (clean, count)
+
+
+def test_inputs_that_take_long_to_clean_are_left_out():
+    mails = " ".join(f"user{number}@shop.example" for number in range(300))
+    logged = [
+        LoggedInput(values={"place": mails, "topic": "mails"}),
+        LoggedInput(values={"place": "word " * 50_000, "topic": "long"}),
+        LoggedInput(values={"place": "Rome", "topic": "bridges"}),
+    ]
+    found = propose_fixtures(contract(), logged, 10)
+    assert (found.left_out, [row["vars"]["place"] for row in found.rows]) == (2, ["Rome"])
+
+
 def test_thousands_of_inputs_take_seconds():
     logged = [
         LoggedInput(values={"place": f"place {n % 97}", "topic": f"a{n} b{n} c{n % 31} d{n % 7}"})
