@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
+from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.author.onboarding.skeleton import unseen_style
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import Prompt, TemplateStyle
@@ -16,17 +16,20 @@ from gatekeeper.errors import ContractError, Problem, UsageError
 
 MOST_CHARACTERS = 200_000
 MOST_VARIABLES = 100
-"""More would take a model, and the schema of its answers, beyond what they can do."""
+"""And the most of their fields. More would take a model, and the schema of its answers, beyond what
+they can do."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrompt:
-    """A prompt, its variables in the order of their first use, and the lines of its file. `style`
-    is that which a contract has to declare, because the file does not show it."""
+    """A prompt, its variables in the order of their first use, and the lines of its file.
+    `examples` are values of the shape in which the template reads each variable. `style` is that
+    which a contract has to declare, because the file does not show it."""
 
     prompt: Prompt
     variables: tuple[str, ...]
     lines: tuple[tuple[int, str], ...]
+    examples: Mapping[str, Any]
     style: TemplateStyle | None = None
 
     @property
@@ -47,16 +50,12 @@ class NumberedPrompt:
         known = {number for number, line in self.lines if line.strip()}
         return tuple(sorted(set(map(int, written)))) if known.issuperset(written) else ()
 
-    def example(self, variable: str) -> Any:
-        """Return a value of the shape in which the template reads the variable."""
-        return example_value(self.prompt, variable, "a value of {name}")
-
 
 def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
     """Load a prompt of any kind that contracts can name.
 
     Raises ContractError if it cannot be read, and UsageError if it has no variable, or too
-    many, or is too long.
+    many of them or of their fields, or is too long.
     """
     try:
         prompt = load_prompt(revision, reference)
@@ -80,7 +79,21 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
             f"{reference}: the prompt has {len(variables):,} variables; generate takes at most "
             f"{MOST_VARIABLES}"
         )
-    return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), style)
+    examples = example_values(prompt, variables, "a value of {name}")
+    fields = sum(map(_fields, examples.values()))
+    if fields > MOST_VARIABLES:
+        raise UsageError(
+            f"{reference}: the prompt reads {fields:,} fields of its variables; generate takes at "
+            f"most {MOST_VARIABLES}"
+        )
+    return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), examples, style)
+
+
+def _fields(example: Any) -> int:
+    """Return how many texts a value holds."""
+    if isinstance(example, list):
+        return sum(map(_fields, example))
+    return sum(map(_fields, example.values())) if isinstance(example, dict) else 1
 
 
 def _lines(prompt: Prompt) -> Iterable[tuple[int, str]]:

@@ -71,7 +71,7 @@ def variables_schema(
     """Return the schema of the variables that are not `fixed`: each has the shape in which the
     template reads it."""
     names = [name for name in prompt.variables if name not in (fixed or {})]
-    return object_schema(**{name: _shape(prompt.example(name)) for name in names})
+    return object_schema(**{name: _shape(prompt.examples[name]) for name in names})
 
 
 def without_near_duplicates(

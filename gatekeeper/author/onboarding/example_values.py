@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatekeeper.contract.definition import Prompt
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     Node = TypeVar("Node", bound=nodes.Node)
 
+_Path = tuple[str, ...]
 _DEEPEST = 5
 
 
@@ -29,13 +31,11 @@ def prompt_variables(prompt: Prompt) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: found[name]))
 
 
-def example_value(prompt: Prompt, variable: str, text: str) -> Any:
-    """Return a value for the variable. `text` has `{name}` where the name of what it stands for
+def example_values(prompt: Prompt, variables: Sequence[str], text: str) -> dict[str, Any]:
+    """Return a value for each variable. `text` has `{name}` where the name of what it stands for
     belongs."""
-    from jinja2 import nodes
-
-    trees = [tree for _, tree in _parsed(prompt)]
-    return _value(trees, nodes.Name(variable, "load"), text, variable, 0)
+    uses = _uses([tree for _, tree in _parsed(prompt)])
+    return {name: _value(uses, (name,), text, name, 0) for name in variables}
 
 
 def _parsed(prompt: Prompt) -> list[tuple[str, nodes.Template]]:
@@ -51,28 +51,63 @@ def _parsed(prompt: Prompt) -> list[tuple[str, nodes.Template]]:
     return found
 
 
-def _value(
-    trees: Sequence[nodes.Node], expression: nodes.Expr, text: str, name: str, level: int
-) -> Any:
-    """Return an example of what the trees do with an expression."""
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """What templates do with expressions: the first loop over each, and the fields of each that are
+    read, in order."""
+
+    loops: Mapping[_Path, nodes.For]
+    fields: Mapping[_Path, Mapping[str, None]]
+
+
+def _uses(trees: Sequence[nodes.Node]) -> _Uses:
+    from jinja2 import nodes
+
+    known: dict[int, _Path | None] = {}
+    loops: dict[_Path, nodes.For] = {}
+    fields: dict[_Path, dict[str, None]] = {}
+    for loop in _every(trees, nodes.For):
+        path = _path(loop.iter, known)
+        if path and isinstance(loop.target, nodes.Name):
+            loops.setdefault(path, loop)
+    reads: list[nodes.Getattr | nodes.Getitem] = [*_every(trees, nodes.Getattr)]
+    for read in (*reads, *_every(trees, nodes.Getitem)):
+        path = _path(read, known)
+        if path and not hasattr(str, path[-1]):
+            fields.setdefault(path[:-1], {})[path[-1]] = None
+    return _Uses(loops, fields)
+
+
+def _path(expression: nodes.Node, known: dict[int, _Path | None]) -> _Path | None:
+    """Return the variable of an expression and the fields below it, such as `user` and `name`; None
+    for anything else. `known` are the paths so far, by the node."""
+    from jinja2 import nodes
+
+    if isinstance(expression, nodes.Name):
+        return (expression.name,)
+    if not isinstance(expression, nodes.Getattr | nodes.Getitem):
+        return None
+    if id(expression) not in known:
+        above, field = _path(expression.node, known), _field(expression)
+        is_near = above is not None and field is not None and len(above) <= _DEEPEST + 1
+        known[id(expression)] = (*above, field) if is_near and above and field else None
+    return known[id(expression)]
+
+
+def _value(uses: _Uses, path: _Path, text: str, name: str, level: int) -> Any:
+    """Return an example of what the templates do with an expression."""
     from jinja2 import nodes
 
     plain = text.format(name=name.replace("_", " "))
     if level > _DEEPEST:
         return plain
-    for loop in _every(trees, nodes.For):
-        if loop.iter == expression and isinstance(loop.target, nodes.Name):
-            item = nodes.Name(loop.target.name, "load")
-            return [_value(loop.body, item, text, loop.target.name, level + 1)]
-    fields: dict[str, nodes.Expr] = {}
-    reads: list[nodes.Getattr | nodes.Getitem] = [*_every(trees, nodes.Getattr)]
-    for read in (*reads, *_every(trees, nodes.Getitem)):
-        field = _field(read, expression)
-        if field is not None and not hasattr(str, field):
-            fields.setdefault(field, read)
-    if not fields:
-        return plain
-    return {field: _value(trees, read, text, field, level + 1) for field, read in fields.items()}
+    loop = uses.loops.get(path)
+    if loop is not None and isinstance(loop.target, nodes.Name):
+        item = loop.target.name
+        return [_value(_uses(loop.body), (item,), text, item, level + 1)]
+    fields = uses.fields.get(path, {})
+    found = {field: _value(uses, (*path, field), text, field, level + 1) for field in fields}
+    return found or plain
 
 
 def _every(trees: Sequence[nodes.Node], kind: type[Node]) -> Iterator[Node]:
@@ -83,12 +118,10 @@ def _every(trees: Sequence[nodes.Node], kind: type[Node]) -> Iterator[Node]:
         yield from tree.find_all(kind)
 
 
-def _field(read: nodes.Getattr | nodes.Getitem, expression: nodes.Expr) -> str | None:
-    """Return the field of the expression that is read; None if it is something else."""
+def _field(read: nodes.Getattr | nodes.Getitem) -> str | None:
+    """Return the name of the field that is read; None if a number or a variable says it."""
     from jinja2 import nodes
 
-    if read.node != expression:
-        return None
     if isinstance(read, nodes.Getattr):
         return str(read.attr)
     key = read.arg.value if isinstance(read.arg, nodes.Const) else None

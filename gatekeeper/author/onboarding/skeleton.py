@@ -11,7 +11,7 @@ from posixpath import relpath
 from typing import Any, Literal
 
 from gatekeeper.author.onboarding.demands import Demand, find_demands
-from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
+from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.inventory import InventoryPrompt
 from gatekeeper.contract.placeholder_fixtures import EXAMPLES
@@ -166,10 +166,7 @@ def _front_matter(prompt: Prompt) -> Mapping[str, Any]:
 def _examples(prompt: Prompt, variables: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     if not variables:
         return [{"id": "only", "vars": {}}]
-    return [
-        {"vars": {name: example_value(prompt, name, text) for name in variables}}
-        for text in EXAMPLES
-    ]
+    return [{"vars": example_values(prompt, variables, text)} for text in EXAMPLES]
 
 
 def _checks(demands: Sequence[Demand]) -> Iterator[str]:

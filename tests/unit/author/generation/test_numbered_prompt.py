@@ -74,6 +74,7 @@ def test_a_prompt_that_is_not_there_is_named():
     [
         (f"{{{{ a }}}} {'x' * 200_000}", "characters"),
         (" ".join(f"{{{{ v{n} }}}}" for n in range(101)), "101 variables"),
+        (" ".join(f"{{{{ v.f{n} }}}}" for n in range(3_000)), "3,000 fields"),
     ],
 )
 def test_a_prompt_that_is_too_large_is_refused(text, named):

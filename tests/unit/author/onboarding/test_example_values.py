@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.author.onboarding.example_values import example_value, prompt_variables
+from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 
 
@@ -33,7 +33,7 @@ def prompt(*texts: str) -> Prompt:
     ],
 )
 def test_the_template_says_which_shape_a_value_has(text: str, variable: str, value: Any) -> None:
-    assert example_value(prompt(text), variable, "a {name}") == value
+    assert example_values(prompt(text), [variable], "a {name}") == {variable: value}
 
 
 def test_variables_come_in_the_order_of_their_use() -> None:
