@@ -20,8 +20,7 @@ def read_object(text: str) -> Mapping[str, Any] | None:
     """
     if len(text) > _LONGEST_ANSWER:
         return None
-    thoughts = _THOUGHTS.match(text)
-    rest = text[thoughts.end() :] if thoughts else text
+    rest = _without_thoughts(text)
     found: list[Mapping[str, Any]] = []
     at = rest.find("{")
     for _ in range(_MOST_OBJECTS):
@@ -36,6 +35,31 @@ def read_object(text: str) -> Mapping[str, Any] | None:
             end = at + 1
         at = rest.find("{", end)
     return found[0] if len(found) == 1 and at < 0 else None
+
+
+def find_object_fault(text: str) -> str | None:
+    """Return why an answer cannot be read as a JSON object, although it begins one; None if its
+    first object can be read, or there is none."""
+    if len(text) > _LONGEST_ANSWER:
+        return f"the answer is longer than {_LONGEST_ANSWER:,} characters"
+    rest = _without_thoughts(text)
+    start = rest.find("{")
+    if start < 0:
+        return None
+    try:
+        _DECODER.raw_decode(rest, start)
+    except _TwiceError:
+        return "the answer's JSON object has a key twice"
+    except json.JSONDecodeError as error:
+        return f"the answer's JSON object is broken: {error.msg}, character {error.pos - start + 1}"
+    except (ValueError, RecursionError):
+        return "the answer's JSON object is nested too deeply, or has too long a number"
+    return None
+
+
+def _without_thoughts(text: str) -> str:
+    thoughts = _THOUGHTS.match(text)
+    return text[thoughts.end() :] if thoughts else text
 
 
 class _TwiceError(Exception):

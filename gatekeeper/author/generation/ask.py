@@ -25,7 +25,7 @@ from gatekeeper.author.specification.spec_file import STAGES
 from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.json_answer import read_object
+from gatekeeper.contract.json_answer import find_object_fault, read_object
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.syntax.schema_errors import schema_problems
@@ -38,6 +38,7 @@ from gatekeeper.errors import (
     NotRecorded,
     UsageError,
 )
+from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
@@ -55,6 +56,9 @@ RETRY = RetryPolicy(timeout_seconds=180)
 
 _MOST_SHOWN = 200
 _MOST_PROBLEMS = 5
+_MOST_OF_PROBLEM = 300
+_MOST_SENT_BACK = 50_000
+"""Characters of an answer that cannot be used. A model's server can answer with millions."""
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _DATA_RULES = """\
@@ -308,7 +312,7 @@ def _without_surrogates(value: Any) -> Any:
 
 def _asked_again(request: Request, answer: str, faults: str) -> Request:
     more = (
-        Message("assistant", answer or "(no text)"),
+        Message("assistant", answer[:_MOST_SENT_BACK] or "(no text)"),
         Message("user", f"This answer cannot be used: {faults}. Answer again, with JSON alone."),
     )
     return Request(
@@ -321,13 +325,24 @@ def _read(
 ) -> tuple[Mapping[str, Any], str | None]:
     """Return the answer's object, and what is wrong with it; None if it fits the schema."""
     found = _without_surrogates(read_object(completion.text))
-    if found is None:
-        if completion.finish_reason == "length":
-            return {}, "the answer was cut off at the limit of tokens"
-        shown = " ".join(completion.text[:_MOST_SHOWN].split()) or "nothing"
-        return {}, f"the answer is not one JSON object: {shown}"
-    problems = schema_problems(Document("answer", found), schema, found)
-    if not problems:
+    problems = [] if found is None else _problems(found, schema)
+    if found is not None and not problems:
         return found, None
-    said = [f"{p.field or 'the answer'}: {p.what}" for p in problems[:_MOST_PROBLEMS]]
-    return found, "; ".join(said)
+    # If the outer object is broken, `found` is only a piece of the answer.
+    fault = find_object_fault(completion.text)
+    if completion.finish_reason == "length" and (fault or found is None):
+        return {}, "the answer was cut off at the limit of tokens"
+    if fault:
+        return {}, fault
+    if found is None:
+        shown = plain(completion.text[:_MOST_SHOWN]) or "nothing"
+        return {}, f"the answer is not one JSON object: {shown}"
+    return found, "; ".join(problems)
+
+
+def _problems(found: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    problems = schema_problems(Document("answer", found), schema, found)
+    return [
+        clip(plain(f"{one.field or 'the answer'}: {one.what}"), _MOST_OF_PROBLEM)
+        for one in problems[:_MOST_PROBLEMS]
+    ]

@@ -45,6 +45,12 @@ def test_the_answer_is_kept_as_a_line_of_a_recording():
         ('{"intent": 1}', "stop", "intent"),
         ('{"intent": "a", "more": 1}', "stop", "more"),
         (GOOD * 2, "stop", "not one JSON object"),
+        ('{"rules": [{"intent": 1}]', "stop", "broken: Expecting ',' delimiter, character 26"),
+        ('{"rules": [{"intent": 1}]', "length", "cut off"),
+        ('{"intent": 1, "intent": 2}', "stop", "a key twice"),
+        ('{"a":' * 5_000, "stop", "nested too deeply"),
+        ("<think>{</think>" + '{"intent"', "stop", "character 10"),
+        (GOOD + " " * 50_000, "stop", "longer than 50,000 characters"),
     ],
 )
 def test_two_unusable_answers_name_the_stage_the_model_and_the_fault(answer, finish, named):
@@ -53,6 +59,25 @@ def test_two_unusable_answers_name_the_stage_the_model_and_the_fault(answer, fin
         ask(given)
     assert named in str(raised.value)
     assert len(client.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "answer", [json.dumps({"k" * 9_000: 1}), json.dumps({"\x1b[31m\u202e": 1}), "\x1b[31m\u202e"]
+)
+def test_what_a_model_wrote_is_short_and_visible_in_an_error(answer):
+    given, _ = asker(answer, answer)
+    with pytest.raises(MeasurementError) as raised:
+        ask(given)
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 1_000
+
+
+def test_an_answer_of_megabytes_is_not_sent_back_whole():
+    sent = []
+    client = FakeClient(lambda request: sent.append(request) or Completion("x" * 3_000_000))
+    with pytest.raises(MeasurementError):
+        ask(Asker("openai/m", client, UNLIMITED, retry=RetryPolicy(attempts=1)))
+    assert sum(len(message.content) for message in sent[1].messages) < 60_000
 
 
 def test_a_prompt_cannot_close_its_block_of_data():
