@@ -224,6 +224,33 @@ def test_a_file_that_cannot_be_written_leaves_all_as_it_is(repository, generate,
     assert not (repository.path / CONTRACT).exists()
 
 
+def test_a_run_after_a_killed_one_finishes_its_files(repository, generate, capsys, monkeypatch):
+    replace, moved = Path.replace, []
+
+    def killed(self: Path, target: Path) -> Path:
+        if target.name in {Path(path).name for path in FILES}:
+            moved.append(target)
+        if len(moved) == 2:
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        patch.setattr("gatekeeper.author.generation.replace_files._remove", lambda _: None)
+        assert generate()[0] != 0
+    assert len(files(repository)) == 1
+    capsys.readouterr()
+    code, server = generate("--estimate")
+    assert (code, server.requests) == (0, [])
+    assert "interrupted" in capsys.readouterr().err
+    written = files(repository)
+    assert len(written) == 3
+    # They are of one run: the next one changes nothing and takes none of it for a person's edit.
+    assert generate()[0] == 0
+    assert files(repository) == written
+    assert "you changed" not in capsys.readouterr().err
+
+
 def test_checks_are_proved_on_outputs_of_the_prompts_own_model(repository, generate):
     found = author()
     chatty = lambda body: found(body) if stage_of(body) else "It is positive."  # noqa: E731

@@ -49,6 +49,11 @@ class Places:
     fixtures: str
     contract: str
 
+    @property
+    def paths(self) -> tuple[str, str, str]:
+        """Return the paths of the three files."""
+        return (self.specification, self.fixtures, self.contract)
+
 
 @dataclass(frozen=True, slots=True)
 class FixtureRow:
@@ -116,7 +121,7 @@ def find_places(revision: Revision, policy: Policy, reference: str) -> Places:
 
 def read_present(revision: Revision, places: Places, reference: str) -> Present:
     """Return what earlier runs and people wrote. Raises ContractError, with the line."""
-    for path in (places.specification, places.fixtures, places.contract):
+    for path in places.paths:
         _require_folders(revision, path)
     prompt = specification_prompt(places, reference)
     specification = Specification(prompt)
@@ -133,8 +138,7 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
         rows = read_fixture_rows(load_text(revision, places.fixtures), places.fixtures)
     known = places.contract in revision.entries
     contract = load_text(revision, places.contract) if known else None
-    paths = (places.specification, places.fixtures, places.contract)
-    contents = {p: revision.read(p) if p in revision.entries else None for p in paths}
+    contents = {p: revision.read(p) if p in revision.entries else None for p in places.paths}
     return Present(specification, rows, contract, contents)
 
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from gatekeeper.author.generation.unfinished_files import PREFIX, record_replacements
 from gatekeeper.errors import WriteError
 from gatekeeper.reports.redact import environment_redactor
 
@@ -18,7 +19,7 @@ def replace_files(texts: Mapping[str, str], root: Path) -> None:
 
     Every text is on the disk before the first file is replaced. If a replacement fails, the earlier
     ones are undone. A process that is killed between two of them leaves each file as it was or as
-    it is to be. Raises WriteError.
+    it is to be, and `finish_replacements` makes them all as they are to be. Raises WriteError.
     """
     redact = environment_redactor()
     with contextlib.ExitStack() as unfinished:
@@ -27,6 +28,8 @@ def replace_files(texts: Mapping[str, str], root: Path) -> None:
             for path, text in texts.items()
         }
         earlier = {path: _write_copy(path, unfinished) for path in ready}
+        if len(ready) > 1:
+            unfinished.callback(_remove, record_replacements(ready, root))
         done: list[Path] = []
         for path, temporary in ready.items():
             try:
@@ -66,7 +69,7 @@ def _write_copy(path: Path, unfinished: contextlib.ExitStack) -> Path | None:
 
 
 def _temporary(path: Path, unfinished: contextlib.ExitStack) -> Path:
-    descriptor, name = tempfile.mkstemp(prefix=".gatekeeper.", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=PREFIX, dir=path.parent)
     os.close(descriptor)
     unfinished.callback(_remove, Path(name))
     return Path(name)

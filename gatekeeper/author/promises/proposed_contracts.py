@@ -197,8 +197,7 @@ def _proposal(plan: GenerationPlan, made: Generated) -> Proposal:
 def _require_new_files(plan: GenerationPlan, head: Revision) -> None:
     """Raise MeasurementError if a proposal would replace a file of the pull request, or write where
     a file is more than a file."""
-    places = plan.places
-    for path in (places.specification, places.fixtures, places.contract):
+    for path in plan.places.paths:
         if path in head.entries:
             raise MeasurementError(f"there is a file {path} already; run `gatekeeper generate`")
         if not is_plain_path(path, head):

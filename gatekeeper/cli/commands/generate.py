@@ -86,6 +86,7 @@ def generate(arguments: argparse.Namespace) -> int:
     usable answer or a file cannot be written; then no file is changed.
     """
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
+    from gatekeeper.author.generation.unfinished_files import finish_replacements
     from gatekeeper.contract.policy import load_policy
 
     effort = EFFORTS[arguments.effort]
@@ -108,11 +109,15 @@ def generate(arguments: argparse.Namespace) -> int:
         effort.expands,
     )
     with Repository.open(arguments.repo) as repository:
-        revision = repository.worktree()
         root = repository.root or arguments.repo
-        plan = plan_generation(
-            revision, load_policy(revision), _reference(arguments.prompt, arguments.repo, root)
-        )
+        reference = _reference(arguments.prompt, arguments.repo, root)
+        revision = repository.worktree()
+        plan = plan_generation(revision, load_policy(revision), reference)
+        if notices := finish_replacements(root, plan.places.paths):
+            for notice in notices:
+                print_error(notice)
+            revision = repository.worktree()
+            plan = plan_generation(revision, load_policy(revision), reference)
         if arguments.accept_ground_truth:
             return _accept(plan, arguments.accept_ground_truth, root)
         if arguments.for_survivors:

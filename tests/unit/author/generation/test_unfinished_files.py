@@ -1,0 +1,104 @@
+"""What a killed process left half replaced is finished by the next run, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gatekeeper.author.generation.replace_files import replace_files
+from gatekeeper.author.generation.unfinished_files import finish_replacements
+
+OLD = {"a.txt": "old a", "b/c.txt": "old c"}
+NEW = {"a.txt": "new a", "b/c.txt": "new c", "d.txt": "new d"}
+
+
+class Killed(BaseException):
+    """Stands for a signal that no process survives."""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Files of which only the first was replaced when the process was killed."""
+    (tmp_path / "b").mkdir()
+    for path, text in OLD.items():
+        (tmp_path / path).write_text(text)
+    replace, calls = Path.replace, []
+
+    def killed(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == 2:
+            raise Killed
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", killed)
+        # Nothing is tidied up after a signal.
+        patch.setattr("gatekeeper.author.generation.replace_files._remove", lambda _: None)
+        with pytest.raises(Killed):
+            replace_files(NEW, tmp_path)
+    assert held(tmp_path) == {**OLD, "a.txt": "new a"}
+    return tmp_path
+
+
+def held(root: Path) -> dict[str, str]:
+    found = (p for p in root.rglob("*") if p.is_file() and not p.name.startswith("."))
+    return {p.relative_to(root).as_posix(): p.read_text() for p in found}
+
+
+def record_of(root: Path) -> Path:
+    (record,) = root.glob(".gatekeeper.unfinished.*.json")
+    return record
+
+
+def test_the_next_run_finishes_what_a_killed_one_began(root):
+    (said,) = finish_replacements(root, NEW)
+    assert all(path in said for path in NEW)
+    assert held(root) == NEW
+    assert not list(root.glob(".gatekeeper.unfinished.*"))
+    assert finish_replacements(root, NEW) == ()
+
+
+def test_an_edit_since_is_kept(root):
+    (root / "b/c.txt").write_text("a person's")
+    (said,) = finish_replacements(root, NEW)
+    assert "not replaced: b/c.txt" in said
+    assert held(root) == {**NEW, "b/c.txt": "a person's"}
+
+
+def test_other_files_are_not_touched(root):
+    assert finish_replacements(root, ["a.txt", "b/c.txt"]) == ()
+    assert held(root) == {**OLD, "a.txt": "new a"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"temporary": "../a.txt"}, {"temporary": ".gatekeeper.other"}, {"after": "0"}]
+)
+def test_a_forged_record_replaces_nothing(root, change):
+    record = record_of(root)
+    rows = json.loads(record.read_text())
+    record.write_text(json.dumps([{**row, **change} for row in rows]))
+    finish_replacements(root, NEW)
+    assert held(root) == {**OLD, "a.txt": "new a"}
+
+
+def test_a_link_does_not_take_the_place_of_a_file(root):
+    (row,) = (row for row in json.loads(record_of(root).read_text()) if row["path"] == "d.txt")
+    secret = root / "secret"
+    (root / row["temporary"]).rename(secret)
+    (root / row["temporary"]).symlink_to(secret)
+    finish_replacements(root, NEW)
+    assert not (root / "d.txt").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{}", "[" * 2_000, '[{"path": 1}]', " " * 200_000])
+def test_what_is_no_record_is_ignored(tmp_path, text):
+    (tmp_path / ".gatekeeper.unfinished.x.json").write_text(text)
+    assert finish_replacements(tmp_path, NEW) == ()
+
+
+def test_a_record_is_gone_after_a_run_that_was_not_killed(tmp_path):
+    replace_files(NEW, tmp_path)
+    assert held(tmp_path) == NEW
+    assert not list(tmp_path.rglob(".gatekeeper*"))
