@@ -51,5 +51,11 @@ def _reason(found: PreferenceResult) -> Reason:
             f"Judges may prefer base's answers, but this can be chance ({found.check}: {counts})."
         )
         return Reason("preference", text, "inconclusive")
+    if found.unreadable:
+        text = (
+            "Judges contradict themselves in most pairs when the order is swapped, so their "
+            f"ties do not show that head is not worse ({found.check}: {counts})."
+        )
+        return Reason("preference", text, "inconclusive")
     text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."
     return Reason("preference", text, "pass")

@@ -47,5 +47,12 @@ class PreferenceResult:
         return name_against_base(self.check)
 
     @property
+    def unreadable(self) -> bool:
+        """Whether judges certainly contradict themselves in more than half of the verdicts, so that
+        their ties say more about the judges than about the answers."""
+        found = self.contradictory
+        return found is not None and found.interval is not None and found.interval.low > 0.5
+
+    @property
     def tied(self) -> int:
         return self.pairs - self.base_preferred - self.head_preferred

@@ -121,6 +121,7 @@ def test_a_judge_that_always_names_the_first_is_survived(proposed, server, tmp_p
     server._answer = answering(lambda *_: "A")
     code, result = check(proposed, tmp_path)
     assert code == 0
+    assert reasons(result) == {"preference": "inconclusive"}
     found = result["contracts"][0]["preferences"][0]
     assert found["tied"] == found["pairs"]
     assert (found["contradictory"]["value"], found["for_first"]["value"]) == (1, 1)

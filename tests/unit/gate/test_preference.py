@@ -26,6 +26,7 @@ class Scripted:
 
     chosen: dict[tuple[str, int], Preferred | None]
     judge_models: tuple[str, ...] = ("openai/judge",)
+    contradictions: int = 0
 
     def __call__(self, sample: Sample) -> Finding:
         return PASSED
@@ -35,7 +36,8 @@ class Scripted:
 
     def compare(self, base: Sample, head: Sample) -> PairFinding:
         trial = head.trial
-        return PairFinding(self.chosen[trial.fixture, trial.repetition], orders=1)
+        preferred = self.chosen[trial.fixture, trial.repetition]
+        return PairFinding(preferred, orders=2, contradictions=self.contradictions)
 
 
 def compared(
@@ -45,6 +47,7 @@ def compared(
     lost: tuple[str, ...] = (),
     level: float = 0.05,
     margin: float = 0.1,
+    contradictions: int = 0,
 ) -> PreferenceResult:
     """The result for one choice per fixture and repetition; head has no answer to `lost` ones."""
     names = list(dict.fromkeys(fixture for fixture, _ in chosen))
@@ -55,7 +58,7 @@ def compared(
         for name in names
         for arm in ("base", "head")
     ]
-    check = PreparedCheck("better", "error", Scripted(chosen))
+    check = PreparedCheck("better", "error", Scripted(chosen, contradictions=contradictions))
     evaluation = evaluation_of(
         made,
         base=target(),
@@ -94,6 +97,15 @@ def test_ties_and_better_answers_pass():
     found = compared(choices(*["head"] * 40))
     assert found.base_preferred == 0
     assert verdict(found) == ("preference", "pass")
+
+
+@pytest.mark.parametrize(("of_two", "found"), [(0, "pass"), (1, "pass"), (2, "inconclusive")])
+def test_ties_of_judges_who_contradict_themselves_show_nothing(of_two, found):
+    """A judge that always names the first place ties every pair, however bad head's answers are."""
+    chosen = choices(*["tie"] * 40)
+    assert verdict(compared(chosen, contradictions=of_two)) == ("preference", found)
+    chosen = choices(*["base"] * 40)
+    assert verdict(compared(chosen, contradictions=of_two)) == ("preference", "fail")
 
 
 def test_a_drop_that_can_be_chance_is_open():
