@@ -53,13 +53,15 @@ def rows(labels: Path) -> list[dict[str, str]]:
 
 def test_labels_are_kept_at_once_and_a_second_session_goes_on(run, tmp_path, monkeypatch, capsys):
     labels = tmp_path / "labels.jsonl"
-    typed(monkeypatch, "p\nwhat?\nf\ns\nq\n")
+    typed(monkeypatch, "p\nwhat?\nf 2\nf x\nf nan\nf 0.25\ns\nq\n")
     assert label(run, labels, "--annotator", "ada") == 0
     shown = capsys.readouterr().out
     assert "base" not in shown
     assert "head" not in shown
     assert "\x1b" not in shown
+    assert max(len(line) for line in shown.splitlines() if "─" in line and "?" not in line) <= 80
     assert [row["verdict"] for row in rows(labels)] == ["pass", "fail"]
+    assert [row.get("score") for row in rows(labels)] == [None, 0.25]
     # Six fixtures with an output of base and one of head each.
     typed(monkeypatch, "p\n" * 20)
     assert label(run, labels, "--annotator", "ada") == 0

@@ -8,8 +8,10 @@
   const key = `gatekeeper-labels:${data.contract}:${data.check}:${data.annotator}`;
   const name = (task) => `${task.fixture}\n${task.output}`;
   let verdicts = {};
+  let scores = {};
   try {
     verdicts = JSON.parse(localStorage.getItem(key)) || {};
+    scores = JSON.parse(localStorage.getItem(`${key}:scores`)) || {};
   } catch {
     // Without storage the verdicts last as long as the page.
   }
@@ -28,6 +30,7 @@
         const row = { fixture: task.fixture, output: task.output, verdict: verdicts[name(task)] };
         row.annotator = data.annotator;
         if (data.check !== null) row.check = data.check;
+        if (name(task) in scores) row.score = scores[name(task)];
         return `${JSON.stringify(row)}\n`;
       });
   let url = null;
@@ -44,6 +47,7 @@
     part("input", task.input);
     part("expected", task.expected);
     at("output").textContent = task.output;
+    at("score").value = scores[name(task)] ?? "";
   };
   const step = (by) => {
     place = Math.min(data.tasks.length, Math.max(0, place + by));
@@ -51,9 +55,15 @@
   };
   const give = (verdict) => {
     if (place >= data.tasks.length) return;
-    verdicts[name(data.tasks[place])] = verdict;
+    const score = at("score");
+    if (!score.reportValidity()) return;
+    const task = name(data.tasks[place]);
+    verdicts[task] = verdict;
+    if (score.value === "") delete scores[task];
+    else scores[task] = score.valueAsNumber;
     try {
       localStorage.setItem(key, JSON.stringify(verdicts));
+      localStorage.setItem(`${key}:scores`, JSON.stringify(scores));
     } catch {
       // As above.
     }

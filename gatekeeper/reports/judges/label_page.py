@@ -46,6 +46,8 @@ _BODY = """\
 <div id="input-part"><h3>Input</h3><pre id="input"></pre></div>
 <div id="expected-part"><h3>Expected</h3><pre id="expected"></pre></div>
 <h3>Output</h3><pre id="output"></pre>
+<p><label>Score from 0 to 1, if you like:
+<input type="number" id="score" min="0" max="1" step="any"></label></p>
 <p>
 <button type="button" id="pass">Pass (P)</button>
 <button type="button" id="fail">Fail (F)</button>

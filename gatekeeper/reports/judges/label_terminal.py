@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.label_tasks import LabelTask
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _KEYS = {"p": True, "pass": True, "f": False, "fail": False}
+_QUESTION = "Is the output good? p pass, f fail, p 0.8 pass with a score, s skip, q quit: "
 _SHOWN = 20_000
+_WIDTH = 80
+"""The columns of the line above each output; a console that is no terminal has no width."""
 
 
 def ask_for_labels(
@@ -39,12 +42,13 @@ def ask_for_labels(
         with file.open("a", encoding="utf-8") as kept:
             for number, task in enumerate(tasks, start=1):
                 _show(console, task, f"{number} of {len(tasks)}")
-                verdict = _ask(console, answers)
-                if verdict == "quit":
+                given_answer = _ask(console, answers)
+                if given_answer == "quit":
                     break
-                if verdict == "skip":
+                if given_answer == "skip":
                     continue
-                label = Label(task.fixture, task.output, verdict == "pass", annotator, check)
+                verdict, score = given_answer
+                label = Label(task.fixture, task.output, verdict, annotator, check, score)
                 kept.write(json.dumps(label_document(label), ensure_ascii=True) + "\n")
                 kept.flush()
                 given += 1
@@ -54,9 +58,11 @@ def ask_for_labels(
 
 
 def _show(console: Console, task: LabelTask, place: str) -> None:
+    from rich.rule import Rule
     from rich.text import Text
 
-    console.rule(Text(f"{place} · {clip(plain(task.fixture), 80)}"))
+    heading = Text(f"{place} · {clip(plain(task.fixture), _WIDTH)}")
+    console.print(Rule(heading), width=min(console.width, _WIDTH))
     for title, text in (
         ("Input", task.input),
         ("Expected", task.expected),
@@ -67,17 +73,29 @@ def _show(console: Console, task: LabelTask, place: str) -> None:
             console.print(Text(log_text(clip(text, _SHOWN))))
 
 
-def _ask(console: Console, answers: TextIO) -> str:
-    """Return `pass`, `fail`, `skip` or `quit`; the end of the input quits."""
+def _ask(console: Console, answers: TextIO) -> tuple[bool, float | None] | Literal["skip", "quit"]:
+    """Return the verdict with its score, if the person gives one; the end of the input quits."""
     from rich.text import Text
 
     while True:
-        console.print(Text("Is the output good? p pass, f fail, s skip, q quit: "), end="")
+        console.print(Text(_QUESTION), end="")
         line = answers.readline()
-        word = line.strip().lower()
+        word, _, score = line.strip().lower().partition(" ")
         if not line or word in ("q", "quit"):
             return "quit"
         if word in ("s", "skip"):
             return "skip"
-        if word in _KEYS:
-            return "pass" if _KEYS[word] else "fail"
+        if word in _KEYS and not score:
+            return _KEYS[word], None
+        found = _score(score)
+        if word in _KEYS and found is not None:
+            return _KEYS[word], found
+
+
+def _score(text: str) -> float | None:
+    """Return a score from 0 to 1; None for any other text."""
+    try:
+        score = float(text)
+    except ValueError:
+        return None
+    return score if 0 <= score <= 1 else None

@@ -31,7 +31,12 @@ def test_the_page_gives_the_labels_as_a_file(tmp_path: Path):
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(file.as_uri())
         assert page.locator("#input").inner_text() == "input 0"
+        page.locator("#score").fill("2")
         page.locator("#pass").click()
+        assert page.locator("#fixture").inner_text() == "f0"
+        page.locator("#score").fill("0.75")
+        page.locator("#pass").click()
+        assert page.locator("#score").input_value() == ""
         page.keyboard.press("s")
         page.keyboard.press("f")
         assert page.locator("#output").inner_text() == HOSTILE
@@ -51,5 +56,6 @@ def test_the_page_gives_the_labels_as_a_file(tmp_path: Path):
     assert faults == []
     rows = [json.loads(line) for line in labels.read_text("utf-8").splitlines()]
     assert [row["verdict"] for row in rows] == ["pass", "fail", "fail", "fail"]
+    assert [row.get("score") for row in rows] == [0.75, None, None, None]
     assert [row["output"] for row in rows] == [task.output for task in tasks]
     assert {(row["annotator"], row["check"]) for row in rows} == {("ada", "tone")}
