@@ -11,6 +11,8 @@ from gatekeeper.errors import ContractError, Problem
 
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
 _IN_BRACES = re.compile(r"(?<![\w{}\\\]$%#])\{([A-Za-z_]\w*)\}(?!\})")
+_DOUBLED = re.compile(r"\{\{ '\{' \}\} ?([A-Za-z_]\w*) ?\}")
+"""What the translation of a format string makes of `{{x}}`, which stands for the text `{x}`."""
 _MOST_NOTICES = 3
 """The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
@@ -31,11 +33,13 @@ def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
     texts = [message.content for message in prompt.messages]
     used = {word for text in (*texts, *prompt.includes.values()) for word in words_in_tags(text)}
     unused = known - used
+    is_format = prompt.style == "fstring"
     for message in prompt.messages:
         for number, line in enumerate(message.content.split("\n"), start=1):
-            for name in dict.fromkeys(_IN_BRACES.findall(line)):
+            for name in dict.fromkeys((_DOUBLED if is_format else _IN_BRACES).findall(line)):
                 if name in unused:
-                    yield _unfilled(prompt.path, name, message.line_at(number))
+                    fix = _fix_of_doubled(name) if is_format else _fix(name)
+                    yield _unfilled(prompt.path, name, message.line_at(number), fix)
 
 
 def require_filled(contract: Contract) -> None:
@@ -46,14 +50,24 @@ def require_filled(contract: Contract) -> None:
         raise ContractError(found)
 
 
-def _unfilled(path: str, name: str, line: int) -> Problem:
+def _unfilled(path: str, name: str, line: int, fix: str) -> Problem:
     what = f"the model gets `{{{name}}}` unchanged, although fixtures have a variable `{name}`"
-    fix = (
+    return Problem(path, what, fix, line)
+
+
+def _fix(name: str) -> str:
+    return (
         "if this is Python's format style, write `template: fstring` in the "
         f"contract, or `{{{{ {name} }}}}` here; to send the braces as they are, "
         "write `template: jinja`"
     )
-    return Problem(path, what, fix, line)
+
+
+def _fix_of_doubled(name: str) -> str:
+    return (
+        "if this is Jinja or Mustache, write `template: jinja` or `template: mustache` in the "
+        f"contract; to fill in the variable of a format string, write `{{{name}}}`"
+    )
 
 
 def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:

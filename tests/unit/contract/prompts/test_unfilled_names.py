@@ -13,8 +13,8 @@ from gatekeeper.contract.prompts.unfilled_names import unfilled_names, unfilled_
 from gatekeeper.errors import ContractError
 
 
-def lines(prompt: str) -> list[int | None]:
-    text = f"{FILES['contracts/a.yaml']}template: jinja\n"
+def lines(prompt: str, style: str = "jinja") -> list[int | None]:
+    text = f"{FILES['contracts/a.yaml']}template: {style}\n"
     files = revision({**FILES, "prompts/a.md": prompt, "contracts/a.yaml": text})
     return [
         found.line for found in unfilled_names(load_contract(files, "contracts/a.yaml", SHAPES))
@@ -43,6 +43,22 @@ def test_a_variable_in_single_braces_is_named_with_its_line(
 )
 def test_other_braces_are_left_alone(prompt: str) -> None:
     assert lines(prompt) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("Read\n{{x}}.", [2]),
+        ("{{ x }}\n", [1]),
+        ("{{{x}}}", []),
+        ("{x} and {{x}}", []),
+        ("{{other}} {{'x': 1}}", []),
+    ],
+)
+def test_a_variable_in_doubled_braces_of_a_format_string_is_named(
+    prompt: str, expected: list[int]
+) -> None:
+    assert lines(prompt, "fstring") == expected
 
 
 def test_tags_that_are_never_closed_take_no_time() -> None:
