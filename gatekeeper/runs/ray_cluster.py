@@ -211,8 +211,10 @@ def _init(ray: Any, address: str, folder: str) -> None:
     with contextlib.chdir(folder):
         try:
             ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, **own)
-        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-            raise MeasurementError(f"--ray {address}: no Ray cluster answers: {error}") from error
+        except Exception as error:
+            # Ray raises a bare Exception if a busy machine does not start a node in time.
+            what = "Ray did not start" if address == LOCAL else "no Ray cluster answers"
+            raise MeasurementError(f"--ray {address}: {what}: {error}") from error
 
 
 def _print_nothing(*_: object, **__: object) -> None:

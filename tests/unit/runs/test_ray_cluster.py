@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -281,6 +282,21 @@ def test_nobody_at_the_address_could_not_be_measured(form: str) -> None:
         port = free.getsockname()[1]
     with pytest.raises(MeasurementError, match="no answer"), connect(form.format(port), ()):
         pass
+
+
+@pytest.mark.parametrize(
+    ("address", "what"), [("local", "did not start"), ("auto", "no Ray cluster answers")]
+)
+def test_a_cluster_that_does_not_start_could_not_be_measured(
+    address: str, what: str, tmp_path: Path
+) -> None:
+    """Ray raises a bare Exception if a node takes too long to start."""
+
+    def init(*_: object, **__: object) -> None:
+        raise Exception("the current node timed out during startup")
+
+    with pytest.raises(MeasurementError, match=f"{what}.*timed out"):
+        ray_cluster._init(SimpleNamespace(init=init), address, str(tmp_path))
 
 
 def test_ray_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
