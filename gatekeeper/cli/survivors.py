@@ -56,6 +56,7 @@ def write_for_survivors(
         options,
         arguments.out,
         arguments.replay,
+        resume=arguments.resume,
     )
     rows = [row for part in parts for row in part.rows]
     if rows:

@@ -15,7 +15,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -94,8 +94,8 @@ class Asker:
     """Asks models the questions of all stages of one run.
 
     `model` is the one that generates. `instructions` are those of the person who runs it, by stage
-    or for `all`; they may not come from a pull request. `sent` counts the requests that reached a
-    model.
+    or for `all`; they may not come from a pull request. `forget` makes the client ask again what a
+    resumed run has an answer to. `sent` counts the requests that reached a model.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class Asker:
         price: Price | None = None,
         instructions: Mapping[str, str] | None = None,
         progress: AskProgress | None = None,
+        forget: Callable[[Request], None] | None = None,
         retry: RetryPolicy = RETRY,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
@@ -115,6 +116,7 @@ class Asker:
         self.sent = 0
         self._instructions = instructions or {}
         self._progress = progress
+        self._forget = forget
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
@@ -168,6 +170,10 @@ class Asker:
         again = _asked_again(request, completion.text, faults)
         completion = await self.complete(again, stage)
         found, faults = _read(completion, schema)
+        if faults is not None and completion.replayed and self._forget:
+            self._forget(again)  # it ended the earlier run
+            completion = await self.complete(again, stage)
+            found, faults = _read(completion, schema)
         if faults is None:
             return found
         raise UnusableAnswer(

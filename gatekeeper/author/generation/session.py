@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged
 from gatekeeper.author.generation.replace_files import replace_files
+from gatekeeper.author.generation.resume import ResumedClient
 from gatekeeper.author.generation.run import (
     Generated,
     GeneratedItems,
@@ -29,7 +30,7 @@ from gatekeeper.author.generation.update import (
     without_model,
 )
 from gatekeeper.contract.definition import Position
-from gatekeeper.errors import ContractError
+from gatekeeper.errors import ContractError, MeasurementError
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.terminal.stage_progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
@@ -77,6 +78,8 @@ def generate_files(
     out: Path,
     replay: Path | None = None,
     then: LastStep | None = None,
+    *,
+    resume: bool = False,
 ) -> Session:
     """Ask the model and write the files below `root`.
 
@@ -97,7 +100,7 @@ def generate_files(
         items, calls = present, "0 calls"
     else:
         more = then.models if then else ()
-        items, calls = ask_models(ask, plan, options, out, replay, more)
+        items, calls = ask_models(ask, plan, options, out, replay, more, resume=resume)
     stays = options.update or options.as_is
     made = generated_files(plan, items, keep_models(plan, options) if stays else options)
     changed = dict(differing(made.texts, plan.present))
@@ -123,10 +126,13 @@ def ask_models(
     out: Path,
     replay: Path | None = None,
     more: Sequence[tuple[str, str]] = (),
+    *,
+    resume: bool = False,
 ) -> tuple[T, str]:
     """Return the result of work that asks models, and its calls in words. SIGINT and SIGTERM end
     it. Writes the answers to `out`. `more` are models besides those of the options, each with its
-    flag. Raises as `generate_files` does."""
+    flag. With `resume`, answers that are in `out` already are not asked for again. Raises as
+    `generate_files` does."""
     from gatekeeper.providers.cost_estimate import worst_cost
 
     require_recording(replay)
@@ -134,6 +140,9 @@ def ask_models(
         _require_sound_models(plan, [*_named(options), *more])
         require_writable(out)
     client = open_models((plan.revision,), plan.policy.through_litellm, replay)
+    resumed = ResumedClient(out / ANSWERS, client) if resume else None
+    if resumed:
+        client = open_models((plan.revision,), plan.policy.through_litellm, source=resumed)
     price = free_price if replay else worst_cost
 
     shown = None if replay else StageProgress()
@@ -147,13 +156,23 @@ def ask_models(
             plan.policy.limits,
             price=price,
             progress=shown,
+            forget=resumed.forget if resumed else None,
             instructions=plan.present.specification.wishes.instructions,
         )
+        failed = True
         try:
             made = await within_limits(work(asker), asker, stop)
-        finally:
+            failed = False
+        except MeasurementError as error:
             if replay is None and asker.recording:
-                write_files({ANSWERS: lambda: asker.recording}, out)
+                kept = f"{error}. The answers so far are kept; to continue from there, add --resume"
+                raise MeasurementError(kept) from error
+            raise
+        finally:
+            text = asker.recording
+            if replay is None and text:
+                text = resumed.joined(text) if resumed and failed else text
+                write_files({ANSWERS: lambda: text}, out)
         return made, asker
 
     made, asker = asyncio.run(with_signals(client, within, shown))

@@ -74,6 +74,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="take all answers from this generate.answers.jsonl and call no model",
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue a run that failed: ask only what its generate.answers.jsonl does not hold",
+    )
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -98,6 +103,8 @@ def generate(arguments: argparse.Namespace) -> int:
     others = {"--as-is": arguments.as_is, "--for-survivors": arguments.for_survivors}
     for other in (flag for flag, given in others.items() if given and arguments.update):
         raise UsageError(f"--update and {other} cannot be given together; choose one of them")
+    if arguments.resume and arguments.replay:
+        raise UsageError("--resume and --replay cannot be given together; choose one of them")
     options = GenerateOptions(
         arguments.model or "",
         tests,
@@ -191,7 +198,9 @@ def _run(
     from gatekeeper.author.quality.words import quality_lines
 
     steps = QualitySteps(quality) if quality else None
-    done = generate_files(plan, options, root, arguments.out, arguments.replay, steps)
+    done = generate_files(
+        plan, options, root, arguments.out, arguments.replay, steps, resume=arguments.resume
+    )
     found = quality_lines(steps.report) if steps and steps.report else ()
     with readers_may_leave():
         sys.stdout.writelines(f"{line}\n" for line in _lines(plan, done.generated, done.written))

@@ -1,0 +1,90 @@
+"""`gatekeeper generate --resume` after a run that failed, with a scripted model on 127.0.0.1."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.openai_server import OpenAIServer, Reply
+from support.scripted_author import MODEL, PROMPT, author, stage_of
+
+from gatekeeper.cli.main import main
+
+ANSWERS = ".gatekeeper/generate/generate.answers.jsonl"
+FIXTURES = "contracts/review.fixtures.jsonl"
+SPEC = "prompts/review.spec.yaml"
+GENERATE = ("generate", "prompts/review.txt", "--model", MODEL)
+
+
+@pytest.fixture
+def run(git_repository, monkeypatch):
+    made = git_repository("resume")
+    made.write("prompts/review.txt", PROMPT)
+    made.commit("a prompt")
+    monkeypatch.chdir(made.path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
+
+    def generate(*flags: str, answer=None) -> tuple[int, list[str]]:
+        with OpenAIServer(answer or author()) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            code = main([*GENERATE, *flags])
+            return code, sorted(stage_of(body) for body in server.requests)
+
+    generate.path = made.path
+    return generate
+
+
+def stages(run) -> list[str]:
+    rows = (run.path / ANSWERS).read_text("utf-8").splitlines()
+    return sorted(json.loads(row)["stage"] for row in rows)
+
+
+def failing(stage: str, reply):
+    """Answer as the author does, but this stage with the reply."""
+    return lambda body: reply if stage_of(body) == stage else author()(body)
+
+
+@pytest.mark.parametrize("reply", ["no", Reply(None, refusal="I will not.")])
+def test_a_failed_run_is_continued_and_asks_only_what_is_missing(run, reply, capsys):
+    assert run(answer=failing("rule_checks", reply))[0] == 3
+    assert "--resume" in capsys.readouterr().err
+    assert run("--resume") == (0, ["rule_checks", "tests", "tests"])
+    assert "3 calls" in capsys.readouterr().out
+
+    # The recording is whole.
+    before = (run.path / FIXTURES).read_text("utf-8")
+    (run.path / FIXTURES).unlink()
+    (run.path / SPEC).unlink()
+    assert run("--replay", ANSWERS) == (0, [])
+    assert (run.path / FIXTURES).read_text("utf-8") == before
+
+
+def test_a_run_that_fails_again_loses_no_answer(run):
+    def both(body):
+        return "no" if stage_of(body) in ("tests", "rules") else author()(body)
+
+    assert run(answer=failing("tests", "no"))[0] == 3
+    before = stages(run)
+    # Another prompt: the second stage fails, and what was paid for the first prompt is still there.
+    (run.path / "prompts/review.txt").write_text(f"Be brief.\n{PROMPT}", "utf-8")
+    assert run("--resume", answer=both)[0] == 3
+    assert set(before) <= set(stages(run))
+    (run.path / "prompts/review.txt").write_text(PROMPT, "utf-8")
+    assert run("--resume") == (0, ["tests", "tests"])
+
+
+@pytest.mark.parametrize(
+    ("content", "flags", "named"),
+    [
+        (None, ("--resume",), "without --resume"),
+        ("no recording\n", ("--resume",), "generate.answers.jsonl"),
+        ("", ("--resume", "--replay", ANSWERS), "--resume and --replay"),
+    ],
+)
+def test_what_cannot_be_continued_is_refused(run, capsys, content, flags, named):
+    if content is not None:
+        (run.path / ANSWERS).parent.mkdir(parents=True)
+        (run.path / ANSWERS).write_text(content, "utf-8")
+    assert run(*flags) == (2, [])
+    assert named in capsys.readouterr().err
+    assert content is None or (run.path / ANSWERS).read_text("utf-8") == content
