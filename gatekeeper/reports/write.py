@@ -75,8 +75,9 @@ def forget_reports(out: Path, named: str | None = None) -> None:
     """Remove what an earlier run left, so that a run which ends early is not taken for it.
 
     What cannot be removed is left: writing will say why. `named` is how the user named the
-    folder. Raises UsageError if there is a file in its place.
+    folder. Raises UsageError if there is a file in its place, and WriteError if a link is.
     """
+    _refuse_links(out)
     with contextlib.suppress(OSError):
         if out.exists() and not out.is_dir():
             named = named or f"--out {out}"
@@ -91,6 +92,7 @@ def require_writable(out: Path) -> None:
 
     Leaves nothing there: a folder that does not exist yet is not made, the one to hold it is tried.
     """
+    _refuse_links(out)
     folder = out.absolute()
     with _named(out):
         while not os.path.lexists(folder):
@@ -147,6 +149,7 @@ def write_files(
     those of the environment. Raises WriteError, and leaves no file incomplete.
     """
     redact = redact or environment_redactor()
+    _refuse_links(out)
     with _named(out):
         out.mkdir(parents=True, exist_ok=True)
     paths = {name: out / name for name in contents}
@@ -179,6 +182,15 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(path, error) from error
+
+
+def _refuse_links(out: Path) -> None:
+    """Raise WriteError if the tool's own folder is a link: a pull request can commit one that leads
+    to any folder of the person who tries it, whose files would be replaced."""
+    for folder in (out, *out.parents):
+        if _OWN_FOLDER in (folder.name, folder.parent.name) and os.path.islink(folder):  # noqa: PTH114
+            error = OSError(errno.ELOOP, "it is a symbolic link")
+            raise WriteError(folder, error, "remove the link, or name another folder with --out")
 
 
 def _refuse_folder(path: Path) -> None:

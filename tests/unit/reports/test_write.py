@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -23,6 +24,7 @@ from gatekeeper.reports.write import (
     forget_reports,
     require_formats,
     require_writable,
+    write_files,
     write_reports,
 )
 
@@ -193,6 +195,27 @@ def test_links_in_the_folder_are_replaced_and_not_followed(tmp_path: Path) -> No
     assert victim.read_text() == "mine"
     assert (out.parent / ".gitignore").read_text() == "*\n"
     assert not (out / "result.json").is_symlink()
+
+
+@pytest.mark.parametrize("link", [".gatekeeper", ".gatekeeper/check"])
+def test_a_link_in_the_place_of_the_own_folder_is_not_followed(tmp_path: Path, link: str) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "check").mkdir(parents=True)
+    for path in (".gitignore", "check/.gitignore", "result.json", "check/result.json"):
+        (theirs / path).write_text("theirs")
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(theirs)
+    out = tmp_path / ".gatekeeper/check"
+    steps: list[Callable[[], object]] = [
+        lambda: require_writable(out),
+        lambda: forget_reports(out),
+        lambda: write_files({"result.json": lambda: "ours"}, out),
+    ]
+    for step in steps:
+        with pytest.raises(WriteError, match="symbolic link"):
+            step()
+    texts = {path.read_text() for path in theirs.rglob("*") if path.is_file()}
+    assert texts == {"theirs"}
 
 
 def test_a_folder_in_the_place_of_gitignore_stops_nothing(tmp_path: Path) -> None:
