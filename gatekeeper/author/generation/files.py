@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -31,7 +32,7 @@ from gatekeeper.contract.references import References
 from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import has_comment, write_yaml
-from gatekeeper.errors import ContractError, MeasurementError, Problem
+from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
 
 SUCCESS_RATE = 0.9
 BASELINE = "baseline."
@@ -297,6 +298,17 @@ def differing(texts: Mapping[str, str], present: Present) -> Iterator[tuple[str,
     for path, text in texts.items():
         if present.contents.get(path) != text.encode("utf-8", "replace"):
             yield path, text
+
+
+def require_visible(present: Present, root: Path) -> None:
+    """Raise UsageError if there is a file that was not read because git ignores it: it would be
+    replaced."""
+    for path, content in present.contents.items():
+        if content is None and os.path.lexists(root / path):
+            raise UsageError(
+                f"{path} exists, but git ignores it, so gatekeeper did not read it; remove it from "
+                ".gitignore, or move the file away"
+            )
 
 
 def require_unchanged(present: Present, root: Path) -> None:

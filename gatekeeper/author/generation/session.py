@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
-from gatekeeper.author.generation.files import differing, require_unchanged
+from gatekeeper.author.generation.files import differing, require_unchanged, require_visible
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.resume import ResumedClient
 from gatekeeper.author.generation.run import (
@@ -87,6 +87,7 @@ def generate_files(
     ContractError, MeasurementError and WriteError; then no other file is changed.
     """
     require_recording(replay)
+    require_visible(plan.present, root)
     step = plan_update(plan) if options.update else None
     present = items_as_they_are(plan) if options.as_is else None
     if step and not step.needs_model:
