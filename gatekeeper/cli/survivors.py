@@ -116,6 +116,8 @@ def _next(
 
 
 def _say(lines: Sequence[str]) -> int:
+    from gatekeeper.reports.escape import visible
+
     with readers_may_leave():
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.writelines(f"{visible(line)}\n" for line in lines)
     return 0

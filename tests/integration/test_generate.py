@@ -224,6 +224,23 @@ def test_a_file_that_cannot_be_written_leaves_all_as_it_is(repository, generate,
     assert not (repository.path / CONTRACT).exists()
 
 
+def test_a_file_that_git_ignores_is_refused_before_any_call(repository, generate, capsys):
+    repository.write(".gitignore", "*.spec.yaml\n")
+    repository.write(SPEC, "a person's\n")
+    code, server = generate()
+    assert (code, server.requests) == (2, [])
+    assert SPEC in capsys.readouterr().err
+    assert files(repository) == {"review.spec.yaml": "a person's\n"}
+
+
+def test_what_a_model_wrote_cannot_steer_the_terminal(repository, generate, capsys):
+    asked = {"kind": "ambiguity", "text": "What \x9b2J is \u061c this?", "lines": [1]}
+    assert generate(answer=author({"open_questions": {"questions": [asked]}}))[0] == 0
+    said = capsys.readouterr().out
+    assert "What" in said
+    assert all(line.isprintable() for line in said.splitlines())
+
+
 def test_a_run_after_a_killed_one_finishes_its_files(repository, generate, capsys, monkeypatch):
     replace, moved = Path.replace, []
 

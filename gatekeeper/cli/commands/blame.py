@@ -70,7 +70,8 @@ def _report(found: Sequence[BlameResult], out: Path) -> int:
     def show(_: Mapping[str, Path]) -> None:
         console = log_console()
         for result in found:
-            console.print(f"{result.contract}: {result.prompt_path}", style="bold", markup=False)
+            title = visible(f"{result.contract}: {result.prompt_path}")
+            console.print(title, style="bold", markup=False)
             for sentence in sentences(result):
                 console.print(f"  {sentence}", markup=False, highlight=False)
             if result.revert and result.revert.written:

@@ -196,6 +196,7 @@ def _run(
     from gatekeeper.author.generation.session import generate_files
     from gatekeeper.author.quality.run import QualitySteps
     from gatekeeper.author.quality.words import quality_lines
+    from gatekeeper.reports.escape import visible
 
     steps = QualitySteps(quality) if quality else None
     done = generate_files(
@@ -203,8 +204,8 @@ def _run(
     )
     found = quality_lines(steps.report) if steps and steps.report else ()
     with readers_may_leave():
-        sys.stdout.writelines(f"{line}\n" for line in _lines(plan, done.generated, done.written))
-        sys.stdout.writelines(f"{line}\n" for line in found)
+        lines = [*_lines(plan, done.generated, done.written), *found]
+        sys.stdout.writelines(f"{visible(line)}\n" for line in lines)
         sys.stdout.write(f"{done.calls}\n")
     for notice in done.generated.notices:
         print_error(notice)

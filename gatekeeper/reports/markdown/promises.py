@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from gatekeeper.gate.promises import Promises, PromptPromises
 from gatekeeper.gate.result import GateResult
@@ -54,7 +55,7 @@ def _where(promises: PromptPromises) -> str:
         return f"As {path} says."
     return (
         f"The prompt changed, and {path} did not. These rules follow from lines that changed. Run "
-        f"{code(f'gatekeeper generate --update {promises.prompt}')} to update them."
+        f"{code(f'gatekeeper generate --update {quote(promises.prompt)}')} to update them."
     )
 
 
