@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -304,7 +303,7 @@ def require_visible(present: Present, root: Path) -> None:
     """Raise UsageError if there is a file that was not read because git ignores it: it would be
     replaced."""
     for path, content in present.contents.items():
-        if content is None and os.path.lexists(root / path):
+        if content is None and (root / path).is_file():
             raise UsageError(
                 f"{path} exists, but git ignores it, so gatekeeper did not read it; remove it from "
                 ".gitignore, or move the file away"
