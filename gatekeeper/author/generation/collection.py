@@ -138,7 +138,7 @@ class Writer:
         return [longer.get(test.id, test) for test in tests], changed
 
     async def _longer(self, rule: Rule, tests: Sequence[GeneratedTest]) -> list[GeneratedTest]:
-        entry = object_schema(number=NUMBER, vars=variables_schema(self.prompt))
+        schema = expansion_schema(variables_schema(self.prompt))
         data = {
             **self.prompt.data,
             "input": "\n".join(f"- {constraint.text}" for constraint in self.constraints),
@@ -148,7 +148,7 @@ class Writer:
                 for number, test in enumerate(tests, start=1)
             ),
         }
-        answer = await self.asker.ask(EXPANSION, data, object_schema(tests=array_schema(entry)))
+        answer = await self.asker.ask(EXPANSION, data, schema)
         found = {row["number"]: row["vars"] for row in answer["tests"]}
         return [
             self._replaced(test, found.get(number)) for number, test in enumerate(tests, start=1)
@@ -161,6 +161,11 @@ class Writer:
         fixed = (one.vars for one in self.scenarios if f".{one.id}." in test.id)
         values = {**found, **{name: value for known in fixed for name, value in known.items()}}
         return replace(test, vars=values) if _is_longer(values, test) else test
+
+
+def expansion_schema(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an answer. `values` is that of a test's variables."""
+    return object_schema(tests=array_schema(object_schema(number=NUMBER, vars=values)))
 
 
 def _duplicates(groups: Sequence[Sequence[int]], tests: Sequence[GeneratedTest]) -> set[int]:

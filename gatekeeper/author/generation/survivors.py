@@ -128,12 +128,16 @@ async def protect(
     )
 
 
+def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an answer. `values` is that of a test's variables."""
+    return object_schema(tests=array_schema(object_schema(**KIND, vars=values)))
+
+
 async def _propose(
     asker: Asker, prompt: NumberedPrompt, mutant: Mutant, count: int
 ) -> list[Mapping[str, Any]]:
-    test = object_schema(**KIND, vars=variables_schema(prompt))
     data = {**prompt.data, "part": mutant.part.text, "after": mutant.now or "(removed)"}
-    schema = object_schema(tests=array_schema(test))
+    schema = schema_with(variables_schema(prompt))
     answer = await asker.ask(STAGE, data, schema, {"count": str(count)})
     rows: list[Mapping[str, Any]] = answer["tests"][:count]
     return [row for row in rows if any(map(says_something, row["vars"].values()))]

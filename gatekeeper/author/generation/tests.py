@@ -61,7 +61,12 @@ async def write_tests(
 
 def answer_schema(prompt: NumberedPrompt, fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the schema of an answer. It has no variable that is `fixed`."""
-    test = object_schema(**KIND, vars=variables_schema(prompt, fixed or {}))
+    return schema_with(variables_schema(prompt, fixed or {}))
+
+
+def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an answer. `values` is that of a test's variables."""
+    test = object_schema(**KIND, vars=values)
     return object_schema(rule_tests=array_schema(test), inverse_tests=array_schema(test))
 
 

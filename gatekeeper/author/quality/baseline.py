@@ -14,7 +14,7 @@ from gatekeeper.author.generation.ask import TEXT, Asker, array_schema, object_s
 from gatekeeper.author.generation.files import BASELINE, FixtureRow, fixture_row, with_results
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
-from gatekeeper.author.generation.tests import answer_schema, without_near_duplicates
+from gatekeeper.author.generation.tests import variables_schema, without_near_duplicates
 from gatekeeper.author.specification.merge import merge_items
 from gatekeeper.author.specification.records import GeneratedTest
 from gatekeeper.contract.prompts.render import render_all
@@ -63,11 +63,10 @@ async def write_baseline_tests(
     """Return up to `count` tests that differ and that the prompt can be rendered with. Each call
     shows what the calls before it wrote. Raises as `Asker.ask` does."""
     found: tuple[GeneratedTest, ...] = ()
+    schema = schema_with(variables_schema(prompt))
     while len(found) < count:
         wanted = min(BATCH, count - len(found))
-        answer = await asker.ask(
-            STAGE, _question(prompt, found), _schema(prompt), {"count": str(wanted)}
-        )
+        answer = await asker.ask(STAGE, _question(prompt, found), schema, {"count": str(wanted)})
         drafts = [_test(row) for row in answer["tests"][:wanted]]
         new, _ = without_near_duplicates(_renderable(prompt, drafts, len(found)), found)
         if not new:
@@ -81,8 +80,8 @@ def _question(prompt: NumberedPrompt, found: Sequence[GeneratedTest]) -> dict[st
     return {**prompt.data, "written": written} if written else dict(prompt.data)
 
 
-def _schema(prompt: NumberedPrompt) -> dict[str, Any]:
-    values = answer_schema(prompt)["properties"]["rule_tests"]["items"]["properties"]["vars"]
+def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an answer. `values` is that of a test's variables."""
     return object_schema(tests=array_schema(object_schema(scenario=TEXT, vars=values)))
 
 
