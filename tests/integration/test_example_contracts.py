@@ -13,8 +13,6 @@ import pytest
 from support.git_repository import GitRepository
 from support.recorded_repository import result_of
 
-from gatekeeper.author.generation.rules import SCHEMA
-from gatekeeper.author.quality.judges import VERDICT
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.checks.repairs.steps import repair
@@ -30,23 +28,23 @@ from gatekeeper.providers.local import MODEL, LocalClient
 
 ROOT = Path(__file__).parents[2]
 EMBEDDED = ("grounded-answer", "order-extraction", "sentiment")
-GENERATION = ("generate-rule-grounded", "generate-rules", "generate-test-valid")
-NAMES = (*EMBEDDED, *GENERATION, "grounded-judged", "order-facts", "order-lookup")
-GENERATION_PROMPTS = "gatekeeper/author/generation/prompts"
+NAMES = (*EMBEDDED, "grounded-judged", "order-facts", "order-lookup")
 ONE_BY_DEFAULT = [
     *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
     EMBEDDED[2],
 ]
-
-
-FOLDERS = ("contracts", ".github", GENERATION_PROMPTS)
+FOLDERS = ("contracts", ".github", "gatekeeper/author/generation/prompts")
+OTHERS = "generate-*"
+"""The contracts of the prompts of generation: see test_generation_contracts.py."""
 
 
 def copied(git_repository: Callable[..., GitRepository]) -> GitRepository:
     """A repository with the examples and what they need."""
     repository = git_repository("examples")
     for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, repository.path / folder)
+        shutil.copytree(
+            ROOT / folder, repository.path / folder, ignore=shutil.ignore_patterns(OTHERS)
+        )
     repository.commit("examples")
     return repository
 
@@ -54,7 +52,8 @@ def copied(git_repository: Callable[..., GitRepository]) -> GitRepository:
 @pytest.fixture(scope="module")
 def revision() -> MemoryRevision:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return MemoryRevision({path.relative_to(ROOT).as_posix(): path.read_bytes() for path in files})
+    found = {path.relative_to(ROOT).as_posix(): path for path in files if not path.match(OTHERS)}
+    return MemoryRevision({name: path.read_bytes() for name, path in found.items()})
 
 
 @pytest.fixture(params=NAMES)
@@ -135,35 +134,6 @@ def test_the_checks_of_tool_calls_run_on_their_recording(
     assert result["contracts"][0]["head"]["samples"] == 30
     rows = (tmp_path / "out" / "samples.jsonl").read_text("utf-8").splitlines()
     assert all(json.loads(row)["tool_calls"][0]["name"] == "find_order" for row in rows)
-
-
-def test_the_prompts_of_generate_run_on_their_recordings(
-    git_repository: Callable[..., GitRepository], tmp_path: Path
-) -> None:
-    repository = copied(git_repository)
-    where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
-    named = [flag for name in GENERATION for flag in ("--contract", name)]
-    assert main(["run", *named, *where]) == 0
-    result = result_of(tmp_path / "out")
-    assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
-    assert [contract["head"]["samples"] for contract in result["contracts"]] == [20] * 3
-
-
-def test_what_generate_accepts_fits_the_contract_of_its_prompt() -> None:
-    """The schema of the contract adds limits to the schema of the stage, and nothing else."""
-    schema = json.loads((ROOT / "contracts/schemas/rules.json").read_text("utf-8"))
-    rule = schema["properties"]["rules"]["items"]
-    del schema["properties"]["rules"]["minItems"], rule["properties"]["text"]["pattern"]
-    del rule["properties"]["lines"]["minItems"]
-    del rule["properties"]["lines"]["items"]["minimum"]
-    assert schema == SCHEMA
-
-
-def test_what_judges_of_quality_answer_fits_the_contracts_of_their_prompts() -> None:
-    schema = json.loads((ROOT / "contracts/schemas/verdict.json").read_text("utf-8"))
-    del schema["properties"]["reason"]["minLength"]
-    schema["properties"]["verdict"]["type"] = "string"
-    assert schema == VERDICT
 
 
 def test_the_check_in_python_runs_on_its_recording(
