@@ -17,7 +17,7 @@ from gatekeeper.author.generation.model_mutations import (
 )
 from gatekeeper.author.mutation.mutants import Mutant, Mutation, make_mutants, rewrite_part
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.numbers import count, dollars
+from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision
@@ -100,20 +100,14 @@ class ModelMutations:
         return _asked(found)
 
     def _forecast(self, prompt: Prompt) -> AskedMutants:
-        from gatekeeper.providers.cost_estimate import worst_cost
+        from gatekeeper.author.cost_words import cost_lines
 
         parts = parts_to_rewrite(prompt)
         made = (rewrite_part(prompt, n, part, f"{part.text} …") for n, part in parts.items())
         requests = mutation_requests(prompt, self.model)
-        prices = [worst_cost(request) for request in requests]
-        known = [price for price in prices if price is not None]
-        cost = (
-            f"at most {dollars(sum(known))}"
-            if len(known) == len(prices)
-            else "the price of this model is not known"
-        )
-        said = f"{count(len(requests), 'call')} to {self.model} for the mutations: {cost}"
-        return AskedMutants(tuple(mutant for mutant in made if mutant), forecast=(said,))
+        cost = cost_lines([(request, 1) for request in requests], requests)
+        said = (f"{count(len(requests), 'call')} to {self.model} for the mutations", *cost)
+        return AskedMutants(tuple(mutant for mutant in made if mutant), forecast=said)
 
 
 def _asked(found: ModelMutants) -> AskedMutants:

@@ -27,7 +27,7 @@ _BEDROCK_REGION = re.compile(r"^[a-z]{2}(?:-[a-z]+)+-\d+/")
 _BEDROCK_GEOGRAPHY = re.compile(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.")
 _FINE_TUNE = re.compile(r"(?::[^:]*){3}$")
 _VERSION = re.compile(r"-\d+$")
-_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+_DATE = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|20\d{6})$")
 
 
 @lru_cache(maxsize=1)

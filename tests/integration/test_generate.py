@@ -279,7 +279,9 @@ def test_checks_are_proved_on_outputs_of_the_prompts_own_model(repository, gener
 def test_an_estimate_calls_no_model(repository, generate, capsys):
     code, server = generate("--estimate", "--prove-with", MODEL)
     assert (code, server.requests, files(repository)) == (0, [], {})
-    assert "10 rules (assumed): at most 25 calls" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "10 rules (assumed): at most 25 calls" in said
+    assert "Cost: about 0.0" in said
 
 
 def test_a_persons_mistake_in_the_specification_is_named_with_its_line(

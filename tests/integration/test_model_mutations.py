@@ -155,9 +155,11 @@ def test_an_estimate_counts_the_author_and_calls_no_model(
     repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert mutate(repository, tmp_path, *BY_MODEL, "--estimate") == (0, {})
-    first, second = capsys.readouterr().out.splitlines()
+    first, cost, second, other = capsys.readouterr().out.splitlines()
     assert first == "3 mutants, at most 80 calls"
-    assert second.startswith(f"1 call to {AUTHOR} for the mutations: at most ")
+    assert second == f"1 call to {AUTHOR} for the mutations"
+    assert cost.startswith("Cost: about ")
+    assert other.startswith("Cost: about ")
     unpriced = ("--mutations", "model", "--model", "ollama/unknown")
     assert mutate(repository, tmp_path, *unpriced, "--estimate")[0] == 0
 

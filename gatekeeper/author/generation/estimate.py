@@ -4,46 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation import input_specification, open_questions, rules, tests
-from gatekeeper.author.generation.ask import stage_request
+from gatekeeper.author.generation.ask import MOST_TOKENS, SEED, stage_request
 from gatekeeper.author.generation.collection import MOST_MISSING
 from gatekeeper.author.generation.effort import EFFORTS, Effort
+from gatekeeper.author.generation.outdated_tests import EarlierTests, find_earlier_tests
 from gatekeeper.author.generation.run import MOST_SAMPLES, GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.update import plan_update
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Request
 from gatekeeper.numbers import count, dollars
-from gatekeeper.providers.cost_estimate import worst_cost
 
 ASSUMED_RULES = 10
 """Of a prompt for which there is no specification yet."""
 STAGES = 5
 """The calls that do not depend on the number of rules."""
+USUAL_TOKENS = 600
+"""Of an answer of a stage."""
+ASSUMED_TEXT = "x" * 1_000
+"""An input or an output that is not there yet."""
 
 
 def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[str]:
-    """Yield how many calls a run makes and their highest possible cost, if prices are known. Calls
-    that repeat a question after an unusable answer are not counted."""
+    """Yield how many calls a run makes and what they cost, if prices are known. Calls that repeat
+    a question after an unusable answer are not counted."""
     known = len(plan.present.specification.rules)
-    number = known or ASSUMED_RULES
+    number = tested = known or ASSUMED_RULES
     samples = MOST_SAMPLES if options.prove_with else 0
     stages, basis = STAGES, "as in the specification" if known else "assumed"
     if options.update:
         step = plan_update(plan)
         if not step.needs_model:
-            yield "No line of the prompt changed: 0 calls"
+            yield "No line of the prompt and no rule changed: 0 calls"
             return
         changed = len(step.changes.changed)
-        number = len({*step.rules.affected, *step.to_retest}) + changed
-        stages = step.stages + (2 if step.rules.affected or changed else 0)
+        number = tested = len({*step.rules.affected, *step.to_retest}) + changed
+        again = 1 if step.earlier.to_invert else 0
+        stages = step.stages + (2 if step.rules.affected or changed else again)
         basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
-    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, number, stages, samples)}"
-    cost = _cost(plan, options, number, stages)
+    elif known:
+        tested -= len(_earlier_tests(plan, options).complete)
+    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, tested, stages, samples)}"
+    yield from cost_lines(
+        [(request, 1.0) for request in _requests(plan, options, tested, stages, USUAL_TOKENS)],
+        _requests(plan, options, tested, stages),
+    )
     limit = plan.policy.limits.cost_usd
-    if cost is None:
-        yield f"The price of {options.model} is not known."
-        return
-    yield f"At most {dollars(cost)} for the calls to {options.model}."
     if limit is not None:
         yield f"The run ends at the policy's limit of {dollars(limit)}."
+
+
+def _earlier_tests(plan: GenerationPlan, options: GenerateOptions) -> EarlierTests:
+    present = plan.present
+    return find_earlier_tests(plan.prompt, present.specification, present.fixtures, options.effort)
 
 
 def _calls(
@@ -61,20 +75,30 @@ def _calls(
     return f"{said} (at each --effort: {others})"
 
 
-def _cost(plan: GenerationPlan, options: GenerateOptions, number: int, stages: int) -> float | None:
-    """Return the highest cost of the calls to the model that generates."""
+def _requests(
+    plan: GenerationPlan,
+    options: GenerateOptions,
+    number: int,
+    stages: int,
+    tokens: int = MOST_TOKENS,
+) -> list[Request]:
+    """Return the requests, with answers of at most so many tokens."""
     data, model = plan.prompt.data, options.model
     schema = tests.answer_schema(plan.prompt)
-    once = [
-        stage_request(input_specification.STAGE, data, input_specification.SCHEMA, {}, model),
-        stage_request(open_questions.STAGE, data, open_questions.SCHEMA, {}, model),
-        *(stage_request(rules.STAGE, data, rules.SCHEMA, {}, model) for _ in range(3)),
-    ][:stages]
+    about = (
+        (input_specification.STAGE, input_specification.SCHEMA),
+        (open_questions.STAGE, open_questions.SCHEMA),
+        *((rules.STAGE, rules.SCHEMA) for _ in range(3)),
+    )
+    once = [stage_request(stage, data, known, {}, model, tokens) for stage, known in about]
     settings = {"count": str(options.tests_per_rule)}
-    prices = [worst_cost(request) for request in once]
-    each = worst_cost(stage_request(tests.STAGE, data, schema, settings, model))
+    each = stage_request(tests.STAGE, data, schema, settings, model, tokens)
     effort, scenarios = options.effort, len(plan.present.specification.wishes.scenarios) or 1
     further = 1 + MOST_MISSING if effort.rates else 0
-    prices += [each] * (number * (scenarios + effort.expands) + further)
-    known = [price for price in prices if price is not None]
-    return sum(known) if len(known) == len(prices) else None
+    found = [*once[:stages], *[each] * (number * (scenarios + effort.expands) + further)]
+    if options.prove_with:
+        prompt = plan.prompt.prompt
+        run = (Message("user", f"{prompt.text}{ASSUMED_TEXT}"),)
+        sample = Request(options.prove_with, run, prompt.params, SEED, 0)
+        found += [sample] * MOST_SAMPLES
+    return found

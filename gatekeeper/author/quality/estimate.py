@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation.ask import SEED, stage_request
-from gatekeeper.author.generation.estimate import ASSUMED_RULES
+from gatekeeper.author.generation.estimate import ASSUMED_RULES, ASSUMED_TEXT
 from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.tests import answer_schema
 from gatekeeper.author.quality import agreement, baseline, ground_truth, groundedness, validity
@@ -20,11 +21,7 @@ from gatekeeper.author.quality.options import MOST_COMPARED, QualityOptions
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.embeddings import comparison_request
 from gatekeeper.contract.trial import Request
-from gatekeeper.numbers import count, dollars
-from gatekeeper.providers.cost_estimate import worst_cost
-
-_ASSUMED_TEXT = "x" * 1_000
-"""An input or an output that is not there yet."""
+from gatekeeper.numbers import count
 
 
 def quality_estimate_lines(
@@ -32,20 +29,10 @@ def quality_estimate_lines(
 ) -> Iterator[str]:
     """Yield how many calls the steps make and their highest possible cost, if prices are known.
     Calls that repeat a question after an unusable answer are not counted."""
-    calls = [
-        (request.model, worst_cost(request), number)
-        for request, number in _requests(plan, options, quality)
-        if number
-    ]
-    total = sum(number for _, _, number in calls)
+    calls = [found for found in _requests(plan, options, quality) if found[1]]
+    total = sum(number for _, number in calls)
     yield f"Baseline, quality and ground truth: at most {count(total, 'call')}"
-    unknown = {model for model, cost, _ in calls if cost is None}
-    known = math.fsum((cost or 0.0) * number for _, cost, number in calls)
-    if unknown:
-        yield f"The price of {', '.join(sorted(unknown))} is not known."
-    if math.isfinite(known):
-        priced = "the other" if unknown else "these"
-        yield f"At most {dollars(known)} for {priced} calls."
+    yield from cost_lines(calls, [request for request, number in calls for _ in range(number)])
 
 
 def _requests(
@@ -59,8 +46,8 @@ def _requests(
     if options.as_is:
         own = sum(not row.is_baseline for row in present)
     base = quality.baseline or sum(row.is_baseline for row in present)
-    text = {"a": _ASSUMED_TEXT}
-    run = (Message("user", f"{plan.prompt.prompt.text}{_ASSUMED_TEXT}"),)
+    text = {"a": ASSUMED_TEXT}
+    run = (Message("user", f"{plan.prompt.prompt.text}{ASSUMED_TEXT}"),)
     params = plan.prompt.prompt.params
     if quality.baseline:
         schema = answer_schema(plan.prompt)
@@ -86,7 +73,7 @@ def _requests(
     if quality.check and base:
         yield Request(quality.model, run, params, SEED, 0), 2 * min(base, MOST_COMPARED)
         if quality.embeddings:
-            pair = comparison_request(quality.embeddings, _ASSUMED_TEXT, _ASSUMED_TEXT)
+            pair = comparison_request(quality.embeddings, ASSUMED_TEXT, ASSUMED_TEXT)
             yield pair, min(base, MOST_COMPARED)
     if quality.ground_truth:
         yield Request(quality.ground_truth, run, params, SEED, 0), own + base

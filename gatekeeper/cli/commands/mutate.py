@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--estimate",
         action="store_true",
-        help="print the mutants and the number of calls, but call no model",
+        help="print the mutants, the number of calls and their cost, but call no model",
     )
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
@@ -108,15 +108,11 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
 
 
 def _estimate(plan: MutationPlan, few: str | None, forecast: tuple[str, ...]) -> int:
-    from gatekeeper.gate.judge_calls import judge_models
-    from gatekeeper.numbers import count
-    from gatekeeper.sampling.calls import distinct_requests
+    from gatekeeper.author.mutation.estimate import mutation_estimate_lines
 
-    calls = count(len(distinct_requests(plan.work.trials)), "call")
-    judges = ", and the calls to judges" if any(map(judge_models, plan.work.jobs)) else ""
+    lines = (*mutation_estimate_lines(plan), *forecast)
     with readers_may_leave():
-        sys.stdout.write(f"{count(len(plan.mutants), 'mutant')}, at most {calls}{judges}\n")
-        sys.stdout.writelines(f"{line}\n" for line in forecast)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     if few:
         print_error(few)
     return 0

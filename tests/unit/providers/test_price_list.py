@@ -26,6 +26,7 @@ _FAMILIES = ("vertex_ai-", "bedrock_", "ai21", "huggingface", "ollama")
         ("openai/gpt-4o-mini", "gpt-4o-mini"),
         ("openai/GPT-4o-mini", "gpt-4o-mini"),
         ("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4-5-20991231", "claude-sonnet-4-5"),
         ("openai/ft:gpt-4o-mini-2024-07-18:org::id", "ft:gpt-4o-mini-2024-07-18"),
         ("gemini/gemini-2.5-pro-001", "gemini/gemini-2.5-pro"),
         ("litellm_proxy/gpt-4o", "gpt-4o"),

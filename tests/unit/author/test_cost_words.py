@@ -1,0 +1,39 @@
+"""What planned calls cost, in sentences."""
+
+from __future__ import annotations
+
+from gatekeeper.author.cost_words import cost_lines
+from gatekeeper.contract.definition import Message
+from gatekeeper.contract.trial import Request
+
+PRICED, UNPRICED = "openai/gpt-4o-mini", "openai/nobody-knows"
+
+
+def request(model: str = PRICED, **params: object) -> Request:
+    return Request(model, (Message("user", "Hello."),), {"max_tokens": 100, **params}, 1, 0)
+
+
+def test_a_known_price_gives_both_amounts():
+    (line,) = cost_lines([(request(), 2)], [request()] * 4)
+    assert line.startswith("Cost: about 0.00")
+    assert ", at most 0.00" in line
+
+
+def test_models_without_a_price_are_named():
+    every = [request(), request(UNPRICED)]
+    unknown, others = cost_lines([(one, 1) for one in every], every)
+    assert unknown == f"The price of {UNPRICED} is not known."
+    assert others.startswith("Cost for the other models: about ")
+    assert cost_lines([(every[1], 1)], every[1:]) == [unknown]
+    assert cost_lines([], []) == []
+
+
+def test_a_cost_that_nothing_bounds_has_no_upper_limit():
+    searching = request(tools=[{"type": "web_search"}])
+    (line,) = cost_lines([(searching, 1)], [searching])
+    assert line.endswith("without an upper limit")
+
+
+def test_an_embedded_model_costs_nothing():
+    local = request("local/smollm2")
+    assert cost_lines([(local, 1)], [local]) == ["Cost: about 0 USD, at most 0 USD"]
