@@ -15,12 +15,14 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
+from gatekeeper.author.generation.bounded_schema import MOST_TOKENS as MOST_BOUNDED_TOKENS
+from gatekeeper.author.generation.bounded_schema import bounded, needs_bounds
 from gatekeeper.author.specification.spec_file import STAGES
 from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message
@@ -95,7 +97,8 @@ class Asker:
 
     `model` is the one that generates. `instructions` are those of the person who runs it, by stage
     or for `all`; they may not come from a pull request. `forget` makes the client ask again what a
-    resumed run has an answer to. `sent` counts the requests that reached a model.
+    resumed run has an answer to. `lines` are the prompt's lines with text: the embedded model can
+    name no others (bounded_schema.py). `sent` counts the requests that reached a model.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Asker:
         instructions: Mapping[str, str] | None = None,
         progress: AskProgress | None = None,
         forget: Callable[[Request], None] | None = None,
+        lines: Sequence[int] = (),
         retry: RetryPolicy = RETRY,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
@@ -117,6 +121,7 @@ class Asker:
         self._instructions = instructions or {}
         self._progress = progress
         self._forget = forget
+        self._lines = lines
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
@@ -161,7 +166,9 @@ class Asker:
         another question may be answered, and UsageError for a model that cannot be called.
         """
         model = model or self.model
-        request = stage_request(stage, data, schema, settings or {}, model, most_tokens)
+        request = stage_request(
+            stage, data, schema, settings or {}, model, most_tokens, self._lines
+        )
         request = self._with_instructions(request, stage)
         completion = await self.complete(request, stage)
         found, faults = _read(completion, schema)
@@ -269,6 +276,7 @@ def stage_request(
     settings: Mapping[str, str],
     model: str,
     most_tokens: int = MOST_TOKENS,
+    lines: Sequence[int] = (),
 ) -> Request:
     """Return the question of a stage as it is sent."""
     system = _PLACEHOLDER.sub(lambda match: settings[match[1]], stage_prompt(stage)).rstrip()
@@ -277,6 +285,8 @@ def stage_request(
         Message("system", f"{system}\n\n{_DATA_RULES}"),
         Message("user", data_message(data, instruction)),
     )
+    if needs_bounds(model):
+        schema, most_tokens = bounded(schema, lines), min(most_tokens, MOST_BOUNDED_TOKENS)
     form = Answer(stage, schema) if takes_schema(model) else None
     return Request(model, messages, answer_params(model, {}, most_tokens, form), SEED, 0)
 

@@ -47,8 +47,13 @@ class NumberedPrompt:
 
     def grounded(self, written: Sequence[int]) -> tuple[int, ...]:
         """Return the lines in order; none if one of them does not exist or has no text."""
-        known = {number for number, line in self.lines if line.strip()}
+        known = frozenset(self.lines_with_text)
         return tuple(sorted(set(map(int, written)))) if known.issuperset(written) else ()
+
+    @property
+    def lines_with_text(self) -> tuple[int, ...]:
+        """Return the numbers of the lines that are not blank."""
+        return tuple(number for number, line in self.lines if line.strip())
 
 
 def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:

@@ -159,6 +159,7 @@ def ask_models(
             progress=shown,
             forget=resumed.forget if resumed else None,
             instructions=plan.present.specification.wishes.instructions,
+            lines=plan.prompt.lines_with_text,
         )
         failed = True
         try:

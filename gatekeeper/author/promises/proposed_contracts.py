@@ -156,7 +156,8 @@ async def _each(
             plan = plan_generation(Overlay(head, texts) if texts else head, policy, reference)
             _require_new_files(plan, head)
             limits = _limits(policy, len(references), (until - time.monotonic()) / 60)
-            asker = Asker(policy.propose.model, client, limits, price=worst_cost)
+            lines = plan.prompt.lines_with_text
+            asker = Asker(policy.propose.model, client, limits, price=worst_cost, lines=lines)
             askers.append(asker)
             options = GenerateOptions(policy.propose.model, TESTS_PER_RULE)
             items = await within_limits(generate(plan, asker, options), asker, stop)
