@@ -166,9 +166,9 @@ def test_a_rule_that_is_obsolete_is_retired_with_its_tests(repository, run, caps
     assert {mine, '{"vars": {"review": "by hand"}}'} < set(now)
     assert not [row for row in now if row != mine and json.loads(row).get("cluster") == POLITE]
     said = capsys.readouterr().err
-    assert f"{POLITE}: retired" in said
+    assert f"{POLITE}: removed, because" in said
     edited, removed, retired = (json.loads(row)["id"] for row in (first, second, rest[0]))
-    assert f"{retired}: retired" in said or f"{retired}, " in said
+    assert f"{retired}: removed together" in said or f"{retired}, " in said
     assert f"{edited}: kept" in said
     assert "1 item left out" in said
     spec = yaml.safe_load(texts(repository)[SPEC])

@@ -197,10 +197,11 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         },
         before.wishes,
     )
+    gone = (*proven.retired, *rows.retired)
     notices = [
         *said_of("not made again, because you removed it", (*proven.removed, *rows.removed)),
         *said_of("kept, because you changed or added it", (*proven.kept, *rows.kept)),
-        *said_of("retired, because it was not generated again", (*proven.retired, *rows.retired)),
+        *said_of("removed, because the model did not write it again", gone),
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []

@@ -244,7 +244,7 @@ def _rows(
         if name.partition(".")[0] not in again and (name in there or name not in dropped)
     }
     said = [
-        *said_of("retired together with the rule", dropped),
+        *said_of("removed together with its rule", dropped),
         *said_of("not made again, because you removed it", merged.removed),
         *said_of("kept, because you changed or added it", kept),
     ]
@@ -263,7 +263,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     for what, field in (("added", "added"), ("reworded", "reworded")):
         said += said_of(what, [name for one in every for name in getattr(one, field)])
     retired = [name for one in every for name in one.retired]
-    said += said_of("retired, because the changed lines no longer say it", retired)
+    said += said_of("removed, because the changed lines no longer say it", retired)
     removed = [name for one in every for name in one.removed]
     said += said_of("not made again, because you removed it", removed)
     kinds = (step.input, step.rules, step.questions)
