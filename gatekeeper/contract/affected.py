@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.contract_difference import differs
@@ -131,9 +130,7 @@ class _Comparison:
         }
 
     def affected(self) -> Affected:
-        at_head = References(
-            self.change.head, self.shapes, partial(self._check_ahead, self.change.head)
-        )
+        at_head = References(self.change.head, self.shapes, self._check_ahead)
         sketches = find_contracts(at_head, self.policy)
         suspects = self._suspects(sketches)
         loaded, problems = load_contracts(
@@ -161,10 +158,15 @@ class _Comparison:
             others=tuple(sorted(others)),
         )
 
-    def _check_ahead(self, revision: Revision, sketch: Sketch) -> None:
-        """Begin to check the prompts of a contract that may be affected."""
+    def _check_ahead(self, sketch: Sketch) -> None:
+        """Begin to check the prompts of a contract at head that may be affected."""
         if sketch.depends_on(self.changed):
-            sketch.check_ahead(revision)
+            sketch.check_ahead(self.change.head)
+
+    def _check_ahead_at_base(self, sketch: Sketch) -> None:
+        """Begin to check prompts that may not be those of head, which are being checked."""
+        if not self.changed.isdisjoint(sketch.closure - {sketch.file}):
+            sketch.check_ahead(self.change.base)
 
     def _suspects(self, sketches: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts that a changed file may affect. Those of one foreign file are
@@ -184,8 +186,7 @@ class _Comparison:
     def _base_sketches(self, at_head: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts at base that may differ: their own file changed, or a path of their
         closure. An unchanged file has the same closure on both sides."""
-        ahead = partial(self._check_ahead, self.change.base)
-        references = References(self.change.base, self.shapes, ahead)
+        references = References(self.change.base, self.shapes, self._check_ahead_at_base)
         written = matching_contracts(self.changed & self.before.keys(), self.policy)
         touched = {s.file for s in self._suspects(at_head) if s.file in self.before}
         require_few_contracts([*written | touched], self.policy.contracts, POLICY_PATH)
@@ -212,8 +213,8 @@ class _Comparison:
             successors = () if left else following.of_all(watched, head)
             if base is None or left or successors or differs(base, head):
                 gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
-                result = replace(self._result(base, head, left), lost_prompt=next(gone, None))
-                results.append(replace(result, successors=successors))
+                result = self._result(base, head, left)
+                results.append(replace(result, lost_prompt=next(gone, None), successors=successors))
         # A file without a name that can be read was no contract anybody could have relied on.
         named = [sketch for sketch in waiting.values() if sketch.name is not None]
         return results + [self._removed(sketch, following) for sketch in named]

@@ -11,13 +11,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from typing import Literal
 
 
 def matching(paths: Iterable[str], pattern: str) -> Iterator[str]:
     """Return the paths, from the repository root, that the whole pattern matches."""
-    fits = _compiled(pattern.removeprefix("/")).fits
-    return (path for path in paths if fits(path))
+    compiled = _compiled(pattern.removeprefix("/"))
+    first, last, fits = compiled.prefix, compiled.suffix, compiled.fits
+    # Most paths of a repository differ at one of their ends, and are not read to the other.
+    return (path for path in paths if path.startswith(first) and path.endswith(last) and fits(path))
 
 
 def literal_pattern(path: str) -> str:
@@ -48,6 +51,7 @@ class _Matcher:
     lies within a folder's name."""
 
     prefix: str
+    suffix: str
     shortest: int
     end: int
     optional: int
@@ -62,7 +66,7 @@ class _Matcher:
 
     def fits(self, path: str) -> bool:
         """Return whether the whole pattern matches the path."""
-        if len(path) < self.shortest or not path.startswith(self.prefix):
+        if len(path) < self.shortest:
             return False
         places = self._with_skipped(1)
         for character in path:
@@ -118,15 +122,22 @@ def _compiled(pattern: str) -> _Matcher:
             optional |= 1 << place
             stays.append((place, _anything if token.kind == "deep" else _in_a_folder))
         place += 1
-    prefix = ""
-    for token in tokens:
-        if not token.literal:
-            break
-        prefix += token.literal
     shortest = sum(token.kind == "one" for token in tokens)
     return _Matcher(
-        prefix, shortest, 1 << place, optional, outside, within, tuple(takes), tuple(stays)
+        _literal_start(tokens),
+        _literal_start(tokens[::-1])[::-1],
+        shortest,
+        1 << place,
+        optional,
+        outside,
+        within,
+        tuple(takes),
+        tuple(stays),
     )
+
+
+def _literal_start(tokens: Iterable[_Token]) -> str:
+    return "".join(token.literal for token in takewhile(lambda token: token.literal, tokens))
 
 
 def _tokens(pattern: str) -> Iterator[_Token]:

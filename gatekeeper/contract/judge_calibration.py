@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from gatekeeper.contract.calibration_record import (
@@ -53,7 +53,7 @@ def calibration_path(contract_path: str) -> str:
     `NAME.part.judge.json` for the contract `part` of a foreign file."""
     file = file_of_contract(contract_path)
     part = contract_path.removeprefix(file).replace("#", ".")
-    return str(PurePosixPath(file).with_suffix(part + SUFFIX))
+    return posixpath.splitext(file)[0] + part + SUFFIX
 
 
 def read_calibration(revision: Revision, contract_path: str) -> Calibrations:

@@ -47,7 +47,7 @@ def judges_named_in(data: Mapping[str, Any]) -> Iterator[str]:
     yield from _models(data.get("user"))
     yield from _in_checks(data.get("checks"), 0)
     groups = data.get("groups")
-    of_groups = list(groups.values()) if isinstance(groups, Mapping) else []
+    of_groups = list(groups.values()) if isinstance(groups, dict) else []
     of_steps = _mappings(data.get("steps"))
     for holder in (*_mappings(data.get("fixtures")), *_mappings(of_groups), *of_steps):
         yield from _in_checks(holder.get("checks"), 0)
@@ -65,7 +65,7 @@ _DEEPEST = 5
 
 
 def _models(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         several = value.get("models")
         listed = several if isinstance(several, list) else []
         yield from (model for model in (value.get("model"), *listed) if isinstance(model, str))
@@ -73,4 +73,4 @@ def _models(value: Any) -> Iterator[str]:
 
 def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, Mapping))
+        yield from (item for item in value if isinstance(item, dict))

@@ -154,7 +154,8 @@ class _Loading:
             template=declared_style(data),
             not_run=self._read.not_run,
         )
-        contract = replace(contract, groups=self._groups(contract, data))
+        found = self._groups(contract, data)
+        contract = replace(contract, groups=found) if found else contract
         depends = self._dependencies(contract, data)
         groups = tuple(replace(group, dependencies=depends) for group in contract.groups)
         return replace(contract, dependencies=depends, groups=groups)

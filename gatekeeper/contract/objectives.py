@@ -139,7 +139,9 @@ def read_objectives(written: Mapping[str, Any]) -> tuple[Objective, ...]:
 def _objectives(where: str, written: Mapping[str, Any], window: str) -> Iterator[Objective]:
     for key in MEASURES:
         value = written.get(key)
-        named = {f"{key}.{n}": v for n, v in sorted((value or {}).items())} if key == CHECKS else {}
+        if value is None:
+            continue
+        named = {f"{key}.{n}": v for n, v in sorted(value.items())} if key == CHECKS else {}
         for name, target in (named or {key: value if key != CHECKS else None}).items():
             if isinstance(target, Mapping):
                 own_window, similar = target.get("window") or window, read_similar(target)

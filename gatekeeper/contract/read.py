@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import lru_cache
 
 from gatekeeper.contract.change import FileTooLargeError, Revision
 
@@ -23,6 +24,7 @@ class UnreadableError(Exception):
         self.what, self.fix, self.line = what, fix, line
 
 
+@lru_cache(maxsize=4096)  # a contract is read briefly before it is loaded, at base and at head
 def locate(reference: str, from_file: str) -> str:
     """Return the path from the repository root.
 

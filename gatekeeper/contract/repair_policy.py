@@ -42,7 +42,8 @@ def repair_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Pro
 
 def repair_meaning(policy: RepairPolicy) -> dict[str, Any]:
     """Return the policy for a digest, without later keys that are not set."""
-    meaning = asdict(policy)
+    meaning = {name: getattr(policy, name) for name in policy.__slots__}
+    meaning["similar"] = asdict(policy.similar) if policy.similar else None
     later = {key: meaning.pop(key) for key in (_BY_FIELD, "similar")}
     return meaning | {key: value for key, value in later.items() if value}
 

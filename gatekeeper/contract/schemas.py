@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
@@ -124,6 +124,5 @@ def _check_schema(kind: str, shape: CheckShape) -> dict[str, Any]:
 
 
 def _load(name: str) -> dict[str, Any]:
-    text = files("gatekeeper.contract").joinpath(name).read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
+    schema: dict[str, Any] = json.loads(Path(__file__).with_name(name).read_text("utf-8"))
     return schema

@@ -42,24 +42,21 @@ def similar_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Pr
 def _named_models(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     """Yield each model with its key in the file."""
     yield from _model_of(("repair",), data.get("repair"))
-    slo = data.get("slo")
-    for key, objectives in ((), slo), *_categories(slo):
-        found = dict(_items(objectives)).get("consistency")
-        yield from _model_of(("slo", *key, "consistency"), found)
-
-
-def _categories(slo: Any) -> Iterator[tuple[KeyPath, Any]]:
-    for name, objectives in _items(dict(_items(slo)).get(CATEGORIES)):
-        yield (CATEGORIES, name), objectives
+    slo = _value_of(data, "slo")
+    yield from _model_of(("slo", "consistency"), _value_of(slo, "consistency"))
+    categories = _value_of(slo, CATEGORIES)
+    for name, objectives in categories.items() if isinstance(categories, dict) else ():
+        found = _value_of(objectives, "consistency")
+        yield from _model_of(("slo", CATEGORIES, name, "consistency"), found)
 
 
 def _model_of(key: KeyPath, holder: Any) -> Iterator[tuple[KeyPath, str]]:
-    model = dict(_items(dict(_items(holder)).get("similar"))).get("model")
+    model = _value_of(_value_of(holder, "similar"), "model")
     if isinstance(model, str):
         yield (*key, "similar", "model"), model
 
 
-def _items(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the items of a mapping; nothing for any other value, in a file that is not valid."""
-    if isinstance(value, Mapping):
-        yield from value.items()
+def _value_of(holder: Any, key: str) -> Any:
+    """Return the value at a key of a mapping; None for any other holder, in a file that is not
+    valid."""
+    return holder.get(key) if isinstance(holder, dict) else None

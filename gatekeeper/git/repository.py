@@ -7,15 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gatekeeper.contract.change import Change
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.command import GitCommand, Option
-from gatekeeper.git.data_branch import DataBranch, remote_of
 from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
 from gatekeeper.git.objects import CommitRevision, Objects, text
 from gatekeeper.git.worktree import WorktreeRevision, read_worktree, worktree_change
+
+if TYPE_CHECKING:
+    from gatekeeper.git.data_branch import DataBranch
 
 _BASES = (
     "refs/remotes/origin/HEAD",
@@ -214,6 +216,8 @@ class Repository:
     def data_branch(self, name: str) -> DataBranch:
         """Return the branch of that name at the remote `origin`, or in this repository if it has no
         remote. Raises UsageError for a name that no branch can have."""
+        from gatekeeper.git.data_branch import DataBranch, remote_of
+
         if self._git.attempt("check-ref-format", f"refs/heads/{name}")[0]:
             raise UsageError(f"{name!r} cannot be the name of a branch")
         return DataBranch(name, remote_of(self._git, self.root))

@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,8 @@ from gatekeeper.errors import MeasurementError
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Make a folder for as long as it is needed. Raises MeasurementError."""
+    import tempfile
+
     try:
         made = tempfile.TemporaryDirectory(prefix="gatekeeper-")
     except OSError as error:
@@ -26,6 +27,8 @@ def temporary_folder() -> Iterator[Path]:
 @contextmanager
 def temporary_lines(lines: Iterable[bytes]) -> Iterator[IO[bytes]]:
     """Keep the lines in a file that is open for reading. Raises MeasurementError."""
+    import tempfile
+
     try:
         listing = tempfile.TemporaryFile()  # noqa: SIM115  (what is read from it is not ours)
     except OSError as error:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from gatekeeper import numbers
 from gatekeeper.checks.check import ParameterError, Parameters
@@ -93,7 +93,7 @@ OWN = ("criteria", "tone", "context", "question", "reference", "instructions")
 @cache
 def preset_prompt(name: str) -> str:
     """Return the text of a preset's prompt file."""
-    return files("gatekeeper.checks.judges").joinpath(f"prompts/{name}.md").read_text("utf-8")
+    return (Path(__file__).parent / "prompts" / f"{name}.md").read_text("utf-8")
 
 
 def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, str]:

@@ -52,14 +52,14 @@ def check_prompt_ahead(
 def _read_prompt(revision: Revision, reference: str, style: TemplateStyle | None) -> Prompt:
     """Read the prompt and what it includes. Its templates may have mistakes."""
     text = read_text(revision, prompt_file(reference))
-    prompt = _split_when_rendered(_parse_once(text, reference, style))
+    prompt = _parse_once(text, reference, style)
     return replace(prompt, includes=_includes(revision, prompt))
 
 
 @lru_cache(maxsize=1024)
 def _parse_once(text: str, reference: str, style: TemplateStyle | None) -> Prompt:
     """Parse the prompt and keep it: base's is often the same as head's."""
-    return parse_prompt(text, reference, style)
+    return _split_when_rendered(parse_prompt(text, reference, style))
 
 
 def _in_style(revision: Revision, reference: str, prompt: Prompt, style: TemplateStyle) -> Prompt:

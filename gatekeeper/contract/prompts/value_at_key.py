@@ -8,7 +8,6 @@ from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.message_list import read_messages, read_text_value
 from gatekeeper.contract.prompts.reference import PromptReference, write_key
 from gatekeeper.contract.syntax.schema_errors import nearest
-from gatekeeper.contract.syntax.toml_positions import parse_toml
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.errors import ContractError
 
@@ -39,6 +38,8 @@ def prompt_at_key(text: str, reference: PromptReference) -> Prompt:
 def parse_data(text: str, path: str) -> Document:
     """Parse a YAML, JSON or TOML file by its suffix. Raises ContractError."""
     if path.lower().endswith(".toml"):
+        from gatekeeper.contract.syntax.toml_positions import parse_toml
+
         return parse_toml(text, path)
     return parse_once(text, path)
 

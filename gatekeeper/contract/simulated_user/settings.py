@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from gatekeeper.contract.change import Revision
@@ -74,7 +74,7 @@ def _own_prompt(
 
 def preset_prompt() -> str:
     """Return the text of gatekeeper's prompt file for simulated users."""
-    return files("gatekeeper.contract.simulated_user").joinpath("user.md").read_text("utf-8")
+    return Path(__file__).with_name("user.md").read_text("utf-8")
 
 
 def with_users(

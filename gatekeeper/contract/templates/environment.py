@@ -264,12 +264,8 @@ def included_names(
         return ()
     tree = environment.parse_unguarded(source)
     kinds: tuple[Any, ...] = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-    return tuple(
-        (name, node.lineno)
-        for kind in kinds
-        for node in tree.find_all(kind)
-        for name in _names(node.template)
-    )
+    found: list[Any] = sorted(tree.find_all(kinds), key=lambda node: kinds.index(type(node)))
+    return tuple((name, node.lineno) for node in found for name in _names(node.template))
 
 
 def _names(template: nodes.Expr) -> list[str | None]:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
-from gatekeeper.contract.prompts.styles import format_fields, mustache, nunjucks
 from gatekeeper.contract.prompts.styles.evidence import likely_style, refuse_both
 from gatekeeper.contract.prompts.styles.literal import StyleFault, literal, with_line_end
 from gatekeeper.errors import ContractError, Problem
 
 _LONGEST = 500_000
 """The most characters of a message that is translated."""
-_TRANSLATE: Mapping[TemplateStyle, Callable[[str], str]] = {
-    "fstring": format_fields.translate,
-    "mustache": mustache.translate,
-    "nunjucks": nunjucks.translate,
-}
 
 
 def in_jinja(prompt: Prompt, style: TemplateStyle | None) -> Prompt:
@@ -51,7 +44,7 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
         fix = "remove `template`, or write `template: jinja`"
         raise StyleFault("this text has its own holes, so it cannot be Nunjucks", fix, line)
     try:
-        made = _TRANSLATE[style](text)
+        made = _translate(text, style)
     except StyleFault as fault:
         raise StyleFault(fault.what, fault.fix, fault.line + line - 1) from None
     return made.removesuffix("\n") if text.endswith("\n") else made
@@ -64,6 +57,16 @@ def unfilled(prompt: Prompt) -> Prompt:
         for message in prompt.messages
     )
     return replace(prompt, messages=messages, includes={})
+
+
+def _translate(text: str, style: TemplateStyle) -> str:
+    """Return the template in Jinja. Raises StyleFault."""
+    # Imported here, because most prompts are written in Jinja.
+    from gatekeeper.contract.prompts.styles import format_fields, mustache, nunjucks
+
+    if style == "nunjucks":
+        return nunjucks.translate(text)
+    return mustache.translate(text) if style == "mustache" else format_fields.translate(text)
 
 
 def _translated(
@@ -80,7 +83,7 @@ def _translated(
             raise StyleFault(what, "write it in Jinja, or make it shorter", 1)
         if by_evidence and style == "fstring":
             refuse_both(message.content)
-        return replace(message, content=_TRANSLATE[style](message.content))
+        return replace(message, content=_translate(message.content, style))
     except StyleFault as fault:
         field = f"{message.role} message"
         line = message.line_at(fault.line)
