@@ -224,6 +224,16 @@ def test_a_file_that_cannot_be_written_leaves_all_as_it_is(repository, generate,
     assert not (repository.path / CONTRACT).exists()
 
 
+def test_more_rules_than_any_prompt_has_are_refused_before_they_cost_calls(
+    repository, generate, capsys
+):
+    rules = [{"text": f"Rule {number} says {number**3}.", "lines": [1]} for number in range(101)]
+    code, server = generate(answer=author({"rules": {"rules": rules}}))
+    assert (code, len(server.requests)) == (3, 2)
+    assert "101 items" in capsys.readouterr().err
+    assert files(repository) == {}
+
+
 def test_a_file_that_git_ignores_is_refused_before_any_call(repository, generate, capsys):
     repository.write(".gitignore", "*.spec.yaml\n")
     repository.write(SPEC, "a person's\n")

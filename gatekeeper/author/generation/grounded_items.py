@@ -8,8 +8,11 @@ from typing import Any, Generic, TypeVar
 
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.contract.data_blocks import clean
+from gatekeeper.errors import MeasurementError
 
 T = TypeVar("T")
+MOST_ITEMS = 100
+"""Rules, constraints or questions in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,14 @@ class Draft:
 
 
 def grounded_drafts(rows: Sequence[Mapping[str, Any]], prompt: NumberedPrompt) -> Found[Draft]:
-    """Return the rows that have a text and lines that exist, each text once."""
+    """Return the rows that have a text and lines that exist, each text once. Raises
+    MeasurementError if a model wrote so many that it cannot mean them: each rule is more calls."""
+    if len(rows) > MOST_ITEMS:
+        raise MeasurementError(
+            f"the model answered with {len(rows):,} items about {prompt.reference} at once, and "
+            f"{MOST_ITEMS} is the most that gatekeeper takes; use a stronger model with --model, "
+            "or run it again"
+        )
     drafts: dict[str, Draft] = {}
     dropped = 0
     for row in rows:
