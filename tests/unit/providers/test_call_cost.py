@@ -63,9 +63,10 @@ def billed(litellm: Any, model: str, usage: TokenUsage) -> float:
     return float(litellm.completion_cost(completion_response=response, model=model))
 
 
-def test_as_litellm_bills_it() -> None:
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.long)])
+def test_as_litellm_bills_it(every: int) -> None:
     litellm = load_litellm()
-    models = native_models()
+    models = native_models()[::every]
     compared = 0
     wrong = []
     for number, model in enumerate(models):
@@ -83,7 +84,7 @@ def test_as_litellm_bills_it() -> None:
             wrong.append((model, name, mine, theirs))
         compared += 1
     assert wrong == []
-    assert compared > 200
+    assert compared > 200 / every
 
 
 @pytest.mark.parametrize("name", USAGES)
