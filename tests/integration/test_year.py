@@ -231,7 +231,7 @@ def test_a_promise_is_kept_or_beaten_wherever_nothing_more_failed(year):
                 if until is None or until > days[-1].now:
                     continue
                 after = [r for r in life.records if day.now < r.time <= until]
-                if sum(r.objectives[budget.objective].failed for r in after):
+                if sum(r.objectives[budget.objective][1] for r in after):
                     continue
                 later = [b for b in life.budgets(until).budgets if b.objective == budget.objective]
                 assert not later[0].overspent

@@ -108,10 +108,10 @@ def test_the_drift_freezes_the_prompt_on_the_day_a_recount_says_and_tells_it_onc
     for day in days:
         now = START + timedelta(days=day.number, hours=3)
         fates = [
-            bool(count.failed)
+            bool(failed)
             for record in records
             if now - window < record.time <= now
-            for count in record.fixtures.values()
+            for _, failed in record.fixtures.values()
         ]
         tails.append(binom.sf(sum(fates) - 1, len(fates), allowed))
     # Looking every night asks for more than a binomial test of that one night would.

@@ -73,7 +73,7 @@ def _record(contract, night, nights, first, rates, rng, changed_every) -> Record
         failed = sum(rng.random() >= chance for _ in range(SAMPLES))
         fixture_counts[fixture_key(f"{name}-{number}")] = (SAMPLES, failed)
     samples = SAMPLES * len(rates)
-    failed = sum(count.failed for count in fixture_counts.values())
+    failed = sum(failed for _, failed in fixture_counts.values())
     tokens = rng.randint(900, 1100) * samples
     version = 0 if changed_every is None else (night + 7 * contract + 30) // changed_every
     return Record(
