@@ -204,7 +204,7 @@ def _waive(
         else f"Accepted for {code(state.head_sha[:10])}: a regression of {of} no longer blocks "
         "this commit. Objectives still apply."
     )
-    text += " This ends at the next push, or when you edit your comment."
+    text += " The command has effect until the next push, or until you edit your comment."
     if not place.keys:
         text += f" {_UNSIGNED}"
     return Reply(

@@ -124,7 +124,7 @@ def _started_by_hand(activity: RunFull) -> str:
     what.append(f"on {code(activity.ref or activity.sha[:12], 80)}")
     if activity.samples is not None:
         what.append(f"with {activity.samples:,} samples of each fixture")
-    return f"> Manual run: {' '.join(what)}. It does not affect whether this may merge."
+    return f"> Manual run: {' '.join(what)}. This run does not affect the required check."
 
 
 def _read_event(path: Path) -> Mapping[str, Any]:

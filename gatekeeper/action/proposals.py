@@ -35,8 +35,8 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
         notices += [
             f"A model proposes a contract for {proposal.prompt}, with "
             f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}: "
-            f"{folder.name}/{proposal.contract} in the artifact of this run. To get it as a pull "
-            "request, write /gatekeeper propose."
+            f"{folder.name}/{proposal.contract} in the artifact of this run. To get "
+            "the proposal as a pull request, write /gatekeeper propose."
             for proposal in found.proposals
         ]
     return Explanation(tuple(notices), found.calls, found.cost_usd)

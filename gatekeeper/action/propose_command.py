@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from gatekeeper.author.promises.proposed_contracts import ProposedContracts
 
 _OFF = (
-    "The policy on the base branch allows no proposals. To allow them, add "
+    "The policy on the base branch allows no proposals. To allow proposals, add "
     "`propose: {model: openai/gpt-4o-mini, cost_usd: 0.20}` to `.github/gatekeeper.yml` there."
 )
-_FORK = "Contracts are not proposed for pull requests from forks: the model would be paid for them."
+_FORK = (
+    "Contracts are not proposed for pull requests from forks, because each proposal costs money."
+)
 _COVERED = "Every prompt that this pull request adds or changes has a contract."
 _NOT_ALLOWED = (
     "In the repository's settings under **Actions**, **General**, a maintainer can turn on **Allow "
@@ -136,7 +138,7 @@ def pull_request_text(number: int, found: ProposedContracts) -> str:
         f"A model wrote these files from the text of the prompts, which is part of #{number}. Read "
         "the rules in each `.spec.yaml` before you merge: a contract that demands too little "
         "protects nothing. Edit or remove whatever is wrong; later runs of `gatekeeper generate` "
-        "keep it so.\n\n"
+        "keep your edits.\n\n"
         "GitHub starts no checks for a pull request that GitHub Actions opens. To start them, "
-        "close it and open it again.\n"
+        "close the pull request and open it again.\n"
     )

@@ -168,8 +168,8 @@ SET_PARAMETERS = parameters(
     separator={
         "type": "string",
         "minLength": 1,
-        "description": "The text that separates items, such as `,`. Without it, the items are "
-        "read from a JSON list.",
+        "description": "The text that separates items, such as `,`. Without `separator`, the "
+        "items are read from a JSON list.",
     },
     ignore_case=IGNORE_CASE,
     field=FIELD,

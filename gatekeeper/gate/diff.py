@@ -35,7 +35,7 @@ from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (
     "The two sides were measured at different times. If a provider changed its "
-    "model in between, the model causes a difference too."
+    "model between these times, the model causes a difference too."
 )
 _NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
 

@@ -83,7 +83,7 @@ def describe_drift(found: AnchorResult) -> str:
     return (
         f"The judge {judges} of `{found.check}` drifted: it agrees with people on {share}, and on "
         f"{found.agreed_before} when it was calibrated (p = {numbers.p_value(found.p_value)}). "
-        "This is no fault of the prompt. Pin the judge's version, or run `gatekeeper judge "
+        "The prompt is not the cause. Pin the judge's version, or run `gatekeeper judge "
         "calibrate` again."
     )
 

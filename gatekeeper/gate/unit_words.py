@@ -62,5 +62,6 @@ def flips_note(paired: PairedResult) -> str:
     noun = unit_noun(clustered=paired.clusters is not None)
     return (
         f" {broke + fixed:,} of {numbers.count(paired.units, noun)} changed, in both directions. "
-        "This often comes from the provider or from a temperature above 0, not from the prompt."
+        "Such changes often come from the provider or from a temperature above 0, "
+        "not from the prompt."
     )

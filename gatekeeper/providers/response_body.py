@@ -103,7 +103,9 @@ def _inflation(content_encoding: str) -> Any:
         return None
     if encoding not in ("gzip", "x-gzip"):
         # As it was sent: in lower case, a key that the server repeats would not be recognised.
-        raise UnknownPacking(f"the answer is packed as {sent[:40]!r}, which was not requested")
+        raise UnknownPacking(
+            f"the server compressed the answer as {sent[:40]!r}, which was not requested"
+        )
     return zlib.decompressobj(_GZIP)
 
 
@@ -117,7 +119,7 @@ def _unpacked(inflate: Any, part: bytes) -> Iterator[bytes]:
             if not part and len(piece) < _PIECE:
                 return
     except zlib.error as error:
-        raise UnreadableBody(f"the answer cannot be unpacked: {error}") from None
+        raise UnreadableBody(f"the answer cannot be decompressed: {error}") from None
 
 
 def require_usual(content: bytes) -> None:

@@ -14,9 +14,9 @@ _BE_SURE_OF_LIMIT = (
     "Find out why calls cost more or take longer. Add fixtures or samples for a clear result."
 )
 _MEND_NEW = (
-    "Look at the failing answers below. If they are wrong, correct the new "
-    "prompt; if they are right, correct the checks or the expected values of its "
-    "contract."
+    "Look at the failing answers below. If the answers are wrong, correct the new "
+    "prompt. If the answers are right, correct the checks or the expected values of "
+    "the contract."
 )
 _MOST_AIMS = 3
 
@@ -101,8 +101,8 @@ def _to_be_sure(contract: ContractResult) -> str:
 def _also_frozen(contract: ContractResult) -> str:
     """Say what a freeze requires beside another reason."""
     return (
-        "Its error budget is overspent too, so only a significantly better "
-        "change may merge. A maintainer can waive all of this with the comment "
+        "The error budget is overspent too, so only a significantly better "
+        "change may merge. A maintainer can waive the result with the comment "
         f"{_waive(contract)}."
     )
 

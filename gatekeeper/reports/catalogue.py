@@ -125,8 +125,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "preference": ReasonEntry(
         "Judges prefer the answers of base",
-        "Judges compared the answers of both arms to the same inputs, in both orders. They prefer "
-        "base's answers by more than chance explains, or it is not clear whether they do.",
+        "Judges compared the answers of both arms to the same inputs, in both orders. The "
+        "judges prefer base's answers by more than chance explains, or the result is not clear.",
         "Look at the answers that judges prefer less, then correct the prompt.",
         "error",
         ("is preferred less than before", "are liked less than before"),
@@ -235,7 +235,8 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "error": ReasonEntry(
         "Could not be measured",
         "Calls to the model failed, or the base contract could not be loaded.",
-        "This says nothing about the prompt. Remove the cause and run the gate again.",
+        "A failed measurement says nothing about the prompt. Remove the cause and "
+        "run the gate again.",
         "warning",
     ),
     "limit": ReasonEntry(
@@ -253,7 +254,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "judge_drifted": ReasonEntry(
         "A judge drifted",
         "A judge grades labelled outputs differently than when it was calibrated, so figures that "
-        "rest on it say nothing of the prompt.",
+        "depend on this judge say nothing about the prompt.",
         "Pin the judge's version, or run `gatekeeper judge calibrate` with the same labels.",
         "warning",
         noted=True,
@@ -268,7 +269,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "not_run": ReasonEntry(
         "Parts of the suite are not run",
         "Gatekeeper does not run some parts of a file of another tool, so the result says "
-        "nothing about it.",
+        "nothing about these parts.",
         "Replace that part by a check that gatekeeper supports, or keep running it with the other "
         "tool.",
         "warning",

@@ -17,7 +17,7 @@ TITLES = {
     "regression": "a prompt change made things worse",
     "freeze": "an error budget is spent",
     "drift": "a model or judge drifted",
-    "spending": "the limit of the month is near",
+    "spending": "the spending limit of the month is nearly reached",
 }
 TEMPLATE = """\
 {% for found in news -%}

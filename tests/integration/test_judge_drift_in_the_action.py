@@ -72,7 +72,7 @@ def test_a_judge_that_drifted_opens_an_issue_and_tells_the_chat_once(
         strict = True
         # Every sample fails the check, and this is not the prompt's fault.
         assert night() == 0
-        assert "no fault of the prompt" in capsys.readouterr().out
+        assert "The prompt is not the cause" in capsys.readouterr().out
         assert github.issues == []
         assert night() == 0
         assert night() == 0

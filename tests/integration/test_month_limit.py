@@ -87,7 +87,7 @@ def test_a_threshold_is_told_once_when_it_is_crossed(checked_pull: CheckedPull) 
             assert checked_pull.act("schedule", {}, history=HISTORY, notify=told) == 0
             assert len(chat.received) == 1, number
         (message,) = chat.received
-    assert "the limit of the month is near" in message["title"]
+    assert "the spending limit of the month is nearly reached" in message["title"]
     assert "limits.month_usd: 8.00 USD were spent this month" in message["message"]
 
 

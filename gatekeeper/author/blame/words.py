@@ -30,7 +30,7 @@ def sentences(result: BlameResult) -> Iterator[str]:
     elif result.outcome == "partly":
         named = sum(len(cause.edits) for cause in result.causes)
         edits = "this edit" if named == 1 else "these edits"
-        yield f"This does not explain everything: even without {edits}, the prompt breaks fixtures."
+        yield f"There is another cause too: even without {edits}, the prompt breaks fixtures."
     elif result.outcome == "unclear":
         yield (
             "The whole change broke "

@@ -287,7 +287,8 @@ def generated_files(
         notices.append(_kept_contract(places, was_made=made is not None))
     elif is_removed:
         notices.append(
-            f"{places.contract} is not made again, because you removed it. To have it made again, "
+            f"{places.contract} is not made again, because you removed it. To "
+            "generate this file again, "
             f"delete the line `{CONTRACT}:` below `made:` in {places.specification}."
         )
     else:
@@ -326,9 +327,10 @@ def _kept_contract(places: Places, *, was_made: bool) -> str:
             f"checks, copy them from {places.specification}; the fixtures are in {places.fixtures}."
         )
     return (
-        f"{places.contract} is kept as it is, because this command did not write it. It may not "
-        "use the new fixtures. To replace it, move it away and run the command again with "
-        "--replay and the generate.answers.jsonl of this run, which calls no model. To keep it, "
+        f"{places.contract} is kept as it is, because this command did not write it. The file may "
+        "not use the new fixtures. To replace the file, move it away and run the "
+        "command again with --replay and the generate.answers.jsonl of this run, which calls no "
+        "model. To keep the file, "
         f"copy the checks from {places.specification}, and name {places.fixtures} in it."
     )
 

@@ -171,7 +171,9 @@ async def update(
     every = (constraints, rules, questions)
     notices = [*_about(step, every), *step.earlier.notices(), *notices, *unfit]
     if constraints.remade or constraints.retired:
-        notices.append("The input specification changed. Tests of unchanged rules were kept.")
+        notices.append(
+            "The input specification changed, but the tests of unchanged rules were kept."
+        )
     return GeneratedItems(specification, rows, tuple(notices))
 
 
@@ -263,7 +265,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     for what, field in (("added", "added"), ("reworded", "reworded")):
         said += said_of(what, [name for one in every for name in getattr(one, field)])
     retired = [name for one in every for name in one.retired]
-    said += said_of("removed, because the changed lines no longer say it", retired)
+    said += said_of("removed, because the changed lines no longer state the rule", retired)
     removed = [name for one in every for name in one.removed]
     said += said_of("not made again, because you removed it", removed)
     kinds = (step.input, step.rules, step.questions)

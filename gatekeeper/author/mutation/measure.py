@@ -76,8 +76,8 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     unit = "cluster" if clustered else "fixture"
     return (
         f"The tests cannot notice any mutant: {count(len(jobs), 'comparison')} "
-        f"share the contract's alpha, so each must be significant at {level:.2g}, and with "
-        f"{count(units, unit)} that is impossible, even if every fixture breaks. Add {unit}s: "
+        f"share the contract's alpha, so each must be significant at {level:.2g}. "
+        f"{count(units, unit)} cannot reach this level, even if every fixture breaks. Add {unit}s: "
         f"{ceil(-log2(level))} are needed, and fewer with fewer mutations, such as "
         "--mutations drop."
     )

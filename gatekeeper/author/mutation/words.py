@@ -39,7 +39,7 @@ def headline(result: MutationResult) -> str:
     return (
         f"Mutation score {numbers.percent(result.score)} ({interval}): "
         f"{numbers.count(changed, 'mutant')} changed an output, and the "
-        f"contract noticed {noticed} of them."
+        f"contract noticed {noticed} of these mutants."
     )
 
 
@@ -61,7 +61,7 @@ def advice(result: MutationResult) -> tuple[str, ...]:
         parts = numbers.count(len(dead), "part")
         said.append(
             f"{parts}{saved} can be removed, and every output stays the same. "
-            "Delete the text, or add fixtures that need it."
+            "Delete the text, or add fixtures that need this text."
         )
     return tuple(said)
 

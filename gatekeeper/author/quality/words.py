@@ -18,9 +18,7 @@ CATEGORIES: Mapping[str, str] = {
     "inverse_rule": "tests of inverse rules",
     "baseline": "baseline tests",
 }
-NO_BASELINE = (
-    "The prompt was not compared with its specification: this needs baseline tests (--baseline)."
-)
+NO_BASELINE = "The prompt was not compared with its specification; a comparison needs --baseline."
 _LONGEST = 300
 
 
@@ -78,7 +76,8 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
         )
         return
     yield (
-        f"  Both obey all rules, or neither does: {agreement.alike} of {agreement.known} "
+        "  The prompt and the specification both obey all rules, or neither does: "
+        f"{agreement.alike} of {agreement.known} "
         f"({numbers.percent_interval(agreement.interval)}). Only the prompt does: "
         f"{agreement.count(True, False)}. Only the specification does: "
         f"{agreement.count(False, True)}. McNemar's p {numbers.p_value(agreement.p_value)}"

@@ -84,7 +84,10 @@ def _unknown(names: Sequence[str], known: Set[str]) -> str:
     shown = ", ".join(quote(name, 40) for name in dict.fromkeys(names[:_SHOWN]))
     there = ", ".join(quote(name, 40) for name in sorted(known)[:_SHOWN])
     more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-    return f"cites {shown}, but the context does not have it; it has {there or 'nothing'}{more}"
+    return (
+        f"cites {shown}, which the context does not have; the context has "
+        f"{there or 'nothing'}{more}"
+    )
 
 
 def _sentences_cited(text: str, matches: Sequence[Match]) -> Finding:

@@ -1,15 +1,16 @@
 """Another model grades the output, and gives its reason.
 
-`judge` says what it grades: `rubric` your own criteria, `faithful` whether the context supports
-every claim, `tone` how it is written, `answers_question` whether it gives what is asked for,
-`complies` whether it obeys the prompt. `prefer` compares head's output with base's; on a single
-output it always passes. Write `judge: rubric` without a `type`. The contract's `judge` names the
-model for all its judges. [judges.md](judges.md) describes the kinds, several judges, and how far to
-trust them.
+`judge` names the property to grade. `rubric` grades the output by your own criteria, `faithful`
+whether the context supports every claim, and `tone` how the output is written. `answers_question`
+grades whether the output answers the question, and `complies` whether the output obeys the prompt.
+`prefer` compares the outputs of head and base, and always passes a single output. Write
+`judge: rubric` without a `type`. The contract's `judge` names the model for all its judges.
+[judges.md](judges.md) describes the kinds of judges, the use of several judges, and the limits of
+trust in judges.
 
-A judge that gives no answer, or none that can be read, leaves the check undetermined. The score is
-the mean over the judges: that of the choice or level, from 0 to 1, or the share of supported
-claims.
+If a judge gives no answer, or no readable answer, the check is undetermined. Each judge gives a
+score from 0 to 1: the score of the choice or level, or the share of supported claims. The score of
+the check is the mean over the judges.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class Judge:
         """Return what would be asked about an output that is as long as the sample's.
 
         The output is a message of its own: all fixtures share its text, which can be long.
+
+
         """
         messages = (*self._ask_about("", sample), Message("user", sample.output))
         return self._panel.questions(messages, sample)
@@ -186,7 +189,7 @@ CHECK = Check(
             "type": _TEXT_OR_DATA,
             "description": (
                 "The text that must support the output, such as `{{ "
-                "documents }}`. faithful requires it."
+                "documents }}`. `faithful` requires this parameter."
             ),
         },
         question={
@@ -242,7 +245,7 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "description": (
-                "The path of a prompt file for the judge. It replaces the built-in prompt."
+                "The path of a prompt file for the judge. This file replaces the built-in prompt."
             ),
         },
         field=FIELD,
@@ -252,7 +255,7 @@ CHECK = Check(
             "minItems": 1,
             "maxItems": 9,
             "items": _MODEL,
-            "description": "A list of models that grade together. It replaces `model`.",
+            "description": "A list of models that grade together. `models` replaces `model`.",
         },
         decide={
             "enum": ["majority", "unanimous"],

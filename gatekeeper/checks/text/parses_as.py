@@ -12,9 +12,9 @@ or `sql`.
   gatekeeper. A single word is a valid program.
 - `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
   statements only by their first word (`EXPLAIN`, `CALL`): such statements fail. `statements`
-  limits what the statements do, with those inside of them: `SELECT … INTO` creates, `TRUNCATE`
-  deletes. `tables` limits the tables that statements name, as written there: `orders`,
-  `shop.orders`. The check does not know what a function does.
+  limits what the statements do, with those inside of them: `SELECT … INTO` counts as create, and
+  `TRUNCATE` as delete. `tables` limits the tables that statements may name, in the spelling of the
+  statements: `orders`, `shop.orders`. The check does not know what a function does.
 
 The message says where reading stopped. The check executes nothing. Models often wrap code in a
 Markdown block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use
@@ -162,7 +162,7 @@ CHECK = Check(
             "default": False,
             "description": (
                 "True or false: whether to read the fenced code blocks instead of the whole "
-                "output, if there are any. One of them must be valid."
+                "output, if there are any. One block must be valid."
             ),
         },
         field=FIELD,

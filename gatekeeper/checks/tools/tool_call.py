@@ -8,7 +8,7 @@ without text is still an answer.
 
 The model can only call the functions that [`params.tools`](models.md#tool-calls) offers to it.
 To require several calls, write several checks. The order of calls is the order in which the model
-wrote them, also if they are to run in parallel.
+wrote them, even if the calls may run in parallel.
 """
 
 from __future__ import annotations

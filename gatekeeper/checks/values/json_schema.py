@@ -99,7 +99,9 @@ CHECK = Check(
         formats={
             "type": "boolean",
             "default": False,
-            "description": "True or false: whether `format` is verified too.",
+            "description": (
+                "True or false: whether the check also verifies each `format` of the schema."
+            ),
         },
         field=FIELD,
     ),

@@ -1,7 +1,7 @@
 """The whole output is one JSON value by the strict rules of RFC 8259.
 
-There is no text around it, no `NaN`, no trailing comma, no number that is too large for a double,
-and there are no more than 200 levels. The message gives the position of the first mistake.
+The check fails if there is text around the value, a `NaN`, a trailing comma, a number that is too
+large for a double, or more than 200 levels. The message gives the position of the first mistake.
 
 With `field`, a part of the output that is text must itself be such a JSON value. A part that is not
 text passes.

@@ -113,7 +113,7 @@ CHECK = Check(
         in_text={
             "enum": ["point", "comma"],
             "description": (
-                "The decimal separator, `point` or `comma`. With it, the "
+                "The decimal separator, `point` or `comma`. With `in_text`, the "
                 "number may be a part of a text, like `1,234.50 EUR` or "
                 "`1.234,50 EUR`."
             ),

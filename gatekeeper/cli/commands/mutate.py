@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--mutations-from",
         type=Path,
         metavar="FILE",
-        help="take the model's mutations from this mutate.answers.jsonl; do not call it",
+        help="take the model's mutations from this mutate.answers.jsonl and do not call the model",
     )
     parser.add_argument(
         "--ref", help="the revision to mutate (default: the files in the work tree)"

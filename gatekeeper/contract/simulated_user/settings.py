@@ -40,7 +40,7 @@ def read_contract_user(
     for name, value in (written or {}).items():
         fault = param_fault(data["model"], str(name)) or value_fault(str(name), value)
         if name in _REFUSED:
-            fault = ("a simulated user has no use for it", f"remove `{name}`")
+            fault = ("a simulated user does not use this parameter", f"remove `{name}`")
         if fault:
             place = ("user", "params", name)
             problems.append(document.problem(place, f"params.{name}: {fault[0]}", fault[1]))

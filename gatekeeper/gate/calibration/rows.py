@@ -38,7 +38,7 @@ def read_rows(path: Path) -> list[LabelRow]:
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise UsageError(f"{path}: is larger than {MOST_BYTES:,} bytes; divide it")
+            raise UsageError(f"{path}: is larger than {MOST_BYTES:,} bytes; split the file")
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read ({error})") from None

@@ -72,7 +72,7 @@ HELP: Mapping[str, str] = {
     "gatekeeper_contract_error_budget_left_events": "Failed events that remain until the error "
     "budget is spent; may be negative.",
     "gatekeeper_contract_burn_rate": (
-        "The error budget's burn rate by window; at 1, the budget is spent exactly."
+        "The burn rate of the error budget by window; at 1, the budget lasts exactly one window."
     ),
 }
 

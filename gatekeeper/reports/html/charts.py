@@ -67,7 +67,7 @@ def success_trend(
         (when, numbers.percent(rate), _between(interval), f"{samples:,}", sha[:10])
         for when, rate, interval, samples, sha in points
     ]
-    last = f"It was {numbers.percent(runs[-1].success_rate)} in the latest run"
+    last = f"The success rate was {numbers.percent(runs[-1].success_rate)} in the latest run"
     here = f" and is {numbers.percent(head.success_rate)} in {now_is}" if now and head else ""
     return _figure(
         "Success rate over runs",

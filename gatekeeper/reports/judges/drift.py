@@ -92,8 +92,8 @@ def _sentence(judge: JudgeDrift, since: datetime) -> str:
     return (
         f"the judge {judge.found.judge} of `{judge.check}` grades differently since {_day(since)}: "
         f"it agrees with people on {now} of {judge.found.anchors} labelled outputs, and on {before}"
-        f" when it was calibrated (p {numbers.p_value(judge.found.p_value)}). This is no fault of "
-        "the prompt"
+        f" when it was calibrated (p {numbers.p_value(judge.found.p_value)}). The prompt is not "
+        "the cause"
     )
 
 
@@ -103,8 +103,9 @@ def judge_section(found: Sequence[JudgeDrift]) -> list[str]:
     if not drifted:
         return []
     return [
-        "A judge grades outputs differently than when it was calibrated. Figures that rest on it "
-        "say nothing of the prompt: they are left open, and error budgets do not count them.",
+        "A judge grades outputs differently than when it was calibrated. Figures that depend "
+        "on this judge say nothing about the prompt: objectives stay open, and error budgets leave "
+        "these runs out.",
         "",
         "| contract | check | judge | since | agrees with people | at calibration | p |",
         "| --- | --- | --- | --- | --- | --- | --- |",

@@ -55,7 +55,7 @@ def _where(promises: PromptPromises) -> str:
         return f"As {path} says."
     return (
         f"The prompt changed, and {path} did not. These rules follow from lines that changed. Run "
-        f"{code(f'gatekeeper generate --update {quote(promises.prompt)}')} to update them."
+        f"{code(f'gatekeeper generate --update {quote(promises.prompt)}')} to update these rules."
     )
 
 

@@ -87,7 +87,8 @@ def suitability_notes(found: Suitability) -> list[str]:
     """Return what a reader has to know of the table, a sentence or two each."""
     kind = _kind(found)
     notes = [
-        f"Both kinds together are {numbers.count(found.tests['both'], 'test')} in "
+        "Tests of rules and of inverse rules together are "
+        f"{numbers.count(found.tests['both'], 'test')} in "
         f"{numbers.count(found.units, kind)}. Intervals (95 %) and p-values are over {kind}s; "
         "p-values come from the exact two-sided sign-flip test, with Holm's "
         "correction over all pairs."
@@ -95,7 +96,7 @@ def suitability_notes(found: Suitability) -> list[str]:
     unknown = sum(rate.unknown for rates in found.rates for rate in _once(rates))
     if unknown:
         notes.append(
-            f"Outputs that could not be measured: {unknown:,}. The shares leave them out; "
+            f"Outputs that could not be measured: {unknown:,}. The shares leave these outputs out; "
             "intervals and p-values hold whether or not these outputs comply."
         )
     if found.unrated == found.tests["both"]:
@@ -103,7 +104,7 @@ def suitability_notes(found: Suitability) -> list[str]:
     elif found.unrated:
         notes.append(
             "Tests that do not say whether they are valid (`metadata.valid`): "
-            f"{found.unrated:,} of {found.tests['both']:,}. They do not count as valid."
+            f"{found.unrated:,} of {found.tests['both']:,}. These tests do not count as valid."
         )
     elif "valid" not in found.tests:
         notes.append("No test is valid (`metadata.valid`).")

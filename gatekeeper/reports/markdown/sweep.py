@@ -103,7 +103,7 @@ def visible_drop(result: SweepResult) -> str:
         return f"On {on} no difference between two settings could have been detected."
     return (
         f"On {on} a drop of {numbers.size_in_points(result.visible)} or more between two "
-        "settings is detected 8 times in 10; smaller ones may go undetected."
+        "settings is detected in 8 of 10 sweeps; smaller drops may go undetected."
     )
 
 

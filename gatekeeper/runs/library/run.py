@@ -160,7 +160,7 @@ def _require_own_batches(given: RunArguments, repository: Repository) -> None:
 
     if given.resume and given.out and tracked_by(repository)(given.out / BATCHES):
         file = given.out / BATCHES
-        raise UsageError(f"--resume: {file} is under version control; remove it from there")
+        raise UsageError(f"--resume: {file} is under version control; remove the file from git")
 
 
 @contextlib.contextmanager

@@ -102,7 +102,7 @@ def test_other_encodings_are_refused(encoding: str) -> None:
 
 
 def test_broken_data_is_refused() -> None:
-    with pytest.raises(UnreadableBody, match="cannot be unpacked"):
+    with pytest.raises(UnreadableBody, match="cannot be decompressed"):
         read([b"not gzip at all"], "gzip")
 
 

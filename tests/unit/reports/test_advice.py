@@ -31,7 +31,7 @@ def _advice(contract: ContractResult) -> str:
 @pytest.mark.parametrize(
     ("objective", "words"),
     [
-        ("success_rate", "If they are wrong, correct the new prompt"),
+        ("success_rate", "If the answers are wrong, correct the new prompt"),
         ("latency_p95_ms", "Make the new prompt meet its objectives"),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_freeze_beside_another_failure_names_the_waiver(code: ReasonCode) -> N
     said = _advice(_because(code, "budget"))
     assert said.startswith(advice(examples.result(_because(code)), _because(code)))
     assert (
-        "A maintainer can waive all of this with the comment `/gatekeeper waive poem: REASON`"
+        "A maintainer can waive the result with the comment `/gatekeeper waive poem: REASON`"
         in said
     )
     assert "waive poem" not in _advice(_because(code))

@@ -140,9 +140,7 @@ def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> in
 
     path = root / calibration_path(contract_path)
     if not found:
-        print_error(
-            "gatekeeper: gatekeeper could not read any verdict of a judge; no file was written"
-        )
+        print_error("gatekeeper: no verdict of a judge could be read, so no file was written")
         return 3
     try:
         path.write_text(calibration_text(name, found), encoding="utf-8")

@@ -203,7 +203,7 @@ class ContractWriter:
                 if found.repairs != first.repairs:
                     node = fixture.case.option("transform") or fixture.case.node
                     why = (
-                        "it differs from that of the other tests; move these "
+                        "this transform is not that of the other tests; move these "
                         "tests to a separate file"
                     )
                     raise cannot_run(node, "transform", why)

@@ -171,7 +171,7 @@ def test_an_error_is_no_verdict_on_the_prompt() -> None:
     comment = _read(examples.ERROR)
     assert "## 🚫 Could not measure\n" in comment
     assert "`speech-tag` could not be measured: No sample could be measured on head." in comment
-    assert "This says nothing about the prompt." in comment
+    assert "A failed measurement says nothing about the prompt." in comment
     assert "- 🚫 *limit*: The measurement is incomplete: 20 minutes are over." in comment
     assert "- `nn-000`: `429 Too Many Requests: slow down` (+1 more)" in comment
     assert "- Ended early." in comment
