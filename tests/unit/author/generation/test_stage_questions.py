@@ -1,0 +1,139 @@
+"""The contracts of the prompts of generation ask what generation asks: with the same data, the same
+settings and the same schema."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from gatekeeper.author.generation import open_questions, rule_checks, rules, tests
+from gatekeeper.author.generation.collection import Writer
+from gatekeeper.author.generation.effort import Effort
+from gatekeeper.author.generation.files import FixtureRow
+from gatekeeper.author.generation.input_specification import specify_input
+from gatekeeper.author.generation.model_mutations import propose_mutants
+from gatekeeper.author.generation.numbered_prompt import number_prompt
+from gatekeeper.author.generation.run import GeneratedItems
+from gatekeeper.author.generation.survivors import protect
+from gatekeeper.author.generation.update_items import CONSTRAINTS, QUESTIONS, RULES, update_items
+from gatekeeper.author.mutation.mutants import MUTATIONS, make_mutants
+from gatekeeper.author.quality.agreement import measure_agreement
+from gatekeeper.author.quality.baseline import write_baseline_tests
+from gatekeeper.author.quality.ground_truth import with_proposed_answers
+from gatekeeper.author.quality.groundedness import judge_groundedness
+from gatekeeper.author.quality.judges import Panel
+from gatekeeper.author.quality.validity import judge_validity
+from gatekeeper.author.specification.prompt_lines import LineChanges
+from gatekeeper.author.specification.records import (
+    GeneratedTest,
+    InputConstraint,
+    Rule,
+    Scenario,
+    Specification,
+)
+from gatekeeper.author.specification.unchanged_items import Carried
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.trial import Completion
+from scripts.publish_schema import STAGE_SCHEMAS, contract_name
+
+CONTRACTS = Path(__file__).parents[4] / "contracts"
+VALUES = {"type": "object", "minProperties": 1}
+
+
+class Asked:
+    """Stands in for the asker: keeps each question, and answers it with nothing found."""
+
+    def __init__(self) -> None:
+        self.questions: dict[str, tuple[set[str], set[str], Any]] = {}
+
+    async def ask(
+        self,
+        stage: str,
+        data: Mapping[str, str],
+        schema: Mapping[str, Any],
+        settings: Mapping[str, str] | None = None,
+        **_: object,
+    ) -> Mapping[str, Any]:
+        names, filled, _ = self.questions.get(stage, (set(), set(), None))
+        self.questions[stage] = names | data.keys(), filled | (settings or {}).keys(), schema
+        known: dict[str, Any] = {"intent": "", "reason": "", "verdict": "unknown"}
+        if stage == "baseline_tests" and "written" not in data:
+            row = {"scenario": "a river", "vars": {"text": "The river is wide."}}
+            known["tests"] = [row]
+        return {name: known.get(name, []) for name in schema["properties"]}
+
+    async def complete(self, *_: object) -> Completion:
+        return Completion("an answer")
+
+
+def test_the_contracts_ask_what_generation_asks() -> None:
+    asked = Asked()
+    asyncio.run(_ask_everything(asked))
+    assert asked.questions.keys() == STAGE_SCHEMAS.keys()
+    for stage, (data, settings, schema) in asked.questions.items():
+        name = contract_name(stage)
+        prompt = (CONTRACTS / f"prompts/{name}.prompty").read_text("utf-8")
+        assert set(re.findall(r"<data (\w+)>", prompt)) == data, stage
+        assert settings <= _variables(name), stage
+        assert _of_any_prompt(schema) == STAGE_SCHEMAS[stage], stage
+
+
+def _variables(contract: str) -> set[str]:
+    lines = (CONTRACTS / f"{contract}.fixtures.jsonl").read_text("utf-8").splitlines()
+    return set.intersection(*(set(json.loads(line)["vars"]) for line in lines))
+
+
+def _of_any_prompt(schema: Any) -> Any:
+    """The schema without the variables of one prompt."""
+    if isinstance(schema, Mapping):
+        return {
+            name: VALUES if name == "vars" and "properties" in value else _of_any_prompt(value)
+            for name, value in schema.items()
+        }
+    return [_of_any_prompt(value) for value in schema] if isinstance(schema, list) else schema
+
+
+async def _ask_everything(asker: Any) -> None:
+    revision = MemoryRevision({"p.md": b"Translate the text to Dutch.\nText: {{ text }}\n"})
+    prompt = number_prompt(revision, "p.md")
+    rule = Rule("dutch", "The output is in Dutch.", "The output is not in Dutch.", (1,))
+    input_ = [InputConstraint("input-text", "The text is any text.", (2,))]
+    before = Specification("p.md")
+    changes: Any = LineChanges(changed=(1,))
+    carried: Any = Carried((), {}, (), frozenset(), ())
+    test = GeneratedTest("dutch.1", "dutch", "rule", "typical", "a word", "", {"text": "tree"})
+    writer = Writer(asker, prompt, input_, [rule], Effort(1, rates=True, expands=True))
+    mutants = make_mutants(prompt.prompt, MUTATIONS)[:1]
+    row = FixtureRow(
+        "baseline.1", json.dumps({"id": "1", "vars": {"text": "a"}, "category": "baseline"})
+    )
+    panel = Panel(asker, ["judge"])
+    plan: Any = SimpleNamespace(prompt=prompt, revision=revision)
+    target: Any = SimpleNamespace(prompt=prompt.prompt)
+    specification = Specification("p.md", rules=(rule,))
+    questions: list[Coroutine[Any, Any, object]] = [
+        specify_input(asker, prompt, before),
+        rules.find_rules(asker, prompt, before),
+        rules.invert_rules(asker, [rule]),
+        open_questions.find_questions(asker, prompt, before),
+        rule_checks.propose_checks(asker, prompt, [rule]),
+        tests.write_tests(asker, prompt, input_, rule, 1, Scenario("s", "at sea")),
+        writer.improve([test]),
+        protect(asker, prompt, target, mutants, [], 1),
+        propose_mutants(asker, prompt.prompt),
+        update_items(asker, prompt, changes, RULES, carried),
+        update_items(asker, prompt, changes, CONSTRAINTS, carried, {"intent": "none"}),
+        update_items(asker, prompt, changes, QUESTIONS, carried),
+        write_baseline_tests(asker, prompt, 2),
+        judge_validity(panel, input_, [row]),
+        judge_groundedness(panel, prompt, [rule]),
+        with_proposed_answers(plan, asker, panel, "model", GeneratedItems(before, (row,))),
+        measure_agreement(plan, asker, panel, specification, [row], "model", None),
+    ]
+    for question in questions:
+        await question
