@@ -70,7 +70,7 @@ class Life:
             counts[name] = (n, sum(fates))
             self.hours.setdefault(name, []).extend([(at - START) / timedelta(hours=1)] * n)
             self.failed.setdefault(name, []).extend(fates)
-        whole = counts["success_rate"]
+        samples, failed = counts["success_rate"]
         self.records.append(
             Record(
                 id=f"{self.name}{len(self.records)}",
@@ -80,8 +80,8 @@ class Life:
                 contract=self.name,
                 model="m",
                 version="1",
-                samples=whole.events,
-                failed=whole.failed,
+                samples=samples,
+                failed=failed,
                 interval=None,
                 calls=SAMPLES,
                 failed_calls=0,
