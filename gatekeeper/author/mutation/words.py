@@ -49,8 +49,8 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     missed, dead = result.count("not_noticed"), _dead(result)
     if missed:
         said.append(
-            f"{numbers.count(missed, 'change')} of the prompt changed outputs and broke no more "
-            "fixtures than it fixed. Add fixtures or checks that depend on these lines."
+            f"For {numbers.count(missed, 'change')} of the prompt, outputs differ, but no more "
+            "fixtures break than are fixed. Add fixtures or checks that depend on these lines."
         )
     weak = [one for one in result.mutants if one.finding == "too_few_broke"]
     if weak:
