@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.session import RunOptions
 
+MOST_TEXT = 500_000_000
+"""Characters of the prompts in all requests, of both arms. Planning so many takes ten seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class MutationPlan:
@@ -45,7 +48,7 @@ def plan_mutation(
     a model made. Calls no model.
 
     Raises:
-        UsageError: The prompt has no part that can be changed.
+        UsageError: The prompt has no part that can be changed, or the plan takes too much memory.
         ContractError: A mutant cannot be rendered, or there are too many calls.
     """
     made = [*make_mutants(contract.target.prompt, mutations), *more]
@@ -58,8 +61,22 @@ def plan_mutation(
             "be changed; mutations never change the text that fixtures fill in"
         )
     prompts = {name: mutant.prompt for name, mutant in mutants.items()}
+    _require_room(contract, len(mutants))
     work = plan_variants(contract, prompts, policy, revision, order_seed)
     return MutationPlan(contract, mutants, work, revision)
+
+
+def _require_room(contract: Contract, mutants: int) -> None:
+    """Raise UsageError if the requests of all comparisons do not fit into memory."""
+    prompt, fixtures = contract.target.prompt, len(contract.fixtures)
+    length = sum(len(message.content) for message in prompt.messages)
+    if 2 * mutants * fixtures * length > MOST_TEXT:
+        raise UsageError(
+            f"{prompt.path}: {count(mutants, 'mutant')} of {length:,} characters, on "
+            f"{count(fixtures, 'fixture')}, are more than {MOST_TEXT // 1_000_000:,} MB of "
+            "requests; use fewer mutations, such as --mutations drop, or a contract with fewer "
+            "fixtures"
+        )
 
 
 def too_few_fixtures(plan: MutationPlan) -> str | None:
