@@ -156,8 +156,11 @@ def test_tests_that_a_person_removed_with_the_earlier_text_do_not_prevent_new_on
     assert f"{POLITE}.1" in fixtures_of(run, POLITE)
 
 
-def test_less_effort_keeps_the_tests_and_more_effort_writes_them_again(run):
+def test_less_effort_keeps_the_tests_and_more_effort_writes_them_again(run, capsys):
     before = fixtures_of(run, "")
+    capsys.readouterr()
+    assert run("--effort", "min", "--estimate") == []
+    assert "min 5, low 7" in capsys.readouterr().out
     stages = run("--effort", "min")
     assert "tests" not in stages
     assert fixtures_of(run, "") == before
@@ -181,3 +184,20 @@ def test_tests_that_cannot_be_sent_any_more_are_written_with_less_effort(run):
     stages = run("--effort", "min", answer=author({"tests": tests}))
     assert stages.count("tests") == 2
     assert all("shop" in json.loads(row)["vars"] for row in fixtures_of(run, "").values())
+
+
+def test_a_rule_for_which_no_test_was_written_is_tried_again(run, capsys):
+    edit(run, lambda found: found.append(dict(ADDED)))
+    none = {"rule_tests": [], "inverse_tests": []}
+    run("--update", answer=author({"tests": none, "inverse_rules": {"inverses": []}}))
+    assert "mine: no test" in capsys.readouterr().err
+    assert run("--update") == ["inverse_rules", "tests"]
+    assert fixtures_of(run, "mine")
+    assert run("--update") == []
+
+
+def test_baseline_tests_can_be_added_without_a_judge(run, capsys):
+    rows = [{"scenario": "s", "vars": {"review": text}} for text in ("Superb.", "It broke.")]
+    run("--as-is", "--baseline", "2", answer=author({"baseline_tests": {"tests": rows}}))
+    assert len(fixtures_of(run, "baseline.")) == 2
+    assert "in 4 clusters can show no drop" in capsys.readouterr().err

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation import input_specification, open_questions, rules, tests
 from gatekeeper.author.generation.ask import MOST_TOKENS, SEED, stage_request
 from gatekeeper.author.generation.collection import MOST_MISSING
 from gatekeeper.author.generation.effort import EFFORTS, Effort
-from gatekeeper.author.generation.outdated_tests import EarlierTests, find_earlier_tests
+from gatekeeper.author.generation.outdated_tests import find_earlier_tests
 from gatekeeper.author.generation.run import MOST_SAMPLES, GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.update import plan_update
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Request
 from gatekeeper.numbers import count, dollars
+from gatekeeper.providers.cost_estimate import worst_cost
 
 ASSUMED_RULES = 10
 """Of a prompt for which there is no specification yet."""
@@ -30,7 +31,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     """Yield how many calls a run makes and what they cost, if prices are known. Calls that repeat
     a question after an unusable answer are not counted."""
     known = len(plan.present.specification.rules)
-    number = tested = known or ASSUMED_RULES
+    number = known or ASSUMED_RULES
     samples = MOST_SAMPLES if options.prove_with else 0
     stages, basis = STAGES, "as in the specification" if known else "assumed"
     if options.update:
@@ -39,40 +40,45 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
             yield "No line of the prompt and no rule changed: 0 calls"
             return
         changed = len(step.changes.changed)
-        number = tested = len({*step.rules.affected, *step.to_retest}) + changed
+        number = len({*step.rules.affected, *step.to_retest}) + changed
         again = 1 if step.earlier.to_invert else 0
         stages = step.stages + (2 if step.rules.affected or changed else again)
         basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
-    elif known:
-        tested -= len(_earlier_tests(plan, options).complete)
-    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, tested, stages, samples)}"
-    yield from cost_lines(
-        [(request, 1.0) for request in _requests(plan, options, tested, stages, USUAL_TOKENS)],
-        _requests(plan, options, tested, stages),
-    )
+
+    def tested(effort: Effort) -> int:
+        return number if options.update else number - _complete(plan, effort)
+
+    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, tested, stages + samples)}"
+    own = tested(options.effort)
+    usual = _requests(plan, options, own, stages, USUAL_TOKENS)
+    most = _requests(plan, options, own, stages)
+    yield from cost_lines([(request, 1.0) for request in usual], most)
     limit = plan.policy.limits.cost_usd
-    if limit is not None:
+    if limit is not None and all(worst_cost(request) is not None for request in most):
         yield f"The run ends at the policy's limit of {dollars(limit)}."
 
 
-def _earlier_tests(plan: GenerationPlan, options: GenerateOptions) -> EarlierTests:
+def _complete(plan: GenerationPlan, effort: Effort) -> int:
+    """Return the number of rules that have tests of more effort."""
     present = plan.present
-    return find_earlier_tests(plan.prompt, present.specification, present.fixtures, options.effort)
+    earlier = find_earlier_tests(plan.prompt, present.specification, present.fixtures, effort)
+    return len(earlier.complete)
 
 
 def _calls(
-    plan: GenerationPlan, options: GenerateOptions, rules: int, stages: int, samples: int
+    plan: GenerationPlan, options: GenerateOptions, tested: Callable[[Effort], int], others: int
 ) -> str:
-    """Return the number of calls, and that of other efforts."""
+    """Return the number of calls, and that of other efforts. `tested` returns for how many rules
+    tests are written; `others` are calls about something else."""
     scenarios = len(plan.present.specification.wishes.scenarios) or 1
 
     def of(effort: Effort) -> int:
         rating = 1 + MOST_MISSING if effort.rates else 0
-        return stages + samples + rules * (scenarios + effort.expands) + rating
+        return others + tested(effort) * (scenarios + effort.expands) + rating
 
     said = f"at most {count(of(options.effort), 'call')}"
-    others = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
-    return f"{said} (at each --effort: {others})"
+    each = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
+    return f"{said} (at each --effort: {each})"
 
 
 def _requests(

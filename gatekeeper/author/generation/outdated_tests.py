@@ -33,6 +33,7 @@ from gatekeeper.errors import ContractError
 
 _BOTH: frozenset[TestCategory] = frozenset({"rule", "inverse_rule"})
 _MOST_DIGITS = 4
+_NO_TEXT = "-"
 _OWN, _RATED, _LONGER = "own-inverse", "rated", "longer"
 
 
@@ -284,6 +285,7 @@ def written_entries(
     rewritten: Iterable[Rule],
     outdated: Mapping[str, OutdatedTests],
     effort: Effort,
+    rows: Iterable[FixtureRow],
 ) -> dict[str, str]:
     """Return the entries of `made` for these rules.
 
@@ -293,9 +295,11 @@ def written_entries(
         rewritten: Those whose tests this run wrote.
         outdated: Those that a person edited or added.
         effort: That of this run.
+        rows: The fixtures. A rule for which the model wrote no test is tried again by the next run.
     """
     again = {rule.id for rule in rewritten}
     earlier = {rule.id: rule for rule in before.rules}
+    tested = set(map(rule_of, rows))
     entries: dict[str, str] = {}
     for rule in rules:
         name, made = rule.id + TESTS_ENTRY, before.made.get(rule.id)
@@ -309,7 +313,9 @@ def written_entries(
         else:  # of an edited rule, nothing says what was edited
             own = made is not None and content_digest(earlier.get(rule.id, rule)) != made
         used = effort if known is None or rule.id in again else known.effort
-        entries[name] = WrittenTests.of(rule, used, own_inverse=own).entry
+        entry = WrittenTests.of(rule, used, own_inverse=own)
+        missing = rule.id in again and rule.id not in tested
+        entries[name] = (replace(entry, text=_NO_TEXT) if missing else entry).entry
     return entries
 
 

@@ -30,6 +30,7 @@ from gatekeeper.author.generation.outdated_tests import (
     as_tests,
     find_earlier_tests,
     merge_tests,
+    rule_of,
     written_entries,
 )
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
@@ -175,11 +176,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
     proven = merge_items(rule_made, own, (*prove_checks(tuple(ready), samples), *rest))
     rows = merge_tests(plan.present, tests, in_force, earlier)
-    if not rows.items:
-        raise MeasurementError(
-            f"stage tests: {asker.model} wrote no test that can be used; use a stronger model with "
-            "--model, or run it again"
-        )
+    require_tests(rows.items, asker.model)
     text, intent_made = merge_text(made.get(INTENT), before.intent, intent)
     specification = Specification(
         before.prompt,
@@ -193,7 +190,9 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
             **proven.made,
             **asked.made,
             **rows.made,
-            **written_entries(before, proven.items, to_test, earlier.outdated, options.effort),
+            **written_entries(
+                before, proven.items, to_test, earlier.outdated, options.effort, rows.items
+            ),
         },
         before.wishes,
     )
@@ -206,6 +205,15 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []
     return GeneratedItems(specification, rows.items, (*notices, *earlier.notices(), *unfit))
+
+
+def require_tests(rows: Sequence[FixtureRow], model: str) -> None:
+    """Raise MeasurementError if there is no test."""
+    if not rows:
+        raise MeasurementError(
+            f"stage tests: {model} wrote no test that can be used; use a stronger model with "
+            "--model, or run it again"
+        )
 
 
 async def invert_with_edited(
@@ -278,6 +286,8 @@ def generated_files(
     is_own = present.contract is not None and made != content_digest(present.contract)
     is_removed = present.contract is None and made is not None
     texts = {places.fixtures: write_fixture_rows(rows)}
+    tested = set(map(rule_of, rows))
+    notices += said_of("no test", [r.id for r in specification.rules if r.id not in tested])
     if judge == own_model and specification.judged_rules and not (is_own or is_removed):
         notices.append(
             f"{judge} judges its own outputs in {places.contract}. Name a judge of another family "

@@ -106,8 +106,9 @@ def generate_files(
     made = generated_files(plan, items, keep_models(plan, options) if stays else options)
     changed = dict(differing(made.texts, plan.present))
     require_unchanged(plan.present, root)
-    if then:
-        write_files(then.reports(), out)
+    reports = then.reports() if then else {}
+    if reports:
+        write_files(reports, out)
     write_generated(changed, root)
     return Session(made, tuple(changed), calls)
 

@@ -34,6 +34,7 @@ from gatekeeper.author.generation.run import (
     invert_with_edited,
     made_of,
     prompt_digests,
+    require_tests,
     sample_outputs,
     usable_tests,
 )
@@ -55,7 +56,7 @@ from gatekeeper.author.specification.records import (
     Specification,
 )
 from gatekeeper.author.specification.unchanged_items import Carried, carry_over
-from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count
 
 
@@ -147,8 +148,7 @@ async def update(
     remade = (*proven, *(rule.id for rule in retested))
     rows, rows_made, notices = _rows(plan, tests, remade, rules.retired, step.earlier)
     final = tuple(proven.get(rule.id, rule) for rule in in_force)
-    if not rows:
-        raise MeasurementError(f"stage tests: {asker.model} wrote no test that can be used")
+    require_tests(rows, asker.model)
     text = str(constraints.answer.get("intent", before.intent))
     text, intent_made = merge_text(before.made.get(INTENT), before.intent, " ".join(text.split()))
     specification = Specification(
@@ -164,7 +164,7 @@ async def update(
             **{name: content_digest(rule) for name, rule in proven.items()},
             **questions.made,
             **rows_made,
-            **written_entries(before, final, to_test, step.earlier.outdated, options.effort),
+            **written_entries(before, final, to_test, step.earlier.outdated, options.effort, rows),
         },
         before.wishes,
     )

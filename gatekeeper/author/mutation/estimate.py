@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import levels
-from gatekeeper.gate.judge_calls import judge_models
 from gatekeeper.numbers import count
 from gatekeeper.sampling.calls import distinct_requests
 
@@ -21,9 +20,13 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
     notices no mutant, and at most."""
     work = plan.work
     requests = distinct_requests(work.trials)
-    judges = ", and the calls to judges" if any(map(judge_models, work.jobs)) else ""
+    others = (*work.judging_of_jobs, *work.users_of_jobs)
+    judged = sum(len(one.most) for one in work.judging_of_jobs)
+    played = sum(len(one.most) for one in work.users_of_jobs)
+    named = ((judged, "judges"), (played, "simulated users"))
+    more = "".join(f", and {number:,} to {who}" for number, who in named if number)
     calls = f"at most {count(len(requests), 'call')}"
-    yield f"{count(len(plan.mutants), 'mutant')}, {calls}{judges}"
+    yield f"{count(len(plan.mutants), 'mutant')}, {calls}{more}"
     shared = levels(work.jobs)
     each = [
         estimate_calls(
@@ -32,7 +35,6 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
         for job in work.jobs
     ]
     made = sum(one.expected for one in each) / max(1, sum(one.most for one in each))
-    others = (*work.judging_of_jobs, *work.users_of_jobs)
     about = [*requests, *(request for one in others for request in one.about)]
     most = [*requests, *(request for one in others for request in one.most)]
     yield from cost_lines([(request, made) for request in about], most)
