@@ -190,4 +190,5 @@ def _completion(answer: Mapping[str, Any]) -> Completion:
         completion_tokens=usage.get("completion_tokens"),
         cost_usd=0.0,
         ttft_ms=first,
+        finish_reason=choice.get("finish_reason"),
     )

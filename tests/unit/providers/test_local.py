@@ -101,12 +101,12 @@ def test_anything_else_is_a_conversation(server: FakeServer, subject: Request) -
 
 def test_tokens_and_the_models_own_time(server: FakeServer) -> None:
     server.answer = {
-        "choices": [{"message": {"content": None}}],
+        "choices": [{"message": {"content": None}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 9, "completion_tokens": 3},
         "timings": {"prompt_ms": 30.5, "predicted_ms": 12.0},
     }
     assert complete(request(("system", "x"))) == [
-        Completion("", 42.5, 9, 3, 0.0, fingerprint=FINGERPRINT)
+        Completion("", 42.5, 9, 3, 0.0, fingerprint=FINGERPRINT, finish_reason="length")
     ]
 
 
@@ -190,6 +190,7 @@ def test_the_real_model_classifies_and_repeats_itself(
     assert 0 < lovely.ttft_ms <= lovely.latency_ms
     assert (lovely.prompt_tokens or 0) > 20
     assert lovely.completion_tokens == 1
+    assert lovely.finish_reason == "length"
 
 
 def test_the_real_model_is_held_to_a_schema(answers: list[Completion | BaseException]) -> None:
