@@ -147,7 +147,7 @@ def test_a_prompt_that_asks_for_a_contract_that_accepts_everything_gets_none(pro
 
 
 def test_a_prompt_with_hundreds_of_rules_ends_at_the_limit_of_calls(propose, model):
-    many = [{"text": f"The output says {word(n)}.", "lines": [1]} for n in range(200)]
+    many = [{"text": f"The output says {word(n)}.", "lines": [1]} for n in range(100)]
     found = propose(answer=author({"rules": {"rules": many}}))
     assert found.texts == {}
     assert len(model.requests) == found.calls <= 60
