@@ -209,7 +209,9 @@ def _use_problems(
                 what = f"the template is too long to search it for `{name}`"
                 yield Problem(path, what, f"shorten it to less than {_MOST_TEXT:,} characters")
             elif name in later:
-                what = f"`{name}` has no output here, because that step runs later or is this step"
+                what = (
+                    f"`{name}` has no output here: step `{name}` runs later, or is this step itself"
+                )
                 yield Problem(path, what, "use the output of an earlier step", line)
             elif path != prompt.path:
                 what = (

@@ -27,7 +27,7 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
             f"request adds {added}, which gatekeeper could not compare with the "
             "old prompt. If the new prompt replaces the old one, keep the "
             f"contract's name, {contract.name}. If not, remove the old prompt in "
-            "a separate pull request, or ask a maintainer to waive this."
+            "a separate pull request, or ask a maintainer to waive this result."
         )
         return Reason("replaced", text, "inconclusive")
     return Reason("removed", "The contract was removed together with its prompt.", "pass")
@@ -74,7 +74,7 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
             "gone, and gatekeeper could not compare it with "
             f"{job.contract.target.prompt.reference}, because the base contract "
             "cannot be loaded. Repair the base contract first, in a separate "
-            "pull request, or ask a maintainer to waive this."
+            "pull request, or ask a maintainer to waive this result."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
@@ -84,7 +84,7 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
             f"{_some(job.successors)} of this pull request may also replace the "
             "old prompt, and the contract did not test it. Keep the contract on "
             "the file that replaces the old prompt and add the other file in a "
-            "separate pull request, or ask a maintainer to waive this."
+            "separate pull request, or ask a maintainer to waive this result."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     return reasons

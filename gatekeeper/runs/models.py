@@ -96,8 +96,8 @@ def require_no_judges(job: Job, option: str) -> None:
     if judges:
         raise UsageError(
             f"{option}: a check of {job.contract.name} uses the judge "
-            f"{judges[0][1]}, but here models cannot be called one after the "
-            f"other; run this contract without {option}, and name the others with "
+            f"{judges[0][1]}, but {option} cannot ask a judge about an answer "
+            f"in the same run; run this contract without {option}, and name the others with "
             "--contract"
         )
 

@@ -169,7 +169,7 @@ def _criterion(item: Mapping[str, Any]) -> dict[str, Any] | str:
         return _judge(item)
     if kind == "python":
         return (
-            "its code may not run here; write a check `python:` that names a "
+            "gatekeeper does not run this code; write a check `python:` that names a "
             "function of the repository"
         )
     return "gatekeeper has no check of this type"

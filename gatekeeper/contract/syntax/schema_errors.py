@@ -57,7 +57,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = _closest(name, names)
     if close:
         return f"did you mean `{close}`?"
-    return "known are " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
+    return "use one of " + ", ".join(f"`{name}`" for name in names) if names else "remove it"
 
 
 def _closest(name: str, names: list[str]) -> str | None:

@@ -50,7 +50,7 @@ RUBRIC = {"judge": "rubric", "criteria": "x", "model": "openai/y"}
     [
         ({**RUBRIC, "choices": {"good": 1}}, "fewer than 2 entries", "empty"),
         ({**RUBRIC, "models": []}, "is empty", "fewer"),
-        ({**RUBRIC, "decide": "most"}, "not one of majority, unanimous", "known are"),
+        ({**RUBRIC, "decide": "most"}, "not one of majority, unanimous", "use one of"),
         ({**RUBRIC, "decide": "majorty"}, "did you mean `majority`?", "write one of"),
     ],
 )

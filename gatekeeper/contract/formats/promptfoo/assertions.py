@@ -84,10 +84,7 @@ class Translation:
             return node.at(self._one(node, scope))
         except CannotRunError as error:
             self.notes.add(error.note)
-            why = (
-                "gatekeeper cannot run one of its assertions, and without it "
-                "the score would be different"
-            )
+            why = "gatekeeper cannot run one assertion of this set, so the score would be different"
             raise cannot_run(node, str(node.get("type")), why) from None
 
     def _one(self, node: Node, scope: Scope) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def problems(more: str = "", model: str = HOSTED, **files: str) -> list[Problem]
         ("extra_body", "environment"),
         ("functions", "`tools`"),
         ("function_call", "`tools`"),
-        ("zzz", "known are"),
+        ("zzz", "use one of"),
     ],
 )
 def test_a_parameter_that_cannot_be_sent_is_refused_with_its_line(name: str, fix: str) -> None:

@@ -144,7 +144,7 @@ def test_toml_gives_each_line_its_place(part: str, expected: list[list[int]]) ->
     [
         ("prompt[0]", 1, "`prompts`"),
         ("prompts[4]", 1, "`prompts[3]`"),
-        ("tickets.a", 16, "known are `a.b`"),
+        ("tickets.a", 16, "use one of `a.b`"),
         ('tickets["a.b"][0].contnet', 18, "`content`"),
         ("prompts.x", 1, "`prompts[0]`"),
         ("chat.x", 23, "after `#`"),
