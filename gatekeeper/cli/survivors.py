@@ -11,9 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.author.cost_words import cost_lines
+from gatekeeper.author.generation.estimate import USUAL_TOKENS
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.session import ask_models
-from gatekeeper.author.generation.survivors import ProtectedPart, protect, read_survivors
+from gatekeeper.author.generation.survivors import (
+    ProtectedPart,
+    planned_requests,
+    protect,
+    read_survivors,
+)
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import readers_may_leave
 from gatekeeper.errors import UsageError, WriteError
@@ -41,8 +48,10 @@ def write_for_survivors(
     if not mutants:
         return _say([f"{path}: every part of {prompt.reference} is protected; nothing to do"])
     if arguments.estimate:
-        calls = len(mutants) * (1 + 3 * options.tests_per_rule)
-        return _say([f"{count(len(mutants), 'part')}, at most {count(calls, 'call')}"])
+        planned = (plan.prompt, contract.target, mutants, options.model, options.tests_per_rule)
+        usual, most = planned_requests(*planned, USUAL_TOKENS), planned_requests(*planned)
+        said = f"{count(len(mutants), 'part')}, at most {count(len(most), 'call')}"
+        return _say([said, *cost_lines([(request, 1.0) for request in usual], most)])
     parts, calls_made = ask_models(
         lambda asker: protect(
             asker,

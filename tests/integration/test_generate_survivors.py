@@ -98,7 +98,9 @@ def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
     repository.write("contracts/words.csv", csv((LONG, *(f"word{n:02}" for n in range(20)))))
     assert main(["mutate", "words", "--mutations", "drop"]) == 0
     assert main([*GENERATE, "--for-survivors", "--estimate"]) == 0
-    assert "2 parts, at most 20 calls" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2 parts, at most 20 calls" in said
+    assert "Cost: about" in said
     assert main([*GENERATE, "--for-survivors"]) == 0
     said = capsys.readouterr().out
     assert "No fixture was written" in said

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -227,7 +228,7 @@ class Asker:
             ) from reached
         finally:
             self.sent += order.sent
-            if self._progress:
+            if self._progress and not isinstance(sys.exception(), asyncio.CancelledError):
                 self._progress.answered(stage, self.cost_usd)
         # What is parsed is what a replay will find.
         text = _SURROGATES.sub("\ufffd", environment_redactor().text(completion.text))

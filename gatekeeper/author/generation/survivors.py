@@ -12,7 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.author.generation.ask import Asker, array_schema, ask_together, object_schema
+from gatekeeper.author.generation.ask import (
+    MOST_TOKENS,
+    Asker,
+    array_schema,
+    ask_together,
+    object_schema,
+    stage_request,
+)
+from gatekeeper.author.generation.estimate import ASSUMED_TEXT
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.tests import (
     KIND,
@@ -22,7 +30,7 @@ from gatekeeper.author.generation.tests import (
 )
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import find_parts
-from gatekeeper.contract.definition import Fixture, Prompt, Target
+from gatekeeper.contract.definition import Fixture, Message, Prompt, Target
 from gatekeeper.contract.near_duplicates import near_duplicates
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
@@ -133,11 +141,35 @@ def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
     return object_schema(tests=array_schema(object_schema(**KIND, vars=values)))
 
 
+def planned_requests(
+    prompt: NumberedPrompt,
+    target: Target,
+    mutants: Sequence[Mutant],
+    model: str,
+    count: int,
+    tokens: int = MOST_TOKENS,
+) -> list[Request]:
+    """Return requests like those of `protect`, for a forecast. Proposals have at most so many
+    tokens."""
+    questions = (_question(prompt, mutant) for mutant in mutants)
+    settings = {"count": str(count)}
+    asked = [
+        stage_request(STAGE, data, schema, settings, model, tokens) for data, schema in questions
+    ]
+    run = (Message("user", f"{target.prompt.text}{ASSUMED_TEXT}"),)
+    sample = Request(target.model, run, target.params, _SEED, 0)
+    return [*asked, *[sample] * (3 * count * len(mutants))]
+
+
+def _question(prompt: NumberedPrompt, mutant: Mutant) -> tuple[dict[str, str], Mapping[str, Any]]:
+    data = {**prompt.data, "part": mutant.part.text, "after": mutant.now or "(removed)"}
+    return data, schema_with(variables_schema(prompt))
+
+
 async def _propose(
     asker: Asker, prompt: NumberedPrompt, mutant: Mutant, count: int
 ) -> list[Mapping[str, Any]]:
-    data = {**prompt.data, "part": mutant.part.text, "after": mutant.now or "(removed)"}
-    schema = schema_with(variables_schema(prompt))
+    data, schema = _question(prompt, mutant)
     answer = await asker.ask(STAGE, data, schema, {"count": str(count)})
     rows: list[Mapping[str, Any]] = answer["tests"][:count]
     return [row for row in rows if any(map(says_something, row["vars"].values()))]

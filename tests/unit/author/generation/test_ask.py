@@ -112,3 +112,30 @@ def test_an_interrupted_run_and_one_without_time_end():
         asyncio.run(run(UNLIMITED, interrupted=True))
     with pytest.raises(MeasurementError, match="time limit"):
         asyncio.run(run(replace(UNLIMITED, minutes=0.0), interrupted=False))
+
+
+class _Seen:
+    def __init__(self) -> None:
+        self.stages: list[tuple[str, str]] = []
+
+    def asked(self, stage: str) -> None:
+        self.stages.append(("asked", stage))
+
+    def answered(self, stage: str, cost_usd: float | None) -> None:
+        self.stages.append(("answered", stage))
+
+
+def test_an_interrupted_question_is_not_an_answered_one():
+    async def interrupted(given: Asker) -> None:
+        question = asyncio.ensure_future(given.ask("rules", {"prompt": "p"}, SCHEMA))
+        await asyncio.sleep(0)
+        question.cancel()
+        await asyncio.gather(question, return_exceptions=True)
+
+    seen = _Seen()
+    client = FakeClient(lambda _: Completion(GOOD))
+    given = Asker("openai/m", client, UNLIMITED, progress=seen, retry=RetryPolicy(attempts=1))
+    assert ask(given) == {"intent": "classify"}
+    asyncio.run(interrupted(given))
+    stage = "input_specification"
+    assert seen.stages == [("asked", stage), ("answered", stage), ("asked", "rules")]
