@@ -127,5 +127,4 @@ def test_a_run_is_remembered_with_what_its_objectives_count(repository, tmp_path
     arguments = ["--repo", str(made.path), "--out", str(tmp_path / "out")]
     assert main(["run", *arguments, "--history", str(history)]) == 0
     (record,) = FileHistory(history).read().records
-    assert record.objectives["checks.says-ok"].failed == 0
-    assert record.objectives["checks.says-ok"].events == record.samples
+    assert record.objectives["checks.says-ok"] == (record.samples, 0)
