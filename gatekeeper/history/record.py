@@ -78,18 +78,18 @@ an objective allows. A plain tuple, because a year of records has a million of t
 class Record:
     """One contract in one run.
 
-    `id` is the same for the same contract of the same run, however often it arrives. `samples` were
-    evaluated and `failed` of them failed; `calls` counts all calls, `failed_calls` those without an
-    answer. `objectives` counts, by objective, the events of its error budget: such as
-    `success_rate`, `latency_p95_ms` (slower than its target), `checks.NAME`, `repair_rate`, and
-    `categories.NAME.OBJECTIVE`. `fixtures` maps each fixture's `fixture_key` to its samples.
-    A count is `[events, failed]`.
-    `fingerprints` identify the models that answered, sorted; empty if the provider sends none.
-    Latencies are in milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is
-    the mean score of the samples to which checks gave one. `error_checks` are the names of the
-    checks that gated, a long one as `#` and a digest. Records of older versions have neither
-    `error_checks` nor `verdict`, the contract's verdict in that run. `judges` says by check what
-    judges said of the anchors of their calibrations, if they were asked.
+    `id` is the same for the same contract of the same run, however often it arrives. `time` is in
+    UTC, whatever zone it was given in. `samples` were evaluated and `failed` of them failed;
+    `calls` counts all calls, `failed_calls` those without an answer. `objectives` counts, by
+    objective, the events of its error budget: such as `success_rate`, `latency_p95_ms` (slower than
+    its target), `checks.NAME`, `repair_rate`, and `categories.NAME.OBJECTIVE`. `fixtures` maps each
+    fixture's `fixture_key` to its samples. A count is `[events, failed]`. `fingerprints` identify
+    the models that answered, sorted; empty if the provider sends none. Latencies are in
+    milliseconds, by quantile (`p50`, `p95`); costs are in US dollars. `score` is the mean score of
+    the samples to which checks gave one. `error_checks` are the names of the checks that gated, a
+    long one as `#` and a digest. Records of older versions have neither `error_checks` nor
+    `verdict`, the contract's verdict in that run. `judges` says by check what judges said of the
+    anchors of their calibrations, if they were asked.
 
     Raises ValueError if the numbers contradict each other.
     """
@@ -127,6 +127,8 @@ class Record:
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
             raise ValueError(f"time: must have a time zone, got {self.time.isoformat()}")
+        # A reader makes a zone for each time, and two zones take ten times as long to compare.
+        object.__setattr__(self, "time", _in_utc(self.time))
         if self.interval and not 0 <= self.interval.low <= self.interval.high <= 1:
             raise ValueError(f"interval: must be low <= high within 0 to 1, got {self.interval}")
         _require_part("failed", self.samples, self.failed)
@@ -152,6 +154,13 @@ class Record:
     def success_rate(self) -> float | None:
         """The share of evaluated samples that passed; None if none was evaluated."""
         return 1 - self.failed / self.samples if self.samples else None
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"time: {time.isoformat()} is out of range") from None
 
 
 def _require_part(name: str, whole: int, failed: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +53,7 @@ def token_count(said: object) -> int | None:
 def count_in(document: Any, *path: str) -> int:
     """Return the count at a path in a document; 0 if there is none."""
     for key in path:
-        document = document.get(key) if isinstance(document, Mapping) else None
+        document = document.get(key) if isinstance(document, dict) else None
     return token_count(document) or 0
 
 

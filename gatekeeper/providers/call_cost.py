@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from gatekeeper.contract.kept_results import kept_by_identity
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.providers.answers import TokenUsage
 from gatekeeper.providers.off_peak import knows_off_peak, off_peak_prices
@@ -153,9 +154,15 @@ def _entry(model: str, answered_by: object) -> Mapping[str, Any] | None:
 def _crossed_thresholds(entry: Mapping[str, Any], tokens: int) -> list[str]:
     """Return the parts of names such as `_above_272k_tokens` whose prices apply to an input of that
     length, the highest last."""
-    found = {match[0]: match for name in entry if (match := _THRESHOLD.search(name))}
-    sizes = {part: int(m[1]) * (1000 if m[2] else 1) for part, m in found.items()}
+    sizes = _threshold_sizes(entry)
     return sorted((part for part, size in sizes.items() if tokens > size), key=sizes.__getitem__)
+
+
+@kept_by_identity
+def _threshold_sizes(entry: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return the length of input that each part such as `_above_272k_tokens` names."""
+    found = {match[0]: match for name in entry if (match := _THRESHOLD.search(name))}
+    return {part: int(m[1]) * (1000 if m[2] else 1) for part, m in found.items()}
 
 
 def _cached_default(entry: Mapping[str, Any], paid_input: float) -> float:

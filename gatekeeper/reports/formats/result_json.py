@@ -387,6 +387,8 @@ def _intervals(intervals: Mapping[str, ConfidenceInterval]) -> dict[str, list[fl
 
 def _finite(value: Any) -> Any:
     """Replace every number that JSON cannot hold by null."""
+    if value is None or isinstance(value, str | int):  # most values
+        return value
     if isinstance(value, Mapping):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list):

@@ -111,6 +111,7 @@ BAD = [
     (line(time="yesterday"), "time"),
     (line(time=5), "time"),
     (line(time="2025-06-01T12:00:00"), "time zone"),
+    (line(time="0001-01-01T00:00:00+09:00"), "out of range"),
     (line(interval=[0.1, 0.2]), "interval"),
     (line(interval={"low": 0.9, "high": 0.1}), "interval"),
     (line(interval={"low": 0.9, "high": 0.1}).replace("0.9", "NaN"), "interval"),
