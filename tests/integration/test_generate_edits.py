@@ -139,6 +139,7 @@ def test_an_inverse_that_a_person_removed_stays_removed(run):
     edit(run, lambda found: found[1].update(inverse=""))
     own = {name for name in fixtures_of(run, POLITE) if "inverse" not in name}
     assert run("--update") == []
+    assert set(fixtures_of(run, POLITE)) == own
     assert "inverse_rules" in run()  # of the other rule
     assert rules(run)[POLITE]["inverse"] == ""
     assert set(fixtures_of(run, POLITE)) == own

@@ -127,6 +127,16 @@ class EarlierTests:
             ),
         ]
 
+    def left_behind(self, present: Present) -> list[str]:
+        """Return the ids of generated tests that are for an earlier text."""
+        made = present.specification.made
+        return [
+            row.id
+            for row in present.fixtures
+            if made.get(row.id) == row.digest
+            and category_of(row.id) in _categories(row.id, self.outdated)
+        ]
+
     def kept_of(self, rules: Iterable[Rule]) -> list[FixtureRow]:
         """Return the tests of these rules that stay."""
         ids = {rule.id for rule in rules}

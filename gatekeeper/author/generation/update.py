@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import FixtureRow, contract_models, fixture_row
 from gatekeeper.author.generation.input_specification import PREFIX as INPUT
 from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
@@ -181,7 +182,14 @@ def without_model(plan: GenerationPlan, step: UpdatePlan) -> GeneratedItems:
     """Return what is in force if no line with a meaning of its own changed: at most other line
     numbers."""
     before = plan.present.specification
-    made = {**before.made, **step.input.made, **step.rules.made, **step.questions.made}
+    gone = step.earlier.left_behind(plan.present)
+    made = {
+        **{name: known for name, known in before.made.items() if name not in gone},
+        **step.input.made,
+        **step.rules.made,
+        **step.questions.made,
+        **written_entries(before, step.rules.items, (), step.earlier.outdated, Effort(0), ()),
+    }
     specification = replace(
         before,
         input=step.input.items,
@@ -189,7 +197,9 @@ def without_model(plan: GenerationPlan, step: UpdatePlan) -> GeneratedItems:
         questions=step.questions.items,
         made=made,
     )
-    return GeneratedItems(specification, plan.present.fixtures, tuple(_about(step, ())))
+    rows = tuple(row for row in plan.present.fixtures if row.id not in gone)
+    said = said_of("removed, because you removed the inverse", gone)
+    return GeneratedItems(specification, rows, (*_about(step, ()), *said))
 
 
 def keep_models(plan: GenerationPlan, options: GenerateOptions) -> GenerateOptions:
