@@ -396,6 +396,4 @@ def _finite(value: Any) -> Any:
         if any(isinstance(entry, float) and not math.isfinite(entry) for entry in value):
             return None
         return [_finite(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
