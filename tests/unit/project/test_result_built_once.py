@@ -22,7 +22,10 @@ OWN_FIELDS = {"exit_code", "base_sha", "policy_weakened", "unaffected", "past"}
 
 def calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == name:
+        if isinstance(node, ast.Call) and name in (
+            getattr(node.func, "id", None),
+            getattr(node.func, "attr", None),
+        ):
             yield node
 
 
@@ -37,6 +40,8 @@ def given_results(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 def rewrites(code: str) -> list[str]:
     """The calls that build a GateResult, or replace a field of one."""
+    if "GateResult" not in code and "replace" not in code:
+        return []
     tree = ast.parse(code)
     by_field = (c for c in calls(tree, "replace") if {k.arg for k in c.keywords} & OWN_FIELDS)
     by_name = (
