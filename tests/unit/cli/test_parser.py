@@ -30,7 +30,9 @@ def test_the_nearest_is_suggested(
     assert f"did you mean {meant}?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["zzz"], ["check", "--zzz"], ["check", "zzz", "-z"]])
+@pytest.mark.parametrize(
+    "arguments", [["zzz"], ["site", "zzz"], ["check", "--zzz"], ["check", "zzz", "-z"]]
+)
 def test_what_is_near_nothing_is_only_refused(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
