@@ -377,7 +377,7 @@ def test_the_page_draws_what_the_history_remembers(repository, tmp_path):
     repository.commit("break", {"prompts/words.txt": OTHER})
     check(repository, out, "--history", history)
     page = (out / "report.html").read_text("utf-8")
-    assert "1 run of the default branch, with 95 % intervals. It was 100" in page
+    assert "1 run of the default branch, with 95 % intervals. The success rate was 100" in page
 
 
 def test_the_reports_are_all_there(repository, tmp_path):

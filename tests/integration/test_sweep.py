@@ -103,7 +103,7 @@ def test_tests_of_rules_have_a_table_by_model(repository, tmp_path, monkeypatch,
     assert counts == (0, 6, 7)
     assert found["suitability"]["units"] == 7
     screen = capsys.readouterr().out
-    assert "Significantly worse on these: openai/small." in screen
+    assert "Significantly worse on these tests: openai/small." in screen
     for report in (
         screen,
         (tmp_path / "sweep.md").read_text(),
