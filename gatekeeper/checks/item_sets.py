@@ -85,7 +85,7 @@ def prepare_sets(params: Parameters, score: Callable[[SetCounts], float]) -> Sam
             return Finding(passed=True, score=value)
         return Finding(False, _message(value, least, found, wanted), value)
 
-    evaluate = _on_items(params, inspect)
+    evaluate = _on_items(params, inspect, none_expected=not wanted)
 
     def scored(sample: Sample) -> Finding:
         """Give the score 0 to an output without items, such as one that is not JSON."""
@@ -98,11 +98,16 @@ def prepare_sets(params: Parameters, score: Callable[[SetCounts], float]) -> Sam
 
 
 def _on_items(
-    params: Parameters, inspect: Callable[[Collection[Any] | str], Finding]
+    params: Parameters,
+    inspect: Callable[[Collection[Any] | str], Finding],
+    *,
+    none_expected: bool,
 ) -> SampleEvaluator:
     field, separator = params.get("field"), params.get("separator")
     if field is not None and is_query(field):
-        return on_selected(JsonPath(field), lambda parts: inspect(_values(parts)))
+        return on_selected(
+            JsonPath(field), lambda parts: inspect(_values(parts)), may_be_empty=none_expected
+        )
 
     def inspect_part(part: Any) -> Finding:
         if separator is not None and isinstance(part, str):

@@ -99,17 +99,21 @@ def on_json_part(params: Parameters, inspect: Callable[[Any], Finding]) -> Sampl
 
 
 def on_selected(
-    path: JsonPath, inspect: Callable[[Sequence[Selected]], Finding]
+    path: JsonPath, inspect: Callable[[Sequence[Selected]], Finding], *, may_be_empty: bool = False
 ) -> SampleEvaluator:
-    """Return an evaluator that inspects the parts of the output's JSON that a query selects, of
-    which there must be one."""
+    """Return an evaluator that inspects the parts of the output's JSON that a query selects.
+
+    The output fails if the query selects nothing, unless the selection `may_be_empty`.
+    """
 
     def evaluate(value: Any) -> Finding:
         try:
             parts = path.select(value)
         except QueryError as error:
             return undetermined(str(error))
-        return inspect(parts) if parts else failed(f"`{path.text}` selects nothing in the JSON")
+        if not parts and not may_be_empty:
+            return failed(f"`{path.text}` selects nothing in the JSON")
+        return inspect(parts)
 
     return on_json(evaluate)
 

@@ -46,6 +46,14 @@ def test_the_message_names_items(apply):
     assert found.message == 'scores 0.5, below 0.9; missing: "b"; not expected: "x"'
 
 
+def test_a_query_that_selects_nothing_finds_no_items(apply):
+    for name in ("f1", "precision", "recall"):
+        none_expected = apply(name, '{"l": []}', field="$.l[*].n", value=[], min=1)
+        assert (none_expected.passed, none_expected.score) == (True, 1)
+        one_expected = apply(name, '{"l": []}', field="$.l[*].n", value=["a"], min=0.5)
+        assert (one_expected.passed, one_expected.score) == (False, 0)
+
+
 def test_values_of_json_and_text_that_holds_a_list(apply):
     assert apply("f1", '[1, {"a": 2}]', value='[{"a": 2}, 1]', min=1).passed
     with pytest.raises(ParameterError):
