@@ -58,6 +58,7 @@ bench: setup $(VENV)/.ray-ready
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/site.py
 	$(BIN)/python -m benchmarks.local_model
+	$(BIN)/python -m benchmarks.blame_embedded
 	$(BIN)/python benchmarks/ray_nodes.py
 
 # Simulates the decisions and writes the tables of docs/error-rates.md.

@@ -26,11 +26,12 @@ def sentences(result: BlameResult) -> Iterator[str]:
     for cause in result.causes:
         yield cause_sentence(cause, result.prompt_path)
     if result.outcome == "explained" and result.harmless:
-        yield f"{_others(len(result.harmless))} harmless."
+        yield f"Without {_named(result)}, {_others(len(result.harmless))} harmless."
     elif result.outcome == "partly":
-        named = sum(len(cause.edits) for cause in result.causes)
-        edits = "this edit" if named == 1 else "these edits"
-        yield f"There is another cause too: even without {edits}, the prompt breaks fixtures."
+        yield (
+            f"There is another cause too: even without {_named(result)}, the prompt breaks "
+            "fixtures."
+        )
     elif result.outcome == "unclear":
         yield (
             "The whole change broke "
@@ -125,8 +126,12 @@ def _with_place(edit: Edit, prompt_path: str) -> str:
     return f"{plain(edit.text)} ({where})" if where else plain(edit.text)
 
 
+def _named(result: BlameResult) -> str:
+    return "this edit" if sum(len(cause.edits) for cause in result.causes) == 1 else "these edits"
+
+
 def _others(number: int) -> str:
-    return "The other edit is" if number == 1 else f"The other {number} edits are"
+    return "the other edit is" if number == 1 else f"the other {number} edits are"
 
 
 def _revert(revert: Revert | None) -> dict[str, Any] | None:
