@@ -2,11 +2,12 @@
 
     python -m benchmarks.blame_embedded
 
-Each change makes ten edits to a prompt that labels reviews, on the 40 fixtures of
-contracts/sentiment. One or two of the edits do harm: alone, they break 37 and 11 fixtures. A row
-says which edits `blame` named, and how many calls the search took, as a share of the calls that
-testing each edit alone on every fixture would take. The program ends with an error if `blame` named
-another edit, or too few. benchmarks/blame.py has the error rates, by simulation.
+Each change makes ten edits to a prompt that labels reviews, or to its settings, on the 40 fixtures
+of contracts/sentiment. One edit does harm, or two do, or two that do harm only together: a higher
+limit of tokens, and no stop sequence. A row says which edits `blame` named, and how many calls the
+search took, as a share of the calls that testing each edit alone on every fixture would take. The
+program ends with an error if `blame` named a harmless edit, or none. benchmarks/blame.py has the
+error rates, by simulation.
 """
 
 from __future__ import annotations
@@ -62,31 +63,44 @@ HARMLESS = {
 
 _CUE = {"{{ review }}\nSentiment:": "{{ review }}\nSentiment: The review is"}
 _LABEL = {"my letters.\nSentiment: negative": "my letters.\nSentiment: positive"}
-HARMFUL = {"one edit": _CUE, "two edits": _CUE | _LABEL}
+_ENDS = {"max_tokens: 2,": "max_tokens: 20,", ', stop: ["\\n"]}': "}"}
+HARMFUL = {"one edit": _CUE, "two edits": _CUE | _LABEL, "two edits together": _ENDS}
 """The harmful edits of each change. Harmless ones make ten of them."""
+TO_NAME = {
+    "one edit": {"Sentiment: The review is"},
+    "two edits": {"Sentiment: The review is", "Sentiment: positive"},
+    "two edits together": {"max_tokens", "stop"},
+}
+"""The changed line or setting of each harmful edit."""
 
 
-def head_of(harmful: dict[str, str]) -> str:
-    """Return the prompt with ten edits."""
-    text = BASE
+def head_of(harmful: dict[str, str]) -> tuple[str, str]:
+    """Return the prompt and its contract with ten edits."""
+    prompt, contract = BASE, base_contract()
     for old, new in (*harmful.items(), *list(HARMLESS.items())[: EDITS - len(harmful)]):
-        if text.count(old) != 1:
-            raise ValueError(f"{old!r} is not once in the prompt")
-        text = text.replace(old, new)
-    return text
+        if (prompt + contract).count(old) != 1:
+            raise ValueError(f"{old!r} is not once in the prompt and its contract")
+        prompt, contract = prompt.replace(old, new), contract.replace(old, new)
+    return prompt, contract
 
 
-def blame(head: str, folder: Path) -> dict[str, Any]:
+def base_contract() -> str:
+    """Return the contract with a limit of tokens that ends an answer after the label, too."""
+    contract = (CONTRACTS / "sentiment.yaml").read_text("utf-8")
+    return contract.replace("max_tokens: 4", "max_tokens: 2")
+
+
+def blame(head: tuple[str, str], folder: Path) -> dict[str, Any]:
     """Run `gatekeeper blame` on a repository with the change, and return its report."""
     contracts = folder / "contracts"
     (contracts / "prompts").mkdir(parents=True)
-    for name in ("sentiment.yaml", "sentiment.fixtures.csv"):
-        shutil.copy(CONTRACTS / name, contracts / name)
+    shutil.copy(CONTRACTS / "sentiment.fixtures.csv", contracts)
     with git.Repo.init(folder, initial_branch="main") as repository:
-        for branch, prompt in (("main", BASE), ("change", head)):
+        for branch, (prompt, contract) in (("main", (BASE, base_contract())), ("change", head)):
             if branch != "main":
                 repository.git.checkout("-q", "-b", branch)
             (contracts / "prompts" / "sentiment.txt").write_text(prompt, "utf-8")
+            (contracts / "sentiment.yaml").write_text(contract, "utf-8")
             repository.git.add("--all")
             repository.git.execute(
                 ["git", "-c", "user.name=Bench", "-c", "user.email=bench@example.com",
@@ -102,19 +116,19 @@ def blame(head: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-def last_line(text: str) -> str:
-    """Return the last line of a text, which is the one that a harmful edit changes."""
-    return text.strip().splitlines()[-1]
+def name_of(edit: dict[str, Any]) -> str:
+    """Return the setting that an edit changes, or its new text."""
+    return str(edit["setting"] or edit["after"].strip())
 
 
 def main() -> None:
-    """Print a row for each change; end with an error if other edits are named than do harm."""
+    """Print a row for each change; end with an error if a harmless edit is named, or none."""
     rows, wrong = [], []
     for name, harmful in HARMFUL.items():
         with tempfile.TemporaryDirectory() as folder:
             found = blame(head_of(harmful), Path(folder))
-        named = {last_line(edit["after"]) for cause in found["causes"] for edit in cause["edits"]}
-        if named != {last_line(new) for new in harmful.values()} or found["outcome"] != "explained":
+        named = {name_of(edit) for cause in found["causes"] for edit in cause["edits"]}
+        if not named or named - TO_NAME[name]:
             wrong.append(name)
         share = found["calls"] / (EDITS * len(fixture_rows()))
         revert = found["revert"] or {"passed": 0, "measured": 0}
