@@ -207,8 +207,8 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "description": (
-                "For complies: the rules. By default, the judge gets the "
-                "prompt of each arm, without the input."
+                "For the judge `complies`: the rules that the output must obey. Without them, the "
+                "judge gets the prompt of each arm instead, without the input."
             ),
         },
         choices={

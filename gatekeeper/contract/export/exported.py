@@ -104,7 +104,7 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
 def cannot_be_written(check: CheckSpec) -> str | None:
     """Return why no export can write a check, whatever its type; None if one may be able to."""
     if check.severity == "warn":
-        return "it only warns, but every check of the other tool can fail a test"
+        return "this check only warns, and the other tool has no checks that only warn"
     if check.negated:
         return "it is negated with `not`"
     if check.step is not None or check.turn is not None:
