@@ -30,7 +30,7 @@ test: setup
 # What `make test` leaves out: long tests, and new examples for the properties.
 test-rest: setup $(VENV)/.ray-ready
 	$(BIN)/python -m pytest -n $(WORKERS) -m "(long or hypothesis) and not container" --hypothesis-profile=random \
-	  $(if $(COVERAGE),--cov --cov-append --cov-report=term) $(ARGS)
+	  $(if $(COVERAGE),--cov --cov-append --cov-report=) $(ARGS)
 
 test-all:
 	$(MAKE) test COVERAGE=1
