@@ -85,8 +85,6 @@ class Judge:
         """Return what would be asked about an output that is as long as the sample's.
 
         The output is a message of its own: all fixtures share its text, which can be long.
-
-
         """
         messages = (*self._ask_about("", sample), Message("user", sample.output))
         return self._panel.questions(messages, sample)

@@ -64,7 +64,6 @@ def rouge(found: Sequence[str], wanted: Sequence[str], variant: str) -> dict[str
 
     Definition: Lin, C.-Y. (2004), ROUGE: A Package for Automatic Evaluation of Summaries, Text
     Summarization Branches Out, 74-81; of rouge-L the sentence-level form.
-
     """
     if variant == "rougeL":
         from rapidfuzz.distance import LCSseq

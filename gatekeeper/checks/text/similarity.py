@@ -66,7 +66,6 @@ def similarity(one: str, other: str) -> float:
 
     Algorithm: Hyyrö, H. (2004), Bit-Parallel LCS-length Computation Revisited, Proc. 15th
     Australasian Workshop on Combinatorial Algorithms, 16-27.
-
     """
     from rapidfuzz.distance import Indel
 
