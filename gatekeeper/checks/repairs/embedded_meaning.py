@@ -19,13 +19,16 @@ from gatekeeper.contract.embeddings import (
 )
 from gatekeeper.contract.judge_questions import question_id
 from gatekeeper.contract.repair_policy import STEPS_ON_WORDS
+from gatekeeper.contract.similar_texts import SimilarTexts
 from gatekeeper.contract.trial import AppliedRepair, Meaning, Request, Sample
 
 
 def meaning_questions(found: Repaired, policy: RepairPolicy, sample: Sample) -> tuple[Request, ...]:
     """Return what is still to be asked about the repairs of a sample."""
+    if policy.similar is None:
+        return ()
     answered = {answer.asked for answer in sample.judge_answers}
-    asked = (question for _, question in _open_steps(found, policy))
+    asked = (question for _, question in _open_steps(found, policy.similar))
     return tuple(q for q in asked if question_id(q) not in answered)
 
 
@@ -33,10 +36,12 @@ def compared_ledger(
     found: Repaired, policy: RepairPolicy, sample: Sample
 ) -> tuple[AppliedRepair, ...]:
     """Return the ledger with what the embeddings say that the sample carries."""
-    similar, ledger = policy.similar, list(found.ledger)
+    if policy.similar is None:
+        return found.ledger
+    ledger = list(found.ledger)
     answers = {answer.asked: answer for answer in sample.judge_answers}
-    for place, question in _open_steps(found, policy):
-        same = means_the_same(similar, question, answers) if similar else None
+    for place, question in _open_steps(found, policy.similar):
+        same = means_the_same(policy.similar, question, answers)
         if same is not None:
             meaning: Meaning = "same" if same else "changed"
             ledger[place] = replace(ledger[place], meaning=meaning)
@@ -55,13 +60,11 @@ def forecast_meanings(contract: Contract, characters: int) -> tuple[Request, ...
     return tuple(replace(question, repetition=number) for number in range(steps))
 
 
-def _open_steps(found: Repaired, policy: RepairPolicy) -> Iterator[tuple[int, Request]]:
+def _open_steps(found: Repaired, similar: SimilarTexts) -> Iterator[tuple[int, Request]]:
     """Yield the place in the ledger and the question of each step that JSON does not decide."""
-    if policy.similar is None:
-        return
     texts = (*found.texts, found.output)
     for place, step in enumerate(found.ledger):
         if step.meaning == "unknown" and step.step in STEPS_ON_WORDS:
-            question = meaning_question(policy.similar, texts[place], texts[place + 1])
+            question = meaning_question(similar, texts[place], texts[place + 1])
             if question is not None:
                 yield place, question
