@@ -335,6 +335,6 @@ def _without_contract(result: GateResult) -> str:
     none = "No prompt contract is"
     if result.unaffected > 1:
         none = f"None of {result.unaffected:,} prompt contracts is"
-    # For prompts without a contract, a model may have proposed one.
-    called = "" if result.uncovered and result.calls.made else ", so no model was called"
+    # A model may have proposed contracts for prompts without one.
+    called = "" if result.calls.made else ", so no model was called"
     return f"{none} affected by this change{called}."

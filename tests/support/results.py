@@ -311,7 +311,7 @@ def result(*contracts: ContractResult, **other: object) -> GateResult:
         started=datetime(2026, 3, 2, 10, 31, 7, tzinfo=UTC),
         seconds=41.7,
         contracts=contracts,
-        calls=Calls(made=400, saved=120, failed=0),
+        calls=Calls(made=400, saved=120, failed=0) if contracts else Calls(),
         cost_usd=0.0084,
         unaffected=12,
     )
@@ -351,10 +351,8 @@ ERROR = result(
 REMOVED = result(removed_contract())
 WEAKENED = result(weakened_contract())
 NEW = result(new_contract())
-QUIET = result(calls=Calls(), cost_usd=None, seconds=0.21)
-UNCOVERED = result(
-    calls=Calls(), verdict="fail", exit_code=1, uncovered=("prompts/greeting.md",), cost_usd=None
-)
+QUIET = result(cost_usd=None, seconds=0.21)
+UNCOVERED = result(verdict="fail", exit_code=1, uncovered=("prompts/greeting.md",), cost_usd=None)
 MANY = result(
     *(failing_contract(f"tagger-{n}", 6 + n % 5) for n in range(10)),
     *(passing_contract(f"extractor-{n}") for n in range(390)),
