@@ -59,7 +59,7 @@ def alternative_method_rows(contract: ContractResult, *, adjusted: bool) -> list
             if has_width(interval)
         ]
         found += [
-            ("latency, head less base", _amount(paired.latency_difference_ms, _milliseconds)),
+            ("latency, head minus base", _amount(paired.latency_difference_ms, _milliseconds)),
             ("cost of a call, head minus base", _amount(paired.cost_difference_usd, _dollars)),
         ]
     found += _of_arms(contract)

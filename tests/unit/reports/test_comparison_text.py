@@ -180,7 +180,7 @@ def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
         "| effect size | Cohen's h −3.14 |",
         "| probability that head is worse (Bayes) | > 99.9 % |",
         "| difference in points, Newcombe | [−100, −55] |",
-        "| latency, head less base | +310 ms [+120 ms, +505 ms] |",
+        "| latency, head minus base | +310 ms [+120 ms, +505 ms] |",
         "| cost of a call, head minus base | +0.0000040 USD |",
         "| success rate, Wilson | head 0 % to 29.9 % |",
         "| latency p95 | head 640 ms to 1,210 ms |",
@@ -203,7 +203,7 @@ def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
     paired = replace(contract.paired, intervals={"newcombe": point}, latency_difference_ms=latency)
     rows = _opinions(replace(contract, paired=paired))
     assert not any("Newcombe" in row for row in rows)
-    assert "| latency, head less base | +310 ms |" in rows
+    assert "| latency, head minus base | +310 ms |" in rows
 
 
 def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
@@ -245,7 +245,7 @@ def test_cheaper_and_quicker_have_their_sign() -> None:
         alternative_methods={},
     )
     rows = _opinions(replace(contract, paired=paired))
-    assert "| latency, head less base | 0 ms |" in rows
+    assert "| latency, head minus base | 0 ms |" in rows
     assert "| cost of a call, head minus base | −0.50 USD [+120.00 USD, +505.00 USD] |" in rows
 
 
