@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from gatekeeper.contract.syntax.schema_errors import nearest
 
-_HERE: Mapping[str, str] = {
+CHECKS_HERE: Mapping[str, str] = {
     "one_of": "type: enum, values: [...]",
     "exact_match": "type: equals, value: ...",
     "icontains": "type: contains, value: ..., ignore_case: true",
@@ -28,10 +28,11 @@ _HERE: Mapping[str, str] = {
     "answer_relevance": "judge: answers_question",
     "select_best": "judge: prefer",
 }
+"""How to write the check of each name here; `...` stands for what its author chooses."""
 
 
 def hint_for_type(kind: str, known: Iterable[str]) -> str:
     """Return how to write a check of an unknown type: by its name in other tools, else the nearest
     known type, else all of them."""
-    here = _HERE.get(kind.lower().replace("-", "_"))
+    here = CHECKS_HERE.get(kind.lower().replace("-", "_"))
     return f"write `{{{here}}}`" if here else nearest(kind, known)
