@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub
+from support.machine_needs import DATA, RECORDED_OUTPUTS
 from support.traced_threads import begin_traced_threads_one_by_one
 
 # A busy machine fails no property; the tests that promise a time measure it themselves.
@@ -41,9 +42,6 @@ def pytest_collection_finish() -> None:
     and looking through it takes a sixth of the time of the unit tests."""
     gc.collect()
     gc.freeze()
-
-
-SHARED = ROOT.parent / "shared"
 
 
 @pytest.fixture
@@ -99,8 +97,6 @@ def git_repository(tmp_path: Path) -> Callable[..., GitRepository]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real evaluation data beside the repository; skips where there is none."""
-    data = SHARED / "data"
-    if not data.is_dir():
-        pytest.skip(f"no evaluation data beside the repository ({data.name}/)")
-    return data
+    """The folder of recorded outputs beside the repository; skips if there is none."""
+    RECORDED_OUTPUTS.require()
+    return DATA

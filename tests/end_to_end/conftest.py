@@ -20,6 +20,7 @@ from end_to_end.github_description import excerpt
 from end_to_end.runner import ROOT, Runner
 from support.container_lab import LAB, Lab, find_lab
 from support.github_server import FakeGithub
+from support.machine_needs import CONTAINER_TOOLS
 from support.openai_server import OpenAIServer
 from support.pull_request import answer
 
@@ -31,17 +32,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests of the image take minutes: they run when asked for by their marker."""
     if "container" in config.option.markexpr:
         return
-    asked_for = pytest.mark.skip(reason="builds and runs the image: ask for it with `-m container`")
+    left_out = pytest.mark.skip(reason="takes minutes; to run it: `make test-container`")
     for item in items:
         if item.get_closest_marker("container"):
-            item.add_marker(asked_for)
+            item.add_marker(left_out)
 
 
 @pytest.fixture(scope="session")
 def lab() -> Lab:
+    CONTAINER_TOOLS.require()
     found = find_lab()
-    if isinstance(found, str):
-        pytest.skip(found)
+    assert isinstance(found, Lab)
     return found
 
 

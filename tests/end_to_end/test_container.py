@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 from end_to_end.runner import KEY, PUBLISHED, ROOT, USER, WORKFLOW, Runner
 from support.git_repository import GitRepository
+from support.machine_needs import ROOT_USER
 from support.pull_request import BROKEN, FILES, HARMLESS, PROMPT, PullRequest
 
 pytestmark = pytest.mark.container
@@ -28,8 +28,7 @@ TRAPS = dict.fromkeys(
 
 
 def test_the_image_checks_a_pull_request(runner: Runner, tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to give the workspace to another user")
+    ROOT_USER.require()
     broken = PullRequest.make(tmp_path / "broken", {PROMPT: BROKEN})
     runner.github.pull_request(7, broken.head)
     done = runner.start(broken)

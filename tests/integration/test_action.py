@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.github_server import FakeGithub
+from support.machine_needs import ROOT_USER
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, FEW, GOOD, HARMLESS, PROMPT, PullRequest
 from support.quick_github import leave_out_pauses
@@ -257,7 +258,7 @@ def test_running_the_job_again_asks_nothing_and_says_the_same(
     assert "sk-0123456789abcdef" not in (change.workspace / ".gatekeeper/cache.jsonl").read_text()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@ROOT_USER.mark
 def test_the_cache_belongs_to_who_owns_the_workspace(act: Act, tmp_path: Path) -> None:
     """The container is root; the runner cleans the workspace before the next job."""
     change = propose(tmp_path, {PROMPT: BROKEN})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import resource
-import sys
 import time
 
 import pytest
+from support.machine_needs import LINUX
 from support.pull_request import FILES, PROMPT
 from support.ways_in import RunGate
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory"),
+    LINUX.mark,
 ]
 
 CONTRACT = "contracts/sentiment.yaml"

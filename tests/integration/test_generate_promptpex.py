@@ -4,12 +4,12 @@ PromptPex extracted from them."""
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from support.git_repository import GitRepository
+from support.machine_needs import DATA, RECORDED_OUTPUTS
 from support.openai_server import OpenAIServer
 from support.promptpex_author import PromptPexAuthor
 from support.promptpex_repository import PROMPTS, VARIABLES, PromptPexData
@@ -19,8 +19,8 @@ from gatekeeper.cli.main import main
 from gatekeeper.contract.load import load_contract
 from gatekeeper.git import Repository
 
-DATA = Path(__file__).resolve().parents[3] / "shared/data/promptpex"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the evaluation data is not there")
+PROMPTPEX = DATA / "promptpex"
+pytestmark = RECORDED_OUTPUTS.mark
 MODEL = "openai/gpt-4o-mini"
 
 
@@ -42,8 +42,8 @@ def read(repository: GitRepository, name: str) -> tuple[dict[str, Any], dict[str
 def test_each_artifact_is_valid_and_an_edit_changes_the_tests_of_its_rule(
     name: str, git_repository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = PromptPexData(DATA, name)
-    prompt = (DATA / f"{name}.prompty").read_text("utf-8")
+    found = PromptPexData(PROMPTPEX, name)
+    prompt = (PROMPTPEX / f"{name}.prompty").read_text("utf-8")
     repository = git_repository(name)
     repository.write(f"prompts/{name}.prompty", prompt)
     repository.commit("the prompt")

@@ -12,6 +12,7 @@ import pytest
 from support.git_repository import GitRepository
 from support.git_server import GitServer
 from support.github_server import FakeGithub
+from support.machine_needs import ROOT_USER
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, GOOD, PROMPT, PullRequest, answer
 from support.pull_request_remote import CHECKOUTS, TOKEN, Remote, break_prompt, causes
@@ -104,10 +105,7 @@ def test_nothing_of_the_temporary_repository_stays(remote: Remote, tmp_path: Pat
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-
-
-@needs_root
+@ROOT_USER.mark
 def test_a_workspace_of_another_user(remote: Remote) -> None:
     remote.propose(break_prompt)
     made = remote.checkout(remote.merge, "--depth=1")

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from support.git_repository import GitRepository
+from support.machine_needs import RAY
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, answer, files
 from support.same_result import without_time_and_calls
@@ -62,7 +63,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 @pytest.fixture
 def cluster(server: OpenAIServer) -> Iterator[Any]:
     """Two nodes on this machine that answer, and one that only holds the cluster together."""
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'gatekeeper[ray]'")
+    RAY.require()
     from ray.cluster_utils import Cluster
 
     started = Cluster()
@@ -171,7 +172,7 @@ def test_without_a_node_nothing_was_measured(
 def test_a_cluster_of_this_machine_leaves_and_prints_nothing_of_ray(
     server: OpenAIServer, suite: GitRepository, tmp_path: Path
 ) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'gatekeeper[ray]'")
+    RAY.require()
     named = ["run", "--repo", str(suite.path), "--out", str(tmp_path / "out"), "--ray", "local"]
     # A module of the tested repository: no worker of the cluster may import it.
     (suite.path / "aiohttp.py").write_text("raise SystemExit")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.browser import PROGRAM, chromium
+from support.browser import chromium
+from support.machine_needs import CHROMIUM
 from support.ticket_run import gate_result, past, run_result
 
 from gatekeeper.contract.trial import CheckResult
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.long,  # A browser takes as much time as two thousand unit tests.
-    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
+    CHROMIUM.mark,
 ]
 
 HOSTILE = (

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.browser import PROGRAM, chromium
+from support.browser import chromium
+from support.machine_needs import CHROMIUM
 from support.outcomes import contract
 from support.site_history import name_of, nightly_history
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
+    CHROMIUM.mark,
 ]
 LAST = datetime(2026, 11, 20, 3, 23, tzinfo=UTC)
 CONTRACTS = 6

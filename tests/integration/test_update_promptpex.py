@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from support.machine_needs import DATA, RECORDED_OUTPUTS
 from support.openai_server import OpenAIServer
 from support.promptpex_author import PromptPexAuthor
 from support.promptpex_repository import PROMPTS, VARIABLES, PromptPexData
 
 from gatekeeper.cli.main import main
 
-DATA = Path(__file__).resolve().parents[3] / "shared/data/promptpex"
+PROMPTPEX = DATA / "promptpex"
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(not DATA.is_dir(), reason="the evaluation data is not there"),
+    RECORDED_OUTPUTS.mark,
 ]
 MODEL = "openai/gpt-4o-mini"
 NO_NEWS: Mapping[str, Any] = {"known": [], "new": []}
@@ -54,7 +54,7 @@ def test_an_edit_of_one_line_changes_what_follows_from_it(
 ) -> None:
     repository = git_repository(name)
     place = f"prompts/{name}.prompty"
-    text = (DATA / f"{name}.prompty").read_text("utf-8")
+    text = (PROMPTPEX / f"{name}.prompty").read_text("utf-8")
     repository.write(place, text)
     monkeypatch.chdir(repository.path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
@@ -65,7 +65,7 @@ def test_an_edit_of_one_line_changes_what_follows_from_it(
         rows = (repository.path / f"contracts/{name}.fixtures.jsonl").read_text("utf-8")
         return spec, {json.loads(row)["id"]: row for row in rows.splitlines()}
 
-    with OpenAIServer(UpdatingAuthor(PromptPexData(DATA, name), VARIABLES[name])) as server:
+    with OpenAIServer(UpdatingAuthor(PromptPexData(PROMPTPEX, name), VARIABLES[name])) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(command) == 0
         before, tests = read()

@@ -20,7 +20,7 @@ _QUIET = (
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A running browser. `apt-get install chromium` where there is none."""
+    """A running browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-MISSING = "PostgreSQL is not installed (apt-get install postgresql)"
-
 
 def programs() -> Path | None:
     """The folder of initdb and pg_ctl, the newest version's; Debian does not put it in PATH."""
@@ -28,7 +26,7 @@ def programs() -> Path | None:
 def postgresql_server() -> Iterator[str]:
     """The address of its database `postgres`, whose owner needs no password."""
     bin_folder = programs()
-    assert bin_folder, MISSING
+    assert bin_folder, "PostgreSQL is not installed"
     with tempfile.TemporaryDirectory(prefix="pg-") as name:
         folder = Path(name)
         user: list[str] = []

@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 from pyarrow import parquet
 from support import results as examples
+from support.machine_needs import ROOT_USER
 
 from gatekeeper.action import publish as answer
 from gatekeeper.action.inputs import ActionInputs
@@ -35,7 +36,7 @@ def test_an_error_leaves_a_comment_file_that_follows_no_link(
     assert "no such ***" in (out / "comment.md").read_text()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@ROOT_USER.mark
 def test_reports_belong_to_whom_the_workspace_belongs(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from support.machine_needs import ROOT_USER
 
 from gatekeeper.action import workspace
 from gatekeeper.errors import UsageError
 
 OWNER = (1001, 1002)
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_cache_stays_inside(place: Path) -> None:
     assert workspace.cache_file(place, Path("a/c.jsonl")) == place.resolve() / "a" / "c.jsonl"
 
 
-@needs_root
+@ROOT_USER.mark
 def test_reports_and_the_folders_above_them_change_hands(place: Path) -> None:
     reports = place / ".gatekeeper" / "out" / "deep"
     reports.mkdir(parents=True)
@@ -62,7 +62,7 @@ def test_reports_and_the_folders_above_them_change_hands(place: Path) -> None:
     assert owner_of(place / "other") != OWNER
 
 
-@needs_root
+@ROOT_USER.mark
 def test_no_link_is_followed_and_nothing_above_the_workspace_changes_hands(place: Path) -> None:
     outside = place.parent / "outside"
     outside.write_text("")
@@ -76,7 +76,7 @@ def test_no_link_is_followed_and_nothing_above_the_workspace_changes_hands(place
     assert owner_of(place.parent) != OWNER
 
 
-@needs_root
+@ROOT_USER.mark
 def test_in_a_workspace_of_root_nothing_changes_hands(place: Path) -> None:
     (place / "file").write_text("")
     os.chown(place / "file", *OWNER)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine_needs import EVALSIG
 
 from benchmarks.decisions import betting, designs, rival_check, rivals
 from benchmarks.decisions import product as own
@@ -258,9 +259,7 @@ class TestDesigns:
         assert decisions.regressed.all()
         assert decisions.pairs.tolist() == [20]
 
-    @pytest.mark.skipif(
-        not rival_check.evalsig_is_installed(), reason="evalsig comes with `make bench-stats`"
-    )
+    @EVALSIG.mark
     def test_evalsig_decides_as_its_package_does(self):
         assert rival_check.evalsig_differs_from_its_package(runs=2) == []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import resource
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine_needs import LINUX
 from unit.checks.conftest import apply_check
 from unit.checks.test_evaluate import contract, spec
 
@@ -41,7 +41,7 @@ HOSTILE = {
 
 
 @pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory")
+@LINUX.mark
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_pattern_too_large_does_not_compile(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

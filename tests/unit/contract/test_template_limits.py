@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine_needs import LINUX
 
 from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks.evaluate import prepare
@@ -89,7 +89,7 @@ def prompt(text: str) -> Prompt:
     return Prompt("prompts/p.md", (MessageTemplate("user", text, 10),), text)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory")
+@LINUX.mark
 @pytest.mark.parametrize("name", [_long_if_killed(name) for name in BOMBS])
 def test_a_bomb_ends_within_seconds_and_names_its_line(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.git_repository import GitRepository
+from support.machine_needs import ROOT_USER
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git import Repository
@@ -147,10 +148,7 @@ def test_damaged_objects(made: GitRepository) -> None:
             repository.merge_base("0" * 40, made.head())
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-
-
-@needs_root
+@ROOT_USER.mark
 def test_repository_of_another_user_is_trusted_when_named(made: GitRepository) -> None:
     made.write("deep/b", "b")
     subprocess.run(["chown", "-R", "12345:12345", str(made.path)], check=True)

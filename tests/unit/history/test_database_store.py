@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy
+from support.machine_needs import POSTGRESQL
 from support.past_runs import STARTED, line, record
-from support.postgresql_server import MISSING, postgresql_server, programs
+from support.postgresql_server import postgresql_server
 
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.history import open as opening
@@ -27,9 +28,7 @@ class NoBranches:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    if programs() is None:
-        pytest.skip(MISSING)
-    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    POSTGRESQL.require()
     with postgresql_server() as address:
         yield address
 
@@ -220,7 +219,6 @@ def test_a_writer_waits_for_another(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
-    pytest.importorskip("psycopg")
     store = history("postgresql://gate:hunter2@127.0.0.1:1/past")
     read = store.read()
     records, (notice,) = read.records, read.notices
@@ -232,7 +230,6 @@ def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
 
 
 def test_what_is_no_address_is_refused() -> None:
-    pytest.importorskip("psycopg")
     with pytest.raises(UsageError, match="not an address") as caught:
         history("postgresql://gate:hunter2@host:port/past")
     assert "hunter2" not in str(caught.value)

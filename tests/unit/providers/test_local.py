@@ -13,7 +13,7 @@ from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import local
-from gatekeeper.providers.local import LocalClient, model_file
+from gatekeeper.providers.local import LocalClient
 
 SHOTS = (
     "Review: I loved this phone.\nSentiment: positive\n\n"
@@ -157,10 +157,6 @@ def test_closing_what_was_never_used_is_fine() -> None:
 @pytest.fixture(scope="module")
 def answers() -> list[Completion | BaseException]:
     """Everything that is asked of the real model, in one loading of it."""
-    try:
-        model_file()
-    except CallFailed as absent:
-        pytest.skip(str(absent))
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     enforced = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     lovely = request(("user", SHOTS.format("A lovely screen.")), temperature=0, max_tokens=1)

@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from support.browser import PROGRAM, chromium
+from support.browser import chromium
+from support.machine_needs import CHROMIUM
 
 from gatekeeper.gate.calibration.label_tasks import LabelTask
 from gatekeeper.reports.judges.label_page import label_page
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed"),
+    CHROMIUM.mark,
 ]
 
 HOSTILE = '</pre></main><script>window.owned = 1</script>"><img src=x onerror="window.owned = 2">'

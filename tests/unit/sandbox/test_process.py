@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine_needs import LINUX
 
 from gatekeeper.sandbox import child, process
 from gatekeeper.sandbox.frames import HEADER, FrameError, encode_frame, read_frame
@@ -97,7 +98,7 @@ def test_waiting_has_a_limit_too(asked: LimitedProcess) -> None:
     assert (answers.responses, answers.overrun) == ([["began", "sleep"]], "it takes too much time")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="macOS does not hold the limit of memory")
+@LINUX.mark
 def test_memory_has_a_limit(asked: LimitedProcess) -> None:
     assert asked.ask(["grow", 10_000_000]).responses[1] == 10_000_000
     assert asked.ask(["grow", 400_000_000]).overrun is not None

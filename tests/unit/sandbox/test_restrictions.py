@@ -8,16 +8,14 @@ from __future__ import annotations
 import errno
 import os
 import struct
-import sys
 
 import pytest
+from support.machine_needs import LINUX
 
 from gatekeeper.sandbox import restrictions
 
 ALLOWED, REFUSED, MISSING = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 THREAD = 0x10000
-
-needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
 
 
 def run(machine: str, number: int, argument: int = 0, *, starts: bool, word: int = 0) -> int:
@@ -90,7 +88,7 @@ def use(monkeypatch: pytest.MonkeyPatch, system: System) -> System:
     return system
 
 
-@needs_linux
+@LINUX.mark
 @pytest.mark.parametrize(
     ("version", "fields", "bits"), [(1, 1, 13), (2, 1, 14), (3, 1, 15), (5, 2, 16), (6, 3, 16)]
 )
@@ -113,7 +111,7 @@ def test_each_version_gets_the_rights_that_it_knows(
     assert null == read | restrictions._WRITE_FILE
 
 
-@needs_linux
+@LINUX.mark
 def test_without_landlock_nothing_is_restricted(monkeypatch: pytest.MonkeyPatch) -> None:
     for system in (System(-1), System(0), System(6, refuses=True)):
         use(monkeypatch, system)

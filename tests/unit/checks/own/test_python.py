@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.machine_needs import LANDLOCK
 
 from gatekeeper.checks.check import Files, Finding, ParameterError
 from gatekeeper.checks.own import python
 from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.trial import Sample
-from gatekeeper.sandbox.restrictions import landlock_version
 
 PATH = "contracts/tone.py"
 CODE = """\
@@ -69,8 +69,6 @@ def runs(output):
 def imports_lately(output):
     import decimal, threading; threading.Thread(target=decimal.Decimal).start(); return True
 """
-
-needs_landlock = pytest.mark.skipif(not landlock_version(), reason="the system has no Landlock")
 
 
 @pytest.fixture
@@ -175,7 +173,7 @@ def test_no_answer_can_be_forged_for_another_sample(call):
     assert call("explains", "x").message == "no x"
 
 
-@needs_landlock
+@LANDLOCK.mark
 @pytest.mark.parametrize("name", ["kills_its_parent", "connects", "starts", "runs"])
 def test_the_system_refuses_what_a_check_need_not_do(call, name):
     finding = call(name)
@@ -183,7 +181,7 @@ def test_the_system_refuses_what_a_check_need_not_do(call, name):
     assert "PermissionError" in finding.message
 
 
-@needs_landlock
+@LANDLOCK.mark
 @pytest.mark.parametrize("path", [__file__, "/etc/passwd", "/proc/self/environ"])
 def test_it_reads_no_file_but_those_of_python(call, path):
     assert "PermissionError" in call("reads", path).message

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.machine_needs import DATA, RECORDED_OUTPUTS
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.load import load_prompt, parse_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import ContractError
-
-PROMPTPEX = Path(__file__).parents[4].parent / "shared" / "data" / "promptpex"
 
 
 def shape(prompt: Prompt) -> list[tuple[str, str, int]]:
@@ -26,9 +23,9 @@ def load(files: dict[str, str], path: str) -> Prompt:
     return load_prompt(revision, path)
 
 
-@pytest.mark.skipif(not PROMPTPEX.is_dir(), reason="the PromptPex data is not beside the project")
+@RECORDED_OUTPUTS.mark
 def test_real_prompty_files_are_two_messages() -> None:
-    files = sorted(PROMPTPEX.glob("*.prompty"))
+    files = sorted((DATA / "promptpex").glob("*.prompty"))
     assert files
     for file in files:
         text = file.read_text("utf-8")
