@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from support.batch_fixtures import anthropic_batches, batch_provider, openai_batches
 from support.checked import check_of
+from support.generate_fixtures import generate, repository
 from support.openai_server import OpenAIServer
+from support.propose_fixtures import pull, writer
 from support.pull_request import answer
 from support.ways_in import run_gate, run_gate_each_way
 
@@ -15,10 +17,14 @@ __all__ = [
     "anthropic_batches",
     "batch_provider",
     "check_of",
+    "generate",
     "model",
     "openai_batches",
+    "pull",
+    "repository",
     "run_gate",
     "run_gate_each_way",
+    "writer",
 ]
 
 

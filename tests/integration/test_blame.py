@@ -10,19 +10,10 @@ from typing import Any
 import pytest
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
-from support.recorded_repository import csv
+from support.words_repository import commit_words
 
 from gatekeeper.cli.main import main
 
-CONTRACT = """\
-contract: 1
-name: words
-prompt: ../prompts/words.txt
-model: openai/gpt-4o-mini
-params: {temperature: 0}
-fixtures: [{file: words.csv}]
-checks: [{type: equals, value: ok}]
-"""
 BASE = "Be kind.\nAnswer with ok only.\nUse small letters.\n\nWord: {{ word }}\n"
 HEAD = "Be very kind.\nUse small letters.\nThink twice.\n\nWord: {{ word }}\n"
 
@@ -31,11 +22,7 @@ HEAD = "Be very kind.\nUse small letters.\nThink twice.\n\nWord: {{ word }}\n"
 def repository(
     git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
 ) -> GitRepository:
-    made = git_repository("blame")
-    made.write("contracts/words.yaml", CONTRACT)
-    made.write("contracts/words.csv", csv(tuple(f"word{n:02}" for n in range(20))))
-    made.write("prompts/words.txt", BASE)
-    made.commit("sound")
+    made = commit_words(git_repository("blame"), BASE)
     made.branch("pr", "main")
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     return made

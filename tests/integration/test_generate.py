@@ -7,36 +7,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.generate_fixtures import ANSWERS, CONTRACT, FIXTURES, SPEC
+from support.killed_process import killed_at_second_replacement
 from support.openai_server import OpenAIServer, Reply, bad_request, model_not_found
 from support.scripted_author import MODEL, PROMPT, author, stage_of
 
 from gatekeeper.cli.main import main
 
-SPEC = "prompts/review.spec.yaml"
-FIXTURES = "contracts/review.fixtures.jsonl"
-CONTRACT = "contracts/review.yaml"
 FILES = (SPEC, FIXTURES, CONTRACT)
-ANSWERS = ".gatekeeper/generate/generate.answers.jsonl"
-
-
-@pytest.fixture
-def repository(git_repository, monkeypatch):
-    made = git_repository("generate")
-    made.write("prompts/review.txt", PROMPT)
-    made.commit("a prompt without a contract")
-    monkeypatch.chdir(made.path)
-    return made
-
-
-@pytest.fixture
-def generate(repository, monkeypatch):
-    def run(*flags: str, answer=None, prompt="prompts/review.txt") -> tuple[int, OpenAIServer]:
-        with OpenAIServer(answer or author()) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
-            return main(["generate", prompt, "--model", MODEL, *flags]), server
-
-    return run
 
 
 def files(repository) -> dict[str, str]:
@@ -251,20 +229,9 @@ def test_what_a_model_wrote_cannot_steer_the_terminal(repository, generate, caps
     assert all(line.isprintable() for line in said.splitlines())
 
 
-def test_a_run_after_a_killed_one_finishes_its_files(repository, generate, capsys, monkeypatch):
-    replace, moved = Path.replace, []
-
-    def killed(self: Path, target: Path) -> Path:
-        if target.name in {Path(path).name for path in FILES}:
-            moved.append(target)
-        if len(moved) == 2:
-            raise KeyboardInterrupt
-        return replace(self, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", killed)
-        patch.setattr("gatekeeper.author.generation.replace_files._remove", lambda _: None)
-        assert generate()[0] != 0
+def test_a_run_after_a_killed_one_finishes_its_files(repository, generate, capsys):
+    with killed_at_second_replacement([Path(path).name for path in FILES]):
+        generate()
     assert len(files(repository)) == 1
     capsys.readouterr()
     code, server = generate("--estimate")

@@ -7,14 +7,12 @@ import re
 
 import pytest
 import yaml
-from support.openai_server import OpenAIServer
-from support.scripted_author import MODEL, PROMPT, author, stage_of
+from support.generate_fixtures import FIXTURES, SPEC
+from support.scripted_author import PROMPT, author, stage_of
 from support.scripted_author import test_row as row_of
 
 from gatekeeper.cli.main import main
 
-SPEC = "prompts/review.spec.yaml"
-FIXTURES = "contracts/review.fixtures.jsonl"
 LABEL, POLITE = "either-positive-negative", "polite"
 ADDED = {"id": "mine", "text": "The output has no emoji.", "lines": [2], "judge": "complies"}
 EDITED = "The output is friendly and warm."
@@ -46,22 +44,15 @@ def _edited(question: str) -> list[str]:
 
 
 @pytest.fixture
-def run(git_repository, monkeypatch):
-    made = git_repository("edits")
-    made.write("prompts/review.txt", PROMPT)
-    made.commit("a prompt")
-    monkeypatch.chdir(made.path)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
+def run(repository, generate):
+    def stages(*flags: str, answer=answer) -> list[str]:
+        code, server = generate(*flags, answer=answer)
+        assert code == 0
+        return sorted(stage_of(body) for body in server.requests)
 
-    def generate(*flags: str, answer=answer) -> list[str]:
-        with OpenAIServer(answer) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            assert main(["generate", "prompts/review.txt", "--model", MODEL, *flags]) == 0
-            return sorted(stage_of(body) for body in server.requests)
-
-    generate()
-    generate.path = made.path
-    return generate
+    stages()
+    stages.path = repository.path
+    return stages
 
 
 def edit(run, change) -> None:

@@ -7,37 +7,24 @@ import json
 import pytest
 import yaml
 from support import scripted_author
-from support.openai_server import OpenAIServer, Reply, bad_request, unauthorized
+from support.generate_fixtures import CONTRACT, FIXTURES, PROMPT_FILE, SPEC
+from support.openai_server import Reply, bad_request, unauthorized
 from support.scripted_author import MODEL, PROMPT, author, stage_of
 from support.scripted_judges import EMBEDDER, INPUTS, JUDGES, quality_author, verdict
 
 from gatekeeper.cli.main import main
 
-PROMPT_PATH = "prompts/review.txt"
-SPEC = "prompts/review.spec.yaml"
-FIXTURES = "contracts/review.fixtures.jsonl"
-CONTRACT = "contracts/review.yaml"
 OUT = ".gatekeeper/generate"
 CHECKED = ("--as-is", "--check-quality", "--judges", JUDGES[0])
 
 
 @pytest.fixture
-def repository(git_repository, monkeypatch):
-    made = git_repository("quality")
-    made.write(PROMPT_PATH, PROMPT)
-    made.commit("a prompt without a contract")
-    monkeypatch.chdir(made.path)
-    return made
+def generate(generate):
+    """Return the exit code, and the stages or models that were asked."""
 
-
-@pytest.fixture
-def generate(repository, monkeypatch):
     def run(*flags: str, answer=None) -> tuple[int, list[str]]:
-        with OpenAIServer(answer or quality_author()) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
-            code = main(["generate", PROMPT_PATH, "--model", MODEL, *flags])
-            return code, [stage_of(body) or str(body.get("model")) for body in server.requests]
+        code, server = generate(*flags, answer=answer or quality_author())
+        return code, [stage_of(body) or str(body.get("model")) for body in server.requests]
 
     return run
 
@@ -122,7 +109,7 @@ def test_one_run_writes_checks_and_compares_and_its_recording_repeats_it(
     assert "sk-not-a-real" not in str(before)
     for path in (SPEC, FIXTURES, CONTRACT, *reports[:2]):
         (repository.path / path).unlink()
-    replayed = ("generate", PROMPT_PATH, "--model", MODEL, *flags, "--replay", reports[2])
+    replayed = ("generate", PROMPT_FILE, "--model", MODEL, *flags, "--replay", reports[2])
     assert main([*replayed]) == 0
     assert contents(repository, *reports) == before
 
@@ -150,7 +137,7 @@ def test_verdicts_are_no_edits_of_a_person_and_survive_the_next_run(generated, g
 def test_an_update_keeps_verdicts_and_baseline_tests(generated, generate, capsys):
     assert generate(*CHECKED, "--baseline", "3")[0] == 0
     before = rows(generated)
-    generated.write(PROMPT_PATH, f"Be brief.\n{PROMPT}")
+    generated.write(PROMPT_FILE, f"Be brief.\n{PROMPT}")
     none = {"known": [], "new": []}
     rule = {"text": "The output is brief.", "lines": [1]}
     news = {
@@ -192,7 +179,7 @@ def test_what_a_person_says_of_a_test_stays(generated, generate):
 
 
 def test_files_that_no_run_could_use_are_named_and_stay(generated, generate, capsys):
-    generated.write(PROMPT_PATH, f"{PROMPT}Thanks.\n")
+    generated.write(PROMPT_FILE, f"{PROMPT}Thanks.\n")
     found = rows(generated)
     assert generate(*CHECKED)[0] == 0
     assert "--update" in capsys.readouterr().err
@@ -248,7 +235,7 @@ def test_a_judge_without_a_usable_answer_leaves_it_unknown(generated, generate, 
     assert quality["coverage"]["rule"] == 0
     assert quality["unusable_answers"] == len(found)
     before = contents(generated, f"{OUT}/quality.json")
-    replayed = ("generate", PROMPT_PATH, "--model", MODEL, *CHECKED)
+    replayed = ("generate", PROMPT_FILE, "--model", MODEL, *CHECKED)
     assert main([*replayed, "--replay", f"{OUT}/generate.answers.jsonl"]) == 0
     assert contents(generated, f"{OUT}/quality.json") == before
 
@@ -287,7 +274,7 @@ def test_a_person_accepts_proposed_answers(generated, generate, capsys):
     found = rows(generated)
     first, second = [name for name, row in found.items() if "proposed" in row["metadata"]][:2]
     assert set(report(generated)["ground_truth"]) == {"model", "proposed", "rejected", "failed"}
-    accept = ("generate", PROMPT_PATH, "--accept-ground-truth")
+    accept = ("generate", PROMPT_FILE, "--accept-ground-truth")
     assert main([*accept, first]) == 0
     now = rows(generated)
     assert now[first]["expected"] == "positive"
@@ -353,7 +340,7 @@ def test_bad_options_are_refused_before_any_call(repository, generate, capsys, f
 
 
 def test_a_model_has_to_be_named(repository, capsys):
-    assert main(["generate", PROMPT_PATH]) == 2
+    assert main(["generate", PROMPT_FILE]) == 2
     assert "--model is missing" in capsys.readouterr().err
 
 

@@ -5,33 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.openai_server import OpenAIServer, Reply
-from support.scripted_author import MODEL, PROMPT, author, stage_of
-
-from gatekeeper.cli.main import main
-
-ANSWERS = ".gatekeeper/generate/generate.answers.jsonl"
-FIXTURES = "contracts/review.fixtures.jsonl"
-SPEC = "prompts/review.spec.yaml"
-GENERATE = ("generate", "prompts/review.txt", "--model", MODEL)
+from support.generate_fixtures import ANSWERS, FIXTURES, SPEC
+from support.openai_server import Reply
+from support.scripted_author import PROMPT, author, stage_of
 
 
 @pytest.fixture
-def run(git_repository, monkeypatch):
-    made = git_repository("resume")
-    made.write("prompts/review.txt", PROMPT)
-    made.commit("a prompt")
-    monkeypatch.chdir(made.path)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
+def run(repository, generate):
+    def ask(*flags: str, answer=None) -> tuple[int, list[str]]:
+        code, server = generate(*flags, answer=answer)
+        return code, sorted(stage_of(body) for body in server.requests)
 
-    def generate(*flags: str, answer=None) -> tuple[int, list[str]]:
-        with OpenAIServer(answer or author()) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            code = main([*GENERATE, *flags])
-            return code, sorted(stage_of(body) for body in server.requests)
-
-    generate.path = made.path
-    return generate
+    ask.path = repository.path
+    return ask
 
 
 def stages(run) -> list[str]:

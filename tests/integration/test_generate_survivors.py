@@ -9,6 +9,7 @@ import pytest
 from support.openai_server import OpenAIServer
 from support.recorded_repository import csv
 from support.scripted_author import stage_of
+from support.words_repository import WITH_OBJECTIVE, commit_words
 
 from gatekeeper.cli.main import main
 
@@ -18,16 +19,6 @@ Answer with no if the word is a colour.
 Never mention tables.
 
 {{ word }}
-"""
-CONTRACT = """\
-contract: 1
-name: words
-prompt: ../prompts/words.txt
-model: openai/gpt-4o-mini
-params: {temperature: 0}
-fixtures: [{file: words.csv}]
-checks: [{type: equals, value: ok}]
-slo: {success_rate: 0.99}
 """
 LONG = "a chair that stands beside the window"
 GENERATE = ("generate", "prompts/words.txt", "--model", "openai/gpt-4o")
@@ -53,11 +44,7 @@ def answer(body: dict[str, Any]) -> str:
 
 @pytest.fixture
 def repository(git_repository, monkeypatch):
-    made = git_repository("survivors")
-    made.write("contracts/words.yaml", CONTRACT)
-    made.write("contracts/words.csv", csv(tuple(f"word{n:02}" for n in range(20))))
-    made.write("prompts/words.txt", PROMPT)
-    made.commit("sound")
+    made = commit_words(git_repository("survivors"), PROMPT, WITH_OBJECTIVE)
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     monkeypatch.chdir(made.path)
     with OpenAIServer(answer) as server:
@@ -87,14 +74,14 @@ def test_inputs_that_depend_on_an_unprotected_part_become_fixtures(repository, c
     assert (repository.path / SURVIVORS).read_text("utf-8") == written
 
     # With these fixtures, the contract has something that the part decides.
-    contract = CONTRACT.replace("csv}]", "csv}, {file: words.survivors.jsonl}]")
+    contract = WITH_OBJECTIVE.replace("csv}]", "csv}, {file: words.survivors.jsonl}]")
     repository.write("contracts/words.yaml", contract)
     assert main(["validate"]) == 0
 
 
 def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
     repository.write("prompts/words.txt", PROMPT.replace("Answer with no if the word", "Say it if"))
-    repository.write("contracts/words.yaml", CONTRACT)
+    repository.write("contracts/words.yaml", WITH_OBJECTIVE)
     repository.write("contracts/words.csv", csv((LONG, *(f"word{n:02}" for n in range(20)))))
     assert main(["mutate", "words", "--mutations", "drop"]) == 0
     assert main([*GENERATE, "--for-survivors", "--estimate"]) == 0

@@ -7,15 +7,11 @@ import json
 import pytest
 import yaml
 from support import scripted_author
-from support.openai_server import OpenAIServer
+from support.generate_fixtures import ANSWERS, CONTRACT, FIXTURES, SPEC
 from support.scripted_author import MODEL, PROMPT, author, no_check, stage_of
 
 from gatekeeper.cli.main import main
 
-SPEC = "prompts/review.spec.yaml"
-FIXTURES = "contracts/review.fixtures.jsonl"
-CONTRACT = "contracts/review.yaml"
-ANSWERS = ".gatekeeper/generate/generate.answers.jsonl"
 LABEL, POLITE = "either-positive-negative", "polite"
 NO_NEWS = {"known": [], "new": []}
 NEUTRAL = PROMPT.replace("positive or negative", "positive, negative or neutral")
@@ -44,25 +40,13 @@ REWORDED = {
 
 
 @pytest.fixture
-def repository(git_repository, monkeypatch):
-    made = git_repository("update")
-    made.write("prompts/review.txt", PROMPT)
-    made.commit("a prompt")
-    monkeypatch.chdir(made.path)
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
-    return made
+def run(generate):
+    def ask(*flags: str, answer=None, model=MODEL) -> tuple[int, list[str]]:
+        code, server = generate(*flags, answer=answer, model=model)
+        return code, [stage_of(body) for body in server.requests]
 
-
-@pytest.fixture
-def run(repository, monkeypatch):
-    def generate(*flags: str, answer=None, model=MODEL) -> tuple[int, list[str]]:
-        with OpenAIServer(answer or author()) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            code = main(["generate", "prompts/review.txt", "--model", model, *flags])
-            return code, [stage_of(body) for body in server.requests]
-
-    assert generate()[0] == 0
-    return generate
+    assert ask()[0] == 0
+    return ask
 
 
 def texts(repository) -> dict[str, str]:

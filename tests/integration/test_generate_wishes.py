@@ -6,34 +6,10 @@ import json
 
 import pytest
 import yaml
-from support.openai_server import OpenAIServer
-from support.scripted_author import MODEL, PROMPT, author, stage_of
+from support.generate_fixtures import CONTRACT, FIXTURES, SPEC
+from support.scripted_author import author, stage_of
 
 from gatekeeper.cli.main import main
-
-SPEC = "prompts/review.spec.yaml"
-FIXTURES = "contracts/review.fixtures.jsonl"
-CONTRACT = "contracts/review.yaml"
-
-
-@pytest.fixture
-def repository(git_repository, monkeypatch):
-    made = git_repository("generate")
-    made.write("prompts/review.txt", PROMPT)
-    made.commit("a prompt without a contract")
-    monkeypatch.chdir(made.path)
-    return made
-
-
-@pytest.fixture
-def generate(repository, monkeypatch):
-    def run(*flags: str, answer=None, prompt="prompts/review.txt") -> tuple[int, OpenAIServer]:
-        with OpenAIServer(answer or author()) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
-            return main(["generate", prompt, "--model", MODEL, *flags]), server
-
-    return run
 
 
 def test_high_effort_and_a_persons_wishes_end_in_the_files(repository, generate, capsys):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply
-from support.recorded_repository import csv
 from support.scripted_author import stage_of
+from support.words_repository import commit_words
 
 from gatekeeper.cli.main import main
 
@@ -21,15 +21,6 @@ Answer with ok only.
 Never mention tables.
 
 {{ word }}
-"""
-CONTRACT = """\
-contract: 1
-name: words
-prompt: ../prompts/words.txt
-model: openai/gpt-4o-mini
-params: {temperature: 0}
-fixtures: [{file: words.csv}]
-checks: [{type: equals, value: ok}]
 """
 AUTHOR = "openai/gpt-4o"
 
@@ -55,13 +46,8 @@ PROPOSED = [
 def repository(
     git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
 ) -> GitRepository:
-    made = git_repository("mutate")
-    made.write("contracts/words.yaml", CONTRACT)
-    made.write("contracts/words.csv", csv(tuple(f"word{n:02}" for n in range(20))))
-    made.write("prompts/words.txt", PROMPT)
-    made.commit("sound")
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
-    return made
+    return commit_words(git_repository("mutate"), PROMPT)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer, Reply, rate_limited
 from support.recorded_repository import csv
+from support.words_repository import WITH_OBJECTIVE, commit_words
 
 from gatekeeper.cli.main import main
 from gatekeeper.stats.power import fixtures_needed
@@ -23,29 +24,14 @@ Answer politely.
 
 {{ word }}
 """
-CONTRACT = """\
-contract: 1
-name: words
-prompt: ../prompts/words.txt
-model: openai/gpt-4o-mini
-params: {temperature: 0}
-fixtures: [{file: words.csv}]
-checks: [{type: equals, value: ok}]
-slo: {success_rate: 0.99}
-"""
 
 
 @pytest.fixture
 def repository(
     git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
 ) -> GitRepository:
-    made = git_repository("mutate")
-    made.write("contracts/words.yaml", CONTRACT)
-    made.write("contracts/words.csv", csv(tuple(f"word{n:02}" for n in range(20))))
-    made.write("prompts/words.txt", PROMPT)
-    made.commit("sound")
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
-    return made
+    return commit_words(git_repository("mutate"), PROMPT, WITH_OBJECTIVE)
 
 
 def answer(body: dict[str, Any]) -> Reply:
@@ -126,7 +112,9 @@ def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
 
 def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path, monkeypatch):
     rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 3}}}\n" for n in range(9))
-    contract = CONTRACT.replace("fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}")
+    contract = WITH_OBJECTIVE.replace(
+        "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
+    )
     repository.write("contracts/words.yaml", contract)
     repository.write("prompts/words.txt", "Answer with ok only.\n\n{{ word }}\n")
     with OpenAIServer(lambda body: Reply("ok" if "ok" in str(body) else "no")) as server:
@@ -164,7 +152,9 @@ def test_a_suite_that_can_notice_nothing_is_named_before_the_first_call(
     assert "3 fixtures" in capsys.readouterr().err
 
     rows = "".join(f"  - {{vars: {{word: word{n}}}, cluster: c{n % 4}}}\n" for n in range(12))
-    contract = CONTRACT.replace("fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}")
+    contract = WITH_OBJECTIVE.replace(
+        "fixtures: [{file: words.csv}]", f"fixtures:\n{rows.rstrip()}"
+    )
     repository.write("contracts/words.yaml", contract)
     assert mutate(repository, tmp_path, "--estimate")[0] == 0
     assert "4 clusters" in capsys.readouterr().err

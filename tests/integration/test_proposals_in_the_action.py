@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from support.bot_comments import CheckedPull
-from support.openai_server import OpenAIServer
-from support.scripted_author import MODEL, PROMPT, author
+from support.propose_fixtures import NEW, POLICY
+from support.scripted_author import PROMPT
 
-NEW = "prompts/review.txt"
-POLICY = {".github/gatekeeper.yml": f"propose: {{model: {MODEL}, cost_usd: 0.20}}\n"}
 FILES = ["contracts/review.fixtures.jsonl", "contracts/review.yaml", "prompts/review.spec.yaml"]
-
-
-@pytest.fixture(scope="module")
-def writer() -> Iterator[OpenAIServer]:
-    with OpenAIServer(author()) as server:
-        yield server
-
-
-@pytest.fixture
-def pull(github, writer, monkeypatch, tmp_path):
-    def make(
-        files: Mapping[str, str] = {NEW: PROMPT},
-        more: Mapping[str, str | bytes] = POLICY,
-    ) -> CheckedPull:
-        writer.requests.clear()
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
-        return CheckedPull.make(tmp_path, github, writer, monkeypatch, files, more)
-
-    return make
 
 
 def folder_of(pull: CheckedPull) -> Path:

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 from support.bot_comments import CheckedPull
 from support.github_server import BOT, FakeGithub, Fault
-from support.openai_server import OpenAIServer
-from support.scripted_author import MODEL, PROMPT, author
+from support.propose_fixtures import NEW, POLICY
+from support.scripted_author import PROMPT
 
 from gatekeeper.action import propose_command
 from gatekeeper.action.github.proposals import GithubProposalApi
 from gatekeeper.reports.escape import code
 
-NEW = "prompts/review.txt"
-POLICY = {".github/gatekeeper.yml": f"propose: {{model: {MODEL}, cost_usd: 0.20}}\n"}
 FILES = {"contracts/review.fixtures.jsonl", "contracts/review.yaml", "prompts/review.spec.yaml"}
 BRANCH = "gatekeeper/propose-7"
 MESSAGE = "Propose contracts for pull request 7"
 SAY = "/gatekeeper propose"
 
 
-@pytest.fixture(scope="module")
-def writer() -> Iterator[OpenAIServer]:
-    with OpenAIServer(author()) as server:
-        yield server
-
-
 @pytest.fixture
-def pull(github, writer, monkeypatch, tmp_path):
-    def make(files=None, more=POLICY) -> CheckedPull:
-        writer.requests.clear()
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key-0123456789")
+def pull(pull, github, monkeypatch):
+    """GitHub's pauses between two writes are left out, and the branch has an odd name."""
+
+    def make(*files) -> CheckedPull:
         quick = partial(GithubProposalApi, seconds_between_writes=0, sleep=lambda _: None)
         monkeypatch.setattr(propose_command, "GithubProposalApi", quick)
-        made = CheckedPull.make(
-            tmp_path, github, writer, monkeypatch, {NEW: PROMPT} if files is None else files, more
-        )
+        made = pull(*files)
         github.pulls[7].head_ref = "my `change`)(x"
         return made
 

@@ -95,6 +95,22 @@ def _verdict(fixture: str, verdict: str, check: str, number: int = 0) -> Broken:
 
 _NEW = {"text": "The output rhymes.", "lines": [1]}
 
+
+def _updated(several: str, reworded: str, text: str) -> tuple[Broken, ...]:
+    """Return faults of an update: `several` keeps an item and retires one, `reworded` changes one.
+    An item of `several` could be the `text`, but is not."""
+    return (
+        *(broken._replace(fixture=several) for broken in _KNOWN),
+        _verdict(several, "obsolete", "keeps what still holds"),
+        _verdict(reworded, "keep", "rewords what changed"),
+        _verdict(several, "keep", "retires what is gone", 1),
+        Broken(several, put("known", 1, "number", value=1), "names no number twice"),
+        Broken(several, put("known", 1, "lines", value=[1]), "retires without lines"),
+        Broken(several, put("known", 0, "text", value=text), "repeats what it keeps"),
+        Broken("metres", put("new", value=[_NEW]), "adds nothing that did not change"),
+    )
+
+
 BROKEN: Mapping[str, tuple[Broken, ...]] = {
     "answer_correct": tuple(broken._replace(fixture="sum") for broken in _VERDICT),
     "test_valid": tuple(broken._replace(fixture="amount") for broken in _VERDICT),
@@ -255,39 +271,17 @@ BROKEN: Mapping[str, tuple[Broken, ...]] = {
         Broken("haiku", put("mutations", 0, "now", value="{{ topic }}!"), "writes plain text"),
     ),
     "update_rules": (
-        *_KNOWN,
-        _verdict("bug-title", "obsolete", "keeps what still holds"),
-        _verdict("allergens", "keep", "rewords what changed"),
-        _verdict("bug-title", "keep", "retires what is gone", 1),
-        Broken("bug-title", put("known", 1, "number", value=1), "names no number twice"),
-        Broken("bug-title", put("known", 1, "lines", value=[1]), "retires without lines"),
-        Broken(
-            "bug-title",
-            put("known", 0, "text", value="The output is brief."),
-            "repeats what it keeps",
-        ),
+        *_updated("bug-title", "allergens", "The output is brief."),
         _reworded("metres", "The output is a number of two decimals, a space and m."),
         Broken("haiku", put("new", value=[]), "finds what is new"),
-        Broken("metres", put("new", value=[_NEW]), "adds nothing that did not change"),
         Broken(
             "haiku", put("new", 0, "text", value="No commas."), "begins each rule with the output"
         ),
     ),
     "update_input_specification": (
-        *(broken._replace(fixture="museum") for broken in _KNOWN),
-        _verdict("museum", "obsolete", "keeps what still holds"),
-        _verdict("metres", "keep", "rewords what changed"),
-        _verdict("museum", "keep", "retires what is gone", 1),
-        Broken("museum", put("known", 1, "number", value=1), "names no number twice"),
-        Broken("museum", put("known", 1, "lines", value=[1]), "retires without lines"),
-        Broken(
-            "museum",
-            put("known", 0, "text", value="The question is polite."),
-            "repeats what it keeps",
-        ),
+        *_updated("museum", "metres", "The question is polite."),
         _reworded("metres", "The length is a number with a unit of length."),
         Broken("storm", put("new", value=[]), "finds what is new"),
-        Broken("metres", put("new", value=[_NEW]), "adds nothing that did not change"),
         Broken("metres", put("intent", value="Converts."), "repeats an intent that still holds"),
         Broken(
             "haiku",

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.killed_process import killed_at_second_replacement
 
 from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.unfinished_files import finish_replacements
@@ -14,30 +15,14 @@ OLD = {"a.txt": "old a", "b/c.txt": "old c"}
 NEW = {"a.txt": "new a", "b/c.txt": "new c", "d.txt": "new d"}
 
 
-class Killed(BaseException):
-    """Stands for a signal that no process survives."""
-
-
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path: Path) -> Path:
     """Files of which only the first was replaced when the process was killed."""
     (tmp_path / "b").mkdir()
     for path, text in OLD.items():
         (tmp_path / path).write_text(text)
-    replace, calls = Path.replace, []
-
-    def killed(self: Path, target: Path) -> Path:
-        calls.append(target)
-        if len(calls) == 2:
-            raise Killed
-        return replace(self, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", killed)
-        # Nothing is tidied up after a signal.
-        patch.setattr("gatekeeper.author.generation.replace_files._remove", lambda _: None)
-        with pytest.raises(Killed):
-            replace_files(NEW, tmp_path)
+    with killed_at_second_replacement([Path(path).name for path in NEW]):
+        replace_files(NEW, tmp_path)
     assert held(tmp_path) == {**OLD, "a.txt": "new a"}
     return tmp_path
 
