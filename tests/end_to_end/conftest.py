@@ -7,12 +7,14 @@ allow never arrives, and an answer that strays from it becomes a 500.
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,9 +84,7 @@ def proxied(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fake
     folder = tmp_path_factory.mktemp("proxy")
     description = excerpt(tools, folder / "github.json")
     with FakeGithub() as fake, (folder / "proxy.log").open("w") as log:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = _free_port()
         proxy = subprocess.Popen(
             ["node", tools / PRISM, "proxy", "--errors", f"--port={port}", description, fake.url],
             env=lab.environment,
@@ -106,6 +106,16 @@ def github(proxied: FakeGithub) -> FakeGithub:
     """It takes seconds to start, so that all tests have the same, each from the beginning."""
     proxied.forget()
     return proxied
+
+
+def _free_port() -> int:
+    """Return a port at which nobody listens. The system gives those below 32768 to nobody who asks
+    for any port, so that it is still free when the proxy has started."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    pytest.fail("no port is free")
 
 
 def _wait_for(port: int, proxy: subprocess.Popen[bytes]) -> None:

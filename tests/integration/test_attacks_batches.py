@@ -79,12 +79,12 @@ def test_an_interruption_waits_for_the_id_of_a_batch(
     def wait(request: str) -> None:
         if request == "POST batches":
             taken.set()
-            interrupted.wait(20)
+            interrupted.wait(60)
 
     async def interrupt() -> Mapping[str, str]:
         client = BatchClient(read_journal(asking.journal), name_of)
         call = asyncio.create_task(client.complete(requests(1, CLAUDE)[0]))
-        await asyncio.to_thread(taken.wait, 20)
+        await asyncio.to_thread(taken.wait, 60)
         call.cancel()
         closing = asyncio.create_task(client.aclose())
         await asyncio.wait([call])

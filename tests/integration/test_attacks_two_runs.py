@@ -91,7 +91,7 @@ def test_the_answers_of_a_killed_run_outlive_a_second_run(
             asked += 1
             late = asked == FIXTURES
         if late:
-            first_answers.wait(20)
+            first_answers.wait(120)
         return answer(body)
 
     with OpenAIServer(answering) as server:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,6 @@ from gatekeeper.providers.batch import client as batch_client
 from gatekeeper.runs.unfinished import BATCHES, FILE
 
 NIGHT = {"schedule": "0 3 * * *"}
-QUICKLY_OVER = {".github/gatekeeper.yml": "limits: {minutes: 0.03}\n"}
 
 
 def said(body: Any) -> str:
@@ -56,6 +57,14 @@ def nights(
     return make
 
 
+def interrupt(pull: CheckedPull, batches: OpenAIBatchServer) -> None:
+    """Run until the batch is polled for the first time, as if the job was cancelled then."""
+    batches.polls = 1_000_000
+    batches.polled = lambda batch: batch.polls == 1 and os.kill(os.getpid(), signal.SIGTERM)
+    assert pull.act("schedule", NIGHT, batch="true") == 3
+    batches.polls = 1
+
+
 def out(pull: CheckedPull) -> Path:
     return pull.change.workspace / ".gatekeeper/out"
 
@@ -78,11 +87,9 @@ def test_a_second_attempt_collects_what_the_first_one_submitted(
     batches: OpenAIBatchServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pull = nights(dict(QUICKLY_OVER))
-    batches.polls = 1_000_000
-    assert pull.act("schedule", NIGHT, batch="true") == 3
+    pull = nights()
+    interrupt(pull, batches)
     assert (out(pull) / BATCHES).exists()
-    batches.polls = 1
     pull.act("schedule", NIGHT, batch="true")
     assert len(batches.batches) == 1
     assert pull.result()["verdict"] != "error"
@@ -92,9 +99,8 @@ def test_a_second_attempt_collects_what_the_first_one_submitted(
 def test_the_answers_of_another_plan_are_refused(
     nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
 ) -> None:
-    pull = nights(dict(QUICKLY_OVER))
-    batches.polls = 1_000_000
-    assert pull.act("schedule", NIGHT, batch="true") == 3
+    pull = nights()
+    interrupt(pull, batches)
     header, *rest = (out(pull) / FILE).read_text().splitlines()
     other = json.dumps(json.loads(header) | {"plan": "other"})
     (out(pull) / FILE).write_text("\n".join([other, *rest, ""]))

@@ -18,13 +18,16 @@ def test_a_remote_that_never_answers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ssh.write_text(f"#!/bin/sh\necho $$ > {started}\nexec tail -f /dev/null\n")
     ssh.chmod(ssh.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("GIT_SSH", str(ssh))
-    monkeypatch.setattr(remote_command, "MOST_SECONDS", 0.5)
     address = "ssh://nowhere.invalid/repository"
-    with (
-        DataBranch("data", Remote(address, address)) as branch,
-        pytest.raises(MeasurementError, match=r"no answer within 0\.5 seconds"),
-    ):
-        branch.fetch()
+    for seconds in (0.5, 5, 50):  # a busy machine takes longer to start the remote's program
+        monkeypatch.setattr(remote_command, "MOST_SECONDS", seconds)
+        with (
+            DataBranch("data", Remote(address, address)) as branch,
+            pytest.raises(MeasurementError, match=rf"no answer within {seconds} seconds"),
+        ):
+            branch.fetch()
+        if started.exists() and started.read_text():
+            break
     assert not is_running(int(started.read_text()))
 
 

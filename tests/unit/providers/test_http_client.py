@@ -165,7 +165,7 @@ def test_a_cancelled_call_leaves_no_connection_behind() -> None:
         call.cancel()
         await asyncio.wait([call])
         assert call.cancelled()
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 60)
         listening.close()
         await listening.wait_closed()
         after = open_connections()

@@ -277,11 +277,11 @@ def test_an_address_that_is_none_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize("form", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
 def test_nobody_at_the_address_could_not_be_measured(form: str) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(MeasurementError, match="no answer"), connect(form.format(port), ()):
-        pass
+    with socket.socket() as taken:  # nobody else can get the port, and nobody listens at it
+        taken.bind(("127.0.0.1", 0))
+        address = form.format(taken.getsockname()[1])
+        with pytest.raises(MeasurementError, match="no answer"), connect(address, ()):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -34,16 +34,9 @@ def api(github: FakeGithub, waits: list[float]) -> GithubApi:
     return connect(github, waits)
 
 
-def connect(
-    github: FakeGithub, waits: list[float], token: str = JOB_TOKEN, timeout: float = 5
-) -> GithubApi:
+def connect(github: FakeGithub, waits: list[float], token: str = JOB_TOKEN) -> GithubApi:
     return GithubApi(
-        token,
-        "octo/prompts",
-        github.url,
-        sleep=waits.append,
-        seconds_between_writes=0,
-        timeout=timeout,
+        token, "octo/prompts", github.url, sleep=waits.append, seconds_between_writes=0
     )
 
 

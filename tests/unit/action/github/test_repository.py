@@ -30,7 +30,6 @@ def api(github: FakeGithub) -> GithubRepositoryApi:
         github.url,
         sleep=lambda _: None,
         seconds_between_writes=0,
-        timeout=5,
     )
 
 
