@@ -48,12 +48,14 @@ class AskedMutants:
 
 @dataclass(frozen=True, slots=True)
 class ModelMutations:
-    """How the mutants of a model are made: by `model`, or from a recording."""
+    """How the mutants of a model are made: by `model`, or from a recording. With `resume`, answers
+    of an earlier run in `out` are used again."""
 
     model: str
     recording: Path | None
     out: Path
     estimate: bool
+    resume: bool = False
 
     @classmethod
     def of(cls, arguments: argparse.Namespace, wanted: bool) -> Self | None:
@@ -73,7 +75,7 @@ class ModelMutations:
         model: str | None = arguments.model or (recorded_model(recording) if recording else None)
         if not model:
             raise UsageError("--mutations model needs --model, the model that rewrites parts")
-        return cls(model, recording, arguments.out, arguments.estimate)
+        return cls(model, recording, arguments.out, arguments.estimate, arguments.resume)
 
     def ask(
         self,
@@ -93,7 +95,14 @@ class ModelMutations:
             return self._forecast(prompt)
         known = {mutant.now for mutant in make_mutants(prompt, mutations)}
         found = ask_for_mutants(
-            prompt, self.model, revision, policy, self.out, self.recording, known
+            prompt,
+            self.model,
+            revision,
+            policy,
+            self.out,
+            self.recording,
+            known,
+            resume=self.resume and self.recording is None,
         )
         if not found.mutants and set(mutations) == {"model"}:
             raise MeasurementError(" ".join(found.notices) + " There is nothing to measure.")

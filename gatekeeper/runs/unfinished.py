@@ -271,11 +271,17 @@ def header_of(trials: Sequence[Trial], order_seed: str) -> dict[str, Any]:
 
 
 def request_key(trial: Trial) -> str:
-    """Return a digest of the trial's request. Trials of one contract with the same request share a
-    call."""
+    """Return a digest of the trial's request. Trials of one contract with its groups, and those of
+    all mutants of a prompt, share a call if their requests are the same."""
     request = trial.request
     asked = request_digest(request.messages, request.params)
-    parts = [trial.contract, request.model, asked, request.seed, request.repetition]
+    parts = [
+        trial.part_of or trial.contract,
+        request.model,
+        asked,
+        request.seed,
+        request.repetition,
+    ]
     return digest([*parts, "streamed"] if request.streamed else parts)
 
 

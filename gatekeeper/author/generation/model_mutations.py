@@ -7,7 +7,6 @@ after which the template cannot be read.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,21 +22,22 @@ from gatekeeper.author.generation.ask import (
     object_schema,
     stage_request,
 )
+from gatekeeper.author.generation.model_run import (
+    AnswerFile,
+    AskedModels,
+    require_sound_models,
+    run_asker,
+)
 from gatekeeper.author.generation.rules import NUMBER
-from gatekeeper.author.generation.run import within_limits
 from gatekeeper.author.mutation.mutants import Mutant, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import FILLED_IN, Part, find_parts
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Position, Prompt
+from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Request
-from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count, dollars
-from gatekeeper.reports.terminal.progress import TerminalProgress
-from gatekeeper.reports.terminal.stage_progress import StageProgress
-from gatekeeper.reports.write import require_writable, write_files
-from gatekeeper.runs.models import free_price, open_models, require_recording
-from gatekeeper.runs.signals import with_signals
+from gatekeeper.runs.models import require_recording
 
 STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
@@ -119,35 +119,24 @@ def ask_for_mutants(
     out: Path,
     recording: Path | None = None,
     known: Collection[str] = (),
+    *,
+    resume: bool = False,
 ) -> ModelMutants:
     """Ask the model within the limits of the policy. The answers go to `out`, also if the run
-    fails: they were paid for. With a recording, no model is called and nothing is written.
+    fails: they were paid for. With a recording, no model is called and nothing is written. With
+    `resume`, answers that are in `out` already are not asked for again.
 
     Raises UsageError, ContractError, MeasurementError and WriteError.
     """
-    from gatekeeper.providers.cost_estimate import worst_cost
-
     require_recording(recording)
     if recording is None:
-        _require_sound_model(revision, model)
-        require_writable(out)
-    client = open_models((revision,), policy.through_litellm, recording)
-    price = free_price if recording else worst_cost
-
-    shown = None if recording else StageProgress()
-
-    async def within(_: TerminalProgress, stop: asyncio.Event) -> ModelMutants:
-        await client.require_keys((model,))
-        asker = Asker(model, client, policy.limits, price=price, progress=shown)
-        try:
-            asked = propose_mutants(asker, prompt, known)
-            mutants, left_out = await within_limits(asked, asker, stop)
-        finally:
-            if recording is None and asker.recording:
-                write_files({ANSWERS: lambda: asker.recording}, out)
-        return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd)
-
-    return asyncio.run(with_signals(client, within, shown))
+        require_sound_models(revision, [("--model", model)])
+    models = AskedModels([model], revision, policy)
+    answers = AnswerFile(out / ANSWERS, recording, resume)
+    (mutants, left_out), asker = run_asker(
+        lambda asker: propose_mutants(asker, prompt, known), models, answers
+    )
+    return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd)
 
 
 def recorded_model(recording: Path) -> str:
@@ -205,14 +194,3 @@ def _data(prompt: Prompt, batch: Mapping[int, Part]) -> dict[str, str]:
     shown = "\n\n".join(f"[{message.role}]\n{message.content}" for message in prompt.messages)
     parts: Sequence[str] = [f"Part {number}:\n{part.text}" for number, part in batch.items()]
     return {"prompt": shown, "parts": "\n\n".join(parts)}
-
-
-def _require_sound_model(revision: Revision, model: str) -> None:
-    """Refuse a model that cannot be called, before any call. Raises ContractError."""
-    from gatekeeper.contract.models.faults import find_faults, with_recordings
-    from gatekeeper.providers.model_faults import find_model_fault
-
-    named = [(Position("--model"), model)]
-    faults = find_faults(named, with_recordings(find_model_fault, [revision]))
-    if faults.refused:
-        raise ContractError(faults.refused)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from gatekeeper.author.generation.ask import SEED, Asker, ask_together
 from gatekeeper.author.generation.cluster_advice import cluster_advice
@@ -55,7 +54,6 @@ from gatekeeper.errors import ContractError, MeasurementError, UsageError
 from gatekeeper.gate.validate import prepare_contract
 from gatekeeper.numbers import count
 
-T = TypeVar("T")
 MOST_SAMPLES = 10
 """Outputs of the prompt's own model on which checks are proved."""
 CONTRACT, INTENT, PROMPT = "contract", "intent", "prompt"
@@ -176,7 +174,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
     proven = merge_items(rule_made, own, (*prove_checks(tuple(ready), samples), *rest))
     rows = merge_tests(plan.present, tests, in_force, earlier)
-    require_tests(rows.items, asker.model)
+    require_tests(rows.items, asker.model, unfit)
     text, intent_made = merge_text(made.get(INTENT), before.intent, intent)
     specification = Specification(
         before.prompt,
@@ -207,11 +205,12 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     return GeneratedItems(specification, rows.items, (*notices, *earlier.notices(), *unfit))
 
 
-def require_tests(rows: Sequence[FixtureRow], model: str) -> None:
-    """Raise MeasurementError if there is no test."""
+def require_tests(rows: Sequence[FixtureRow], model: str, unfit: Sequence[str] = ()) -> None:
+    """Raise MeasurementError if there is no test. `unfit` says why tests were left out."""
     if not rows:
+        why = f" ({'; '.join(unfit)})" if unfit else ""
         raise MeasurementError(
-            f"stage tests: {model} wrote no test that can be used; use a stronger model with "
+            f"stage tests: {model} wrote no test that can be used{why}; use a stronger model with "
             "--model, or run it again"
         )
 
@@ -239,16 +238,20 @@ async def usable_tests(
     prompt, scenarios = plan.prompt, plan.present.specification.wishes.scenarios
     writer = Writer(asker, prompt, constraints, rules, options.effort, scenarios)
     every, said = await writer.improve(await writer.write())
-    rendered = render_all(prompt.prompt, [test.vars for test in every], Budget())
+    rendered = list(render_all(prompt.prompt, [test.vars for test in every], Budget()))
+    faults = [messages for messages in rendered if isinstance(messages, ContractError)]
     sound = [
         test
         for test, messages in zip(every, rendered, strict=True)
         if not isinstance(messages, ContractError)
     ]
     distinct, alike = without_near_duplicates(sound, kept)
-    unsound = len(every) - len(sound)
-    if unsound:
-        said.append(f"{count(unsound, 'test')} left out: the prompt cannot be rendered")
+    if faults:
+        first = faults[0].problems[0].what
+        said.append(
+            f"{count(len(faults), 'test')} left out: the prompt cannot be rendered; for the "
+            f"first one, {first}"
+        )
     if alike:
         said.append(f"{count(alike, 'test')} left out: nearly the same as another test")
     return distinct, said
@@ -343,28 +346,6 @@ def _kept_contract(places: Places, *, was_made: bool) -> str:
         "model. To keep the file, "
         f"copy the checks from {places.specification}, and name {places.fixtures} in it."
     )
-
-
-async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asyncio.Event) -> T:
-    """Return the result of the work. Raises MeasurementError if the time limit is reached or
-    `stop` is set before it ends."""
-    task = asyncio.ensure_future(work)
-    stopped = asyncio.ensure_future(stop.wait())
-    try:
-        await asyncio.wait(
-            [task, stopped],
-            timeout=asker.seconds_left(),
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        if not task.done():
-            why = "interrupted" if stop.is_set() else "the time limit of the policy is reached"
-            raise MeasurementError(f"{why}; no file was changed")
-        return task.result()
-    finally:
-        pending = [one for one in (task, stopped) if not one.done()]
-        for one in pending:
-            one.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
 
 
 def prompt_digests(prompt: NumberedPrompt) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged, require_visible
+from gatekeeper.author.generation.model_run import (
+    AnswerFile,
+    AskedModels,
+    require_sound_models,
+    run_asker,
+)
 from gatekeeper.author.generation.replace_files import replace_files
-from gatekeeper.author.generation.resume import ResumedClient
 from gatekeeper.author.generation.run import (
     Generated,
     GeneratedItems,
@@ -20,7 +24,6 @@ from gatekeeper.author.generation.run import (
     generate,
     generated_files,
     items_as_they_are,
-    within_limits,
 )
 from gatekeeper.author.generation.update import (
     UpdatePlan,
@@ -29,16 +32,9 @@ from gatekeeper.author.generation.update import (
     update,
     without_model,
 )
-from gatekeeper.contract.definition import Position
-from gatekeeper.errors import ContractError, MeasurementError
 from gatekeeper.numbers import count, dollars
-from gatekeeper.reports.terminal.stage_progress import StageProgress
-from gatekeeper.reports.write import require_writable, write_files
-from gatekeeper.runs.models import free_price, open_models, require_recording
-from gatekeeper.runs.signals import with_signals
-
-if TYPE_CHECKING:
-    from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.reports.write import write_files
+from gatekeeper.runs.models import require_recording
 
 T = TypeVar("T")
 ANSWERS = "generate.answers.jsonl"
@@ -135,50 +131,17 @@ def ask_models(
     it. Writes the answers to `out`. `more` are models besides those of the options, each with its
     flag. With `resume`, answers that are in `out` already are not asked for again. Raises as
     `generate_files` does."""
-    from gatekeeper.providers.cost_estimate import worst_cost
-
     require_recording(replay)
     if replay is None:
-        _require_sound_models(plan, [*_named(options), *more])
-        require_writable(out)
-    client = open_models((plan.revision,), plan.policy.through_litellm, replay)
-    resumed = ResumedClient(out / ANSWERS, client) if resume else None
-    if resumed:
-        client = open_models((plan.revision,), plan.policy.through_litellm, source=resumed)
-    price = free_price if replay else worst_cost
-
-    shown = None if replay else StageProgress()
-
-    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
-        called = [*options.models, *(model for _, model in more)]
-        await client.require_keys(tuple(dict.fromkeys(called)))
-        asker = Asker(
-            options.model,
-            client,
-            plan.policy.limits,
-            price=price,
-            progress=shown,
-            forget=resumed.forget if resumed else None,
-            instructions=plan.present.specification.wishes.instructions,
-            lines=plan.prompt.lines_with_text,
-        )
-        failed = True
-        try:
-            made = await within_limits(work(asker), asker, stop)
-            failed = False
-        except MeasurementError as error:
-            if replay is None and asker.recording:
-                kept = f"{error}. The answers so far are kept; to continue from there, add --resume"
-                raise MeasurementError(kept) from error
-            raise
-        finally:
-            text = asker.recording
-            if replay is None and text:
-                text = resumed.joined(text) if resumed and failed else text
-                write_files({ANSWERS: lambda: text}, out)
-        return made, asker
-
-    made, asker = asyncio.run(with_signals(client, within, shown))
+        require_sound_models(plan.revision, [*_named(options), *more])
+    models = AskedModels(
+        [*options.models, *(model for _, model in more)],
+        plan.revision,
+        plan.policy,
+        plan.present.specification.wishes.instructions,
+        plan.prompt.lines_with_text,
+    )
+    made, asker = run_asker(work, models, AnswerFile(out / ANSWERS, replay, resume))
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
     return made, f"{count(asker.sent, 'call')}{spent}"
 
@@ -186,17 +149,6 @@ def ask_models(
 def write_generated(texts: dict[str, str], root: Path) -> None:
     """Write the files, or none. Raises WriteError."""
     replace_files(texts, root)
-
-
-def _require_sound_models(plan: GenerationPlan, models: Sequence[tuple[str, str]]) -> None:
-    """Refuse models that cannot be called, before any call. Raises ContractError."""
-    from gatekeeper.contract.models.faults import find_faults, with_recordings
-    from gatekeeper.providers.model_faults import find_model_fault
-
-    named = [(Position(name), model) for name, model in models]
-    faults = find_faults(named, with_recordings(find_model_fault, [plan.revision]))
-    if faults.refused:
-        raise ContractError(faults.refused)
 
 
 def _named(options: GenerateOptions) -> list[tuple[str, str]]:

@@ -149,7 +149,7 @@ async def update(
     remade = (*proven, *(rule.id for rule in retested))
     rows, rows_made, notices = _rows(plan, tests, remade, rules.retired, step.earlier)
     final = tuple(proven.get(rule.id, rule) for rule in in_force)
-    require_tests(rows, asker.model)
+    require_tests(rows, asker.model, unfit)
     text = str(constraints.answer.get("intent", before.intent))
     text, intent_made = merge_text(before.made.get(INTENT), before.intent, " ".join(text.split()))
     specification = Specification(
@@ -275,7 +275,10 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     for what, field in (("added", "added"), ("reworded", "reworded")):
         said += said_of(what, [name for one in every for name in getattr(one, field)])
     retired = [name for one in every for name in one.retired]
-    said += said_of("removed, because the changed lines no longer state the rule", retired)
+    settled = [name for name in retired if name.startswith(QUESTION)]
+    unsaid = [name for name in retired if name not in settled]
+    said += said_of("removed, because the changed lines no longer state it", unsaid)
+    said += said_of("removed, because the changed lines settle the question", settled)
     removed = [name for one in every for name in one.removed]
     said += said_of("not made again, because you removed it", removed)
     kinds = (step.input, step.rules, step.questions)

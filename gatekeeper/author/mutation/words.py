@@ -34,7 +34,11 @@ def headline(result: MutationResult) -> str:
     noticed = result.count("noticed")
     changed = noticed + result.count("too_few_broke") + result.count("not_noticed")
     if result.score is None:
-        return f"No mutant of {result.prompt_path} changed an output."
+        unknown = result.count("unknown")
+        if unknown == len(result.mutants):
+            return f"No mutant of {result.prompt_path} could be measured."
+        left = f"; {numbers.count(unknown, 'mutant')} could not be measured" if unknown else ""
+        return f"No measured mutant of {result.prompt_path} changed an output{left}."
     interval = numbers.percent_interval(result.score_interval)
     return (
         f"Mutation score {numbers.percent(result.score)} ({interval}): "

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.ask import Asker, stage_request
+from gatekeeper.author.generation.model_run import within_limits
 from gatekeeper.author.generation.rules import SCHEMA, STAGE
 from gatekeeper.author.generation.run import (
     Generated,
@@ -23,7 +24,6 @@ from gatekeeper.author.generation.run import (
     generate,
     generated_files,
     plan_generation,
-    within_limits,
 )
 from gatekeeper.author.onboarding.overlay import Overlay
 from gatekeeper.contract.change import Change, Revision

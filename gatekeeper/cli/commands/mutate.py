@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from gatekeeper.author.mutation.measure import MutationPlan
     from gatekeeper.author.mutation.mutants import Mutation
     from gatekeeper.author.mutation.result import MutationResult
+    from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.gate.result import GateResult
+    from gatekeeper.runs.unfinished import UnfinishedRun
 
 DEFAULT_OUT = Path(".gatekeeper/mutation")
 
@@ -51,7 +53,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
-    add_order_seed(parser, "mutation.json")
+    order = parser.add_mutually_exclusive_group()
+    order.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue the unfinished run in the folder for the reports, and reuse its answers",
+    )
+    add_order_seed(order, "mutation.json")
 
 
 def mutate(arguments: argparse.Namespace) -> int:
@@ -68,17 +76,22 @@ def mutate(arguments: argparse.Namespace) -> int:
     )
     from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.runs.session import RunOptions
+    from gatekeeper.runs.unfinished import FILE, forget_unfinished, refuse_unfinished_batches
 
+    if arguments.resume and arguments.replay:
+        raise UsageError("--resume and --replay cannot be given together; choose one of them")
     mutations = _mutations(arguments.mutations)
     by_model = ModelMutations.of(arguments, "model" in mutations)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
         policy = load_policy(revision)
         contract = named_contract(revision, policy, arguments.contract)
+        unfinished = _unfinished(arguments, repository, by_model)
+        order_seed = unfinished.order_seed if unfinished else arguments.order_seed
         asked = by_model.ask(contract, revision, policy, mutations) if by_model else None
         more = asked.mutants if asked else ()
         left = asked.policy_after(policy) if asked else policy
-        plan = plan_mutation(contract, left, revision, mutations, arguments.order_seed, more)
+        plan = plan_mutation(contract, left, revision, mutations, order_seed, more)
         few = too_few_fixtures(plan)
         if arguments.estimate:
             forecast = asked.forecast if asked else ()
@@ -86,10 +99,33 @@ def mutate(arguments: argparse.Namespace) -> int:
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
-        result, measured = measure_mutants(plan, RunOptions(replay=arguments.replay, terminal=True))
+        answers = None if arguments.replay else arguments.out / FILE
+        if answers:
+            refuse_unfinished_batches(answers.parent)
+        options = RunOptions(replay=arguments.replay, answers=answers, unfinished=unfinished)
+        result, measured = measure_mutants(plan, options)
     if asked:
         result = replace(result, notices=(*asked.notices, *result.notices))
-    return _report(result, measured, arguments.out)
+    code = _report(result, measured, arguments.out)
+    if answers and not result.count("unknown"):
+        forget_unfinished(answers)
+    return code
+
+
+def _unfinished(
+    arguments: argparse.Namespace, repository: Repository, by_model: ModelMutations | None
+) -> UnfinishedRun | None:
+    """Return the comparisons to continue; None if a run ended before them, while a model proposed
+    mutations. Raises UsageError if there is nothing to continue."""
+    from gatekeeper.runs.library.repository import tracked_by
+    from gatekeeper.runs.unfinished import FILE, read_unfinished
+
+    if not arguments.resume or arguments.estimate:
+        return None
+    path: Path = arguments.out / FILE
+    if by_model and by_model.resume and not path.exists():
+        return None
+    return read_unfinished(path, tracked_by(repository))
 
 
 def _mutations(written: str | None) -> tuple[Mutation, ...]:

@@ -10,7 +10,7 @@ import pytest
 from support.fake_client import UNLIMITED, FakeClient
 
 from gatekeeper.author.generation.ask import TEXT, Asker, object_schema
-from gatekeeper.author.generation.run import within_limits
+from gatekeeper.author.generation.model_run import within_limits
 from gatekeeper.contract.trial import Completion
 from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.sampling.retries import RetryPolicy

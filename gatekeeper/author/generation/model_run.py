@@ -1,0 +1,137 @@
+"""Runs work that asks models in this process, and keeps every answer in a file.
+
+`generate` and `mutate` share this. The answers are written also if the work fails, because they
+were paid for, and a later run can continue from them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.resume import ResumedClient
+from gatekeeper.contract.definition import Position
+from gatekeeper.errors import ContractError, MeasurementError
+from gatekeeper.reports.terminal.stage_progress import StageProgress
+from gatekeeper.reports.write import require_writable, write_files
+from gatekeeper.runs.models import free_price, open_models, require_recording
+from gatekeeper.runs.signals import with_signals
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.policy import Policy
+    from gatekeeper.reports.terminal.progress import TerminalProgress
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFile:
+    """Where the answers of a run are. `path` is written. With `replay`, all answers come from that
+    file and nothing is written. With `resume`, answers that `path` holds are not asked for."""
+
+    path: Path
+    replay: Path | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskedModels:
+    """The models that are called, that of the stages first, and who asks them: the limits are those
+    of the policy. `instructions` and `lines` are those of an Asker."""
+
+    called: Sequence[str]
+    revision: Revision
+    policy: Policy
+    instructions: Mapping[str, str] | None = None
+    lines: Sequence[int] = ()
+
+
+def run_asker(
+    work: Callable[[Asker], Coroutine[Any, Any, T]], models: AskedModels, answers: AnswerFile
+) -> tuple[T, Asker]:
+    """Return the result of work that asks models, and the asker with its calls. SIGINT and SIGTERM
+    end it.
+
+    Raises UsageError, MeasurementError and WriteError.
+    """
+    from gatekeeper.providers.cost_estimate import worst_cost
+
+    require_recording(answers.replay)
+    if answers.replay is None:
+        require_writable(answers.path.parent)
+    through_litellm = models.policy.through_litellm
+    client = open_models((models.revision,), through_litellm, answers.replay)
+    resumed = ResumedClient(answers.path, client) if answers.resume else None
+    if resumed:
+        client = open_models((models.revision,), through_litellm, source=resumed)
+    price = free_price if answers.replay else worst_cost
+    shown = None if answers.replay else StageProgress()
+
+    async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
+        await client.require_keys(tuple(dict.fromkeys(models.called)))
+        asker = Asker(
+            models.called[0],
+            client,
+            models.policy.limits,
+            price=price,
+            progress=shown,
+            forget=resumed.forget if resumed else None,
+            instructions=models.instructions,
+            lines=models.lines,
+        )
+        failed = True
+        try:
+            made = await within_limits(work(asker), asker, stop)
+            failed = False
+        except MeasurementError as error:
+            if answers.replay is None and asker.recording:
+                kept = f"{error}. The answers so far are kept; to continue from there, add --resume"
+                raise MeasurementError(kept) from error
+            raise
+        finally:
+            text = asker.recording
+            if answers.replay is None and text:
+                text = resumed.joined(text) if resumed and failed else text
+                write_files({answers.path.name: lambda: text}, answers.path.parent)
+        return made, asker
+
+    return asyncio.run(with_signals(client, within, shown))
+
+
+async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asyncio.Event) -> T:
+    """Return the result of the work. Raises MeasurementError if the time limit is reached or
+    `stop` is set before it ends."""
+    task = asyncio.ensure_future(work)
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait(
+            [task, stopped],
+            timeout=asker.seconds_left(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if not task.done():
+            why = "interrupted" if stop.is_set() else "the time limit of the policy is reached"
+            raise MeasurementError(f"{why}; no file was changed")
+        return task.result()
+    finally:
+        pending = [one for one in (task, stopped) if not one.done()]
+        for one in pending:
+            one.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+def require_sound_models(revision: Revision, named: Sequence[tuple[str, str]]) -> None:
+    """Refuse models that cannot be called, before any call. Each stands after the flag that names
+    it. Raises ContractError."""
+    from gatekeeper.contract.models.faults import find_faults, with_recordings
+    from gatekeeper.providers.model_faults import find_model_fault
+
+    placed = [(Position(flag), model) for flag, model in named]
+    faults = find_faults(placed, with_recordings(find_model_fault, [revision]))
+    if faults.refused:
+        raise ContractError(faults.refused)
