@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from operator import add
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from gatekeeper.contract.judge_questions import question_id
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.size_limits import MOST_JUDGED, QuestionTally
-from gatekeeper.contract.trial import ContractFrom, Request, Trial
+from gatekeeper.contract.trial import Request, Trial
 from gatekeeper.gate.answer_comparisons import ComparisonForecast
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.sampling.calls import group_calls
@@ -70,16 +70,20 @@ def forecast_judges(jobs: Iterable[Job]) -> list[JudgeForecast]:
     calls that are repeated; nor is it counted that equal outputs are judged once.
     """
     tally = QuestionTally()
-    return [_forecast(job, tally) for job in jobs]
+    return [_forecast([job], tally) for job in jobs]
 
 
-def _forecast(job: Job, tally: QuestionTally) -> JudgeForecast:
-    by = {e.contract_from: e for e in job.evaluations if e.evaluator.has_judges}
-    if not by:
-        return JudgeForecast()
+def forecast_judges_together(jobs: Sequence[Job]) -> JudgeForecast:
+    """Return the questions of all samples of jobs that share calls, as mutants of a prompt do: a
+    question about a shared call counts once. Raises ContractError as `forecast_judges` does."""
+    return _forecast(jobs, QuestionTally())
+
+
+def _forecast(jobs: Sequence[Job], tally: QuestionTally) -> JudgeForecast:
+    judged = [job for job in jobs if any(e.evaluator.has_judges for e in job.evaluations)]
     about: list[Request] = []
     most: list[Request] = []
-    for usual, longest in _questions(job, by, tally):
+    for usual, longest in _questions(judged, tally):
         about += usual
         most += longest
     return JudgeForecast(tuple(about), tuple(most))
@@ -95,32 +99,32 @@ def joined(forecasts: Iterable[JudgeForecast]) -> JudgeForecast:
 Questions = tuple[Request, ...]
 
 
-def _questions(
-    job: Job, by: Mapping[ContractFrom, Evaluation], tally: QuestionTally
-) -> Iterator[tuple[Questions, Questions]]:
+def _questions(jobs: Sequence[Job], tally: QuestionTally) -> Iterator[tuple[Questions, Questions]]:
     """Yield the questions about the answer of each call, if it is of a usual length and if it is as
     long as possible."""
-    known: dict[tuple[str, ...], tuple[Questions, Questions]] = {}
-    comparisons = {place: ComparisonForecast(e.contract) for place, e in by.items()}
-    trials = job.trials
-    calls, _ = group_calls(trials)
+    known: dict[tuple[object, ...], tuple[Questions, Questions]] = {}
+    by = [{e.contract_from: e for e in job.evaluations if e.evaluator.has_judges} for job in jobs]
+    comparisons = [{f: ComparisonForecast(e.contract) for f, e in own.items()} for own in by]
+    placed = [(number, trial) for number, job in enumerate(jobs) for trial in job.trials]
+    calls, _ = group_calls([trial for _, trial in placed])
     for call in calls:
         shared = len(call.trials) > 1
         about: dict[object, Request] = {}
         most: dict[object, Request] = {}
-        for trial in (trials[index] for index in call.trials):
-            evaluation = by.get(trial.contract_from)
+        for number, trial in (placed[index] for index in call.trials):
+            evaluation = by[number].get(trial.contract_from)
             if evaluation is None:
                 continue
             # Repetitions of a trial ask about answers of the same length.
-            place = (trial.contract_from, trial.fixture, trial.arm)
+            place = (number, trial.contract_from, trial.fixture, trial.arm)
             lengths = USUAL_CHARACTERS, longest_answer(trial.request)
             if place not in known:
                 usual, longest = (_about(evaluation, trial, length) for length in lengths)
                 known[place] = usual, longest
-            pairs = (comparisons[trial.contract_from].about(trial, length) for length in lengths)
+            compared = comparisons[number][trial.contract_from]
+            pairs = (compared.about(trial, length) for length in lengths)
             usual, longest = map(add, known[place], pairs)
-            tally.add(job.contract, len(longest))
+            tally.add(jobs[number].contract, len(longest))
             if not shared:
                 yield usual, longest
                 continue

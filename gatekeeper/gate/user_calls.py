@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,16 +48,23 @@ def forecast_users(jobs: Iterable[Job]) -> list[JudgeForecast]:
     that are repeated.
     """
     tally = QuestionTally()
-    return [_forecast(job, tally) for job in jobs]
+    return [_forecast([job], tally) for job in jobs]
 
 
-def _forecast(job: Job, tally: QuestionTally) -> JudgeForecast:
+def forecast_users_together(jobs: Sequence[Job]) -> JudgeForecast:
+    """Return the questions of all conversations of jobs that share calls, as mutants of a prompt
+    do: a shared conversation counts once. Raises ContractError for too many."""
+    return _forecast(jobs, QuestionTally())
+
+
+def _forecast(jobs: Sequence[Job], tally: QuestionTally) -> JudgeForecast:
     about: list[Request] = []
     most: list[Request] = []
     known: dict[object, tuple[list[Request], list[Request]]] = {}
-    trials = job.trials if user_models(job) else ()
-    for call in group_calls(trials)[0]:
-        request = trials[call.trials[0]].request
+    placed = [(job, trial) for job in jobs if user_models(job) for trial in job.trials]
+    for call in group_calls([trial for _, trial in placed])[0]:
+        job, trial = placed[call.trials[0]]
+        request = trial.request
         user = user_of(request.messages)
         if user is None:
             continue

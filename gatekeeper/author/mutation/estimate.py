@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import levels
+from gatekeeper.gate.judge_calls import forecast_judges_together
+from gatekeeper.gate.user_calls import forecast_users_together
 from gatekeeper.numbers import count
 from gatekeeper.sampling.calls import distinct_requests
 
@@ -20,10 +22,8 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
     notices no mutant, and at most."""
     work = plan.work
     requests = distinct_requests(work.trials)
-    others = (*work.judging_of_jobs, *work.users_of_jobs)
-    judged = sum(len(one.most) for one in work.judging_of_jobs)
-    played = sum(len(one.most) for one in work.users_of_jobs)
-    named = ((judged, "judges"), (played, "simulated users"))
+    judged, played = forecast_judges_together(work.jobs), forecast_users_together(work.jobs)
+    named = ((len(judged.most), "judges"), (len(played.most), "simulated users"))
     more = "".join(f", and {number:,} to {who}" for number, who in named if number)
     calls = f"at most {count(len(requests), 'call')}"
     yield f"{count(len(plan.mutants), 'mutant')}, {calls}{more}"
@@ -35,6 +35,6 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
         for job in work.jobs
     ]
     made = sum(one.expected for one in each) / max(1, sum(one.most for one in each))
-    about = [*requests, *(request for one in others for request in one.about)]
-    most = [*requests, *(request for one in others for request in one.most)]
+    about = [*requests, *(request for one in (judged, played) for request in one.about)]
+    most = [*requests, *(request for one in (judged, played) for request in one.most)]
     yield from cost_lines([(request, made) for request in about], most)

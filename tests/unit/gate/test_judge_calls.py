@@ -13,7 +13,11 @@ from gatekeeper.checks.evaluate import Evaluator, PreparedCheck
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.size_limits import MOST_JUDGED
 from gatekeeper.contract.trial import Arm, Request, Trial
-from gatekeeper.gate.judge_calls import family_notices, forecast_judges
+from gatekeeper.gate.judge_calls import (
+    family_notices,
+    forecast_judges,
+    forecast_judges_together,
+)
 
 
 def trial(arm: Arm, text: str, repetition: int = 0, **params: Any) -> Trial:
@@ -38,6 +42,12 @@ def test_each_call_has_its_questions_and_a_shared_one_once():
     again = forecast_judges([job(trial("head", "a"), trial("head", "a", 1))])[0]
     assert [len(found.most) for found in (apart, shared, again)] == [2, 1, 2]
     assert len(apart.about) == len(apart.most)
+
+
+def test_a_call_that_mutants_share_is_judged_once():
+    mutants = [job(trial("base", "a"), trial("head", text)) for text in "bc"]
+    assert len(forecast_judges_together(mutants).most) == 3
+    assert sum(len(found.most) for found in forecast_judges(mutants)) == 4
 
 
 def test_a_contract_without_judges_has_none():
