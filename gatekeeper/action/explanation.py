@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.specification_path import is_specification
+from gatekeeper.author.promises.explain import explain_promises
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,19 +34,17 @@ def explain_check(
         proposals: The folder for proposed contracts; None to propose none.
     """
     blame = _blame(change, policy) if trusted and policy.blame_usd else None
-    specified = any(map(is_specification, {*change.base.entries, *change.head.entries}))
+    promises = explain_promises(change)
     folder = proposals if trusted and policy.propose.cost_usd else None
-    if not blame and not specified and not folder:
+    if not blame and not promises and not folder:
         return None
     from gatekeeper.runs.session import Explanation
 
     def explain(work: Work, found: Measurement) -> Explanation:
         explained = blame(work, found) if blame and work.trials else Explanation()
-        if specified:
-            from gatekeeper.author.promises.change import promises_of_change
-
-            promises, notices = promises_of_change(change)
-            explained = replace(explained, promises=promises).and_more(Explanation(notices))
+        if promises:
+            compared = promises(work, found)
+            explained = replace(explained, promises=compared.promises).and_more(compared)
         if folder and work.affected.uncovered:
             from gatekeeper.action.proposals import explain_with_proposals
 

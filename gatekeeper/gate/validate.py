@@ -268,7 +268,7 @@ def repository_path(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         raise UsageError(
-            f"{path} is not in the repository {root.resolve()}; name a contract file in it, "
+            f"{path} is not in the repository {root.resolve()}; name a path in it, "
             "or name its own repository with --repo"
         ) from None
 

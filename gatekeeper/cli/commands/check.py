@@ -23,7 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def check(arguments: argparse.Namespace) -> int:
     """Decide whether a change may merge: compare it with the branch to merge into."""
+    from gatekeeper.author.promises.explain import explain_promises
     from gatekeeper.runs.library.check import measure_check
 
-    measured = measure_check(library_arguments(CheckArguments, arguments), terminal=True)
+    given = library_arguments(CheckArguments, arguments)
+    measured = measure_check(given, terminal=True, explain=explain_promises)
     return report(measured.result, arguments.out, arguments.format, measured.answers)

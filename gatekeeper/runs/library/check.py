@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,10 @@ from gatekeeper.runs.library.repository import change_of, history_of, unfinished
 from gatekeeper.runs.library.uncommitted import uncommitted
 
 if TYPE_CHECKING:
+    from gatekeeper.contract.change import Change
     from gatekeeper.gate.result import GateResult
     from gatekeeper.reports.formats import Format
+    from gatekeeper.runs.session import Explain
 
 
 def check(
@@ -82,11 +84,16 @@ def check(
     return write_measured(measure_check(given), given)
 
 
-def measure_check(given: CheckArguments, *, terminal: bool = False) -> Measured:
+def measure_check(
+    given: CheckArguments,
+    *,
+    terminal: bool = False,
+    explain: Callable[[Change], Explain | None] | None = None,
+) -> Measured:
     """Measure a change, and write no report. Raises what `check` raises.
 
     On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
-    samples so far.
+    samples so far. `explain` returns what says more about a change after the measurement.
     """
     from gatekeeper.gate.work import plan_check
     from gatekeeper.reports.write import require_formats
@@ -122,6 +129,7 @@ def measure_check(given: CheckArguments, *, terminal: bool = False) -> Measured:
             cache=given.cache,
             answers=answers,
             unfinished=unfinished,
+            explain=explain(change) if explain else None,
             terminal=terminal,
         )
         return Measured(measure(work, (change.base, change.head), options), answers)

@@ -1,0 +1,28 @@
+"""Adds what changed of the promises of prompts to the result of a check. Calls no model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.specification_path import is_specification
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.change import Change
+    from gatekeeper.gate.pipeline import Measurement
+    from gatekeeper.gate.work import Work
+    from gatekeeper.runs.session import Explain, Explanation
+
+
+def explain_promises(change: Change) -> Explain | None:
+    """Return what compares the promises of a change; None if no prompt has a specification."""
+    if not any(map(is_specification, {*change.base.entries, *change.head.entries})):
+        return None
+
+    def explain(_: Work, __: Measurement) -> Explanation:
+        from gatekeeper.author.promises.change import promises_of_change
+        from gatekeeper.runs.session import Explanation
+
+        promises, notices = promises_of_change(change)
+        return Explanation(notices, promises=promises)
+
+    return explain
