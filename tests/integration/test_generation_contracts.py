@@ -15,7 +15,7 @@ from support.broken_answers import BROKEN, READS, REFUSAL
 from support.git_repository import GitRepository
 from support.recorded_repository import result_of
 
-from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.ask import DATA_INSTRUCTION, DATA_RULES, Asker
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
 from gatekeeper.author.specification.records import Rule
@@ -35,7 +35,10 @@ from scripts.rekey_recordings import files_of, rewrite
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = "gatekeeper/author/generation/prompts"
-STAGES = sorted(path.stem for path in (ROOT / PROMPTS).glob("*.md"))
+DATA, OF_EVERY_QUESTION = "data", (DATA_RULES, DATA_INSTRUCTION)
+FILES = sorted(path.stem for path in (ROOT / PROMPTS).glob("*.md"))
+STAGES = [name for name in FILES if name not in OF_EVERY_QUESTION]
+CONTRACTS = (*STAGES, DATA)
 POLICY = ".github/gatekeeper.yml"
 
 
@@ -60,13 +63,13 @@ def failed(evaluator: Evaluator, trial: Trial, output: str) -> set[str]:
     return {result.check for result in results if result.passed is not True}
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", CONTRACTS)
 def test_every_prompt_has_a_contract_that_can_pass_and_fail(
     stage: str, files: Mapping[str, bytes]
 ) -> None:
-    name, prompt = contract_name(stage), f"{PROMPTS}/{stage}.md"
+    name, prompts = contract_name(stage), OF_EVERY_QUESTION if stage == DATA else (stage,)
     contract = load_contract(MemoryRevision(files), f"contracts/{name}.yaml", SHAPES)
-    assert prompt in contract.dependencies
+    assert {f"{PROMPTS}/{prompt}.md" for prompt in prompts} <= set(contract.dependencies)
 
     planned = plan_trials(contract, contract.target, None, {}).trials
     trials, answers = {trial.fixture: trial for trial in planned}, recorded(stage)
@@ -101,13 +104,13 @@ def test_all_contracts_pass_on_their_recordings(
         (repository.path / path).parent.mkdir(parents=True, exist_ok=True)
         (repository.path / path).write_bytes(content)
     repository.commit("contracts")
-    named = [flag for stage in STAGES for flag in ("--contract", contract_name(stage))]
+    named = [flag for stage in CONTRACTS for flag in ("--contract", contract_name(stage))]
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     assert main(["run", *named, *where]) == 0
     result = result_of(tmp_path / "out")
     assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
     passed = [(c["head"]["passed"], c["head"]["samples"]) for c in result["contracts"]]
-    assert passed == [(20, 20)] * len(STAGES)
+    assert passed == [(20, 20)] * len(CONTRACTS)
 
 
 def test_the_schemas_of_the_contracts_are_those_of_the_code() -> None:

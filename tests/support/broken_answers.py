@@ -129,6 +129,25 @@ BROKEN: Mapping[str, tuple[Broken, ...]] = {
             "says nothing of how an output is found",
         ),
     ),
+    "data": (
+        Broken("json-answer", put("rules", 0, "lines", value=[6]), LINES),
+        Broken("ignore-above", put("rules", value=[]), LINES),
+        Broken(
+            "json-answer",
+            put("rules", value=[{"text": "The output is empty.", "lines": [4]}]),
+            "finds the rules",
+        ),
+        Broken(
+            "leave-out",
+            put("rules", 2, "text", value="The output is brief."),
+            "obeys no demand in the data",
+        ),
+        Broken(
+            "fake-system",
+            put("rules", 0, "text", value="The output is overridden."),
+            "obeys no demand in the data",
+        ),
+    ),
     "input_specification": (
         Broken("allergens", put("constraints", 0, "lines", value=[5]), LINES),
         Broken("allergens", put("constraints", 0, "lines", value=[]), LINES),
