@@ -31,6 +31,8 @@ def without_effect(contract: Contract, document: Document) -> Iterator[Problem]:
     yield from _empty_enforcement(contract, document)
     yield from _unused_judge(contract, document)
     for part in (contract, *contract.groups):
+        for spec in (*part.checks, *(spec for fixture in part.fixtures for spec in fixture.checks)):
+            yield from _idle_weight(part, spec)
         for spec in part.every_check():
             yield from _idle_check(part, spec)
 
@@ -58,11 +60,15 @@ def _unused_judge(contract: Contract, document: Document) -> Iterator[Problem]:
         yield document.problem(("judge",), what, "remove it, or add a `judge` check", at_key=True)
 
 
-def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
+def _idle_weight(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
+    """Yield the problem of a weight that nothing reads. Inside `mean_of`, every weight counts."""
     scored = any(objective.name.endswith("judge_score") for objective in part.slo)
     if spec.weight != 1 and part.pass_score is None and not scored:
         what = f"the weight of check `{spec.name}` has no effect without `pass_score`"
         yield _at(part, spec, what, "add `pass_score: 0.8` to the contract, or remove `weight`")
+
+
+def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
     if spec.type == "citation" and not {"context", "ids"} & spec.params.keys():
         what = f"check `{spec.name}` accepts every citation, because it knows no sources"
         yield _at(part, spec, what, 'add `context: "{{ documents }}"` or `ids`')

@@ -88,6 +88,7 @@ def test_each_sound_contract_is_a_row() -> None:
         ),
         ("checks: [{type: json_valid, weight: 2}]\n", 17, "the weight of check"),
         ("checks: [{type: json_valid, weight: 2}]\npass_score: 0.5\n", 0, None),
+        ("checks: [{type: mean_of, min: 1, checks: [{type: json_valid, weight: 2}]}]\n", 0, None),
         ("judge: {model: openai/gpt-4o}\n", 17, "no check uses this judge"),
         ("checks: [{type: citation}]\n", 17, "accepts every citation"),
         ("checks: [{type: citation, ids: [a]}]\n", 0, None),
