@@ -78,13 +78,14 @@ def _excused(reason: Reason) -> Reason:
 
 def describe_drift(found: AnchorResult) -> str:
     """Return a sentence or two on a judge that grades the anchors differently."""
-    judges = " and ".join(found.judges)
+    several = len(found.judges) > 1
+    judges = f"judge{'s' if several else ''} {' and '.join(found.judges)}"
     share = f"{found.agrees_now} of {numbers.count(found.anchors, 'labelled output')}"
     return (
-        f"The judge {judges} of `{found.check}` drifted: it agrees with people on {share}, and on "
-        f"{found.agreed_before} when it was calibrated (p = {numbers.p_value(found.p_value)}). "
-        "The prompt is not the cause. Pin the judge's version, or run `gatekeeper judge "
-        "calibrate` again."
+        f"The {judges} of `{found.check}` drifted: {'they agree' if several else 'it agrees'} with "
+        f"people on {share}, and on {found.agreed_before} at calibration "
+        f"(p {numbers.p_value(found.p_value)}). The prompt is not the cause. Pin the judge's "
+        "version, or run `gatekeeper judge calibrate` again."
     )
 
 

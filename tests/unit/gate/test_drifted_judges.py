@@ -9,7 +9,7 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.trial import CheckResult, Vote
-from gatekeeper.gate.drifted_judges import drifted_reasons, leave_open
+from gatekeeper.gate.drifted_judges import describe_drift, drifted_reasons, leave_open
 from gatekeeper.gate.judge_result import AnchorResult
 from gatekeeper.gate.result import Reason, SloResult
 
@@ -52,3 +52,14 @@ def test_a_judge_that_only_warns_excuses_nothing():
     other = replace(DRIFTED, check="another")
     note, kept = drifted_reasons(reasons, (), contract("f"), [other])
     assert (note.verdict, kept.verdict) == ("pass", "fail")
+
+
+def test_the_note_names_each_judge_and_one_p_value():
+    one, two = (
+        describe_drift(replace(DRIFTED, judges=names, p_value=p))
+        for names, p in ((("openai/j",), 0.0013), (("openai/j", "openai/k"), 0.00001))
+    )
+    assert one.startswith("The judge openai/j of `says ok` drifted: it agrees ")
+    assert two.startswith("The judges openai/j and openai/k of `says ok` drifted: they agree ")
+    assert "(p = 0.0013)" in one
+    assert "(p < 0.0001)" in two
