@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -29,6 +30,10 @@ _CHANGES = (
     "Into",
 )
 _OTHER_WORDS = {"into": "create", "truncatetable": "delete"}
+_NAMED = re.compile(
+    r"<Token token_type: [\w.]+, text: (.*), line: \d+, col: .*>|<class '[\w.]*?(\w+)'>", re.DOTALL
+)
+"""Objects of sqlglot in its messages: a token of the text, and a part of a statement."""
 
 
 def sql_problem(
@@ -54,7 +59,7 @@ def sql_problem(
                 return problem
     except errors.ParseError as error:
         first = error.errors[0] if error.errors else {}
-        said = str(first.get("description", error))[:200]
+        said = _NAMED.sub(r"`\1\2`", str(first.get("description", error))[:2_000])[:200]
         return f"{said} at {first.get('line')}:{first.get('col')}"
     except (errors.SqlglotError, ValueError) as error:
         if isinstance(error.__context__, TimeoutError | MemoryError | RecursionError):

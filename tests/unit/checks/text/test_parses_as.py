@@ -61,6 +61,8 @@ NOT_READ = {
         "yes": "`yes` is no statement",
         "EXPLAIN SELECT 1": "`EXPLAIN SELECT 1` is no statement",
         "-- only a comment": "it has no statement",
+        "SELECT a FROM WHERE": "Expected table name but got `WHERE` at 1:19",
+        "SELECT (": "Required keyword: 'this' missing for `Paren` at 1:8",
         "Here is the query: SELECT 1": "Invalid expression / Unexpected token at 1:18",
         "SELECT " + "(" * 9_000 + "1" + ")" * 9_000: "it is nested too deeply",
     },
