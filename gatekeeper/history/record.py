@@ -25,6 +25,7 @@ from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.gate.judge_result import LEVEL, AnchorResult
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.result import ArmResult, ContractResult, Verdict, Waiver
+from gatekeeper.history.mode_record import ModeRecord, mode_record
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.mcnemar import mcnemar_exact
@@ -89,7 +90,8 @@ class Record:
     the samples to which checks gave one. `error_checks` are the names of the checks that gated, a
     long one as `#` and a digest. Records of older versions have neither `error_checks` nor
     `verdict`, the contract's verdict in that run. `judges` says by check what judges said of the
-    anchors of their calibrations, if they were asked.
+    anchors of their calibrations, if they were asked. `mode` says how the contract's mode applied;
+    None for the default mode.
 
     Raises ValueError if the numbers contradict each other.
     """
@@ -123,6 +125,7 @@ class Record:
     error_checks: tuple[str, ...] | None = None
     verdict: Verdict | None = None
     judges: Mapping[str, JudgeAnchors] = field(default_factory=dict)
+    mode: ModeRecord | None = None
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -289,6 +292,7 @@ def _record(
         error_checks=contract.error_checks,
         verdict=contract.verdict,
         judges={found.check: _anchors(found) for found in contract.anchors},
+        mode=mode_record(contract.mode),
     )
 
 

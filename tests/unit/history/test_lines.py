@@ -16,6 +16,7 @@ from support.past_runs import STARTED, line, record
 from gatekeeper.gate.result import Waiver
 from gatekeeper.history import lines
 from gatekeeper.history.lines import read_past, record_schema, to_lines, to_record
+from gatekeeper.history.mode_record import ModeRecord
 from gatekeeper.history.record import Record
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -34,6 +35,7 @@ WHOLE = record(
     completion_tokens=4,
     cost_usd=0.25,
     waiver=Waiver(None, "accept", "octocat", "b" * 40, "meant", "2026-11-03T09:00:00Z"),
+    mode=ModeRecord("auto", "assist", "it takes no schema", "text", "a" * 64),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 from support.outcomes import outcome
 
 from gatekeeper import __version__
+from gatekeeper.contract.modes import Negotiation
 from gatekeeper.contract.trial import CheckResult, Outcome
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.history.lines import to_lines, to_record
+from gatekeeper.history.mode_record import ModeRecord
 from gatekeeper.history.record import Record, events_of, fixture_key, records_of
 from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
@@ -150,6 +153,32 @@ def test_a_record_is_counted_from_the_samples() -> None:
         verdict="pass",
     )
     assert record.success_rate == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kept"),
+    [
+        (None, None),
+        (Negotiation("repair", "repair", "it is asked for"), None),
+        (Negotiation("observe", "observe", "x"), ModeRecord("observe", "observe", "x")),
+        (
+            Negotiation("auto", "assist", "x", "text", text="Be brief."),
+            ModeRecord("auto", "assist", "x", "text", sha256(b"Be brief.").hexdigest()),
+        ),
+        (
+            Negotiation("enforce", "enforce", "x", "grammar", {"grammar": "g", "a": 1}),
+            ModeRecord(
+                "enforce", "enforce", "x", "grammar", sha256(b'{"a":1,"grammar":"g"}').hexdigest()
+            ),
+        ),
+    ],
+)
+def test_a_record_says_how_the_mode_applied(
+    mode: Negotiation | None, kept: ModeRecord | None
+) -> None:
+    record = only(run(contract(mode=mode), outcomes=OUTCOMES))
+    assert record.mode == kept
+    assert to_record(to_lines([record])) == record
 
 
 def test_what_was_not_known_stays_unknown() -> None:
