@@ -1,5 +1,5 @@
 """Writes the schemas that others read: those of contracts and records for editors and programs, and
-those of the answers of generation, which the contracts of its prompts check."""
+those of the answers to this project's own prompts, which the contracts of these prompts check."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from gatekeeper.author.generation import (
 )
 from gatekeeper.author.quality import agreement, baseline, ground_truth, groundedness, validity
 from gatekeeper.author.quality.judges import VERDICT, VERDICTS
+from gatekeeper.checks.judges.prefer import FORM
+from gatekeeper.checks.judges.presets import PRESETS, answer_form
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.schemas import published_schema
+from gatekeeper.contract.simulated_user import messages
 from gatekeeper.history.lines import record_schema
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +57,16 @@ STAGE_SCHEMAS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 """The schema of the answer to the prompt of each stage of `gatekeeper generate` and `mutate`."""
+JUDGE_SCHEMAS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        **{
+            f"judge-{n.replace('_', '-')}": answer_form(p, {})[0].schema for n, p in PRESETS.items()
+        },
+        "judge-prefer": FORM.schema,
+        "simulated-user": messages.SCHEMA,
+    }
+)
+"""The schemas of the answers of judges and simulated users, by the contract of their prompt."""
 
 
 def contract_name(stage: str) -> str:
@@ -67,7 +80,10 @@ def schema_text(schema: Mapping[str, Any]) -> str:
 
 def published() -> dict[Path, str]:
     """Return the text of every published schema by its path."""
-    answers = {ANSWERS / f"{contract_name(s)}.json": known for s, known in STAGE_SCHEMAS.items()}
+    stages = {contract_name(stage): schema for stage, schema in STAGE_SCHEMAS.items()}
+    answers = {
+        ANSWERS / f"{name}.json": schema for name, schema in {**stages, **JUDGE_SCHEMAS}.items()
+    }
     found: dict[Path, Mapping[str, Any]] = {
         DOCS / "contract.v1.json": published_schema(SHAPES),
         DOCS / "record.v1.json": record_schema(),

@@ -25,7 +25,12 @@ from gatekeeper.providers.recorded import PREFIX
 from gatekeeper.sampling.trials import plan_trials
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("contracts", "gatekeeper/author/generation/prompts")
+FOLDERS = (
+    "contracts",
+    "gatekeeper/author/generation/prompts",
+    "gatekeeper/checks/judges/prompts",
+    "gatekeeper/contract/simulated_user",
+)
 """What the contracts of this project depend on."""
 BY_HAND = "by-hand"
 """What stands for the model in the recording of an answer that a person wrote."""

@@ -6,90 +6,47 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.broken_answers import BROKEN, READS, REFUSAL
+from support.broken_answers import BROKEN, READS
 from support.git_repository import GitRepository
+from support.own_contracts import ROOT, assert_can_pass_and_fail, own_files, recorded
 from support.recorded_repository import result_of
 
 from gatekeeper.author.generation.ask import DATA_INSTRUCTION, DATA_RULES, Asker
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
 from gatekeeper.author.specification.records import Rule
-from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.cli.main import main
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.contract.trial import Completion, Sample, Trial
 from gatekeeper.gate.validate import validate_contracts
-from gatekeeper.sampling.trials import plan_trials
-from scripts.publish_schema import ANSWERS, STAGE_SCHEMAS, contract_name, schema_text
-from scripts.rekey_recordings import files_of, rewrite
+from scripts.publish_schema import ANSWERS, JUDGE_SCHEMAS, STAGE_SCHEMAS, contract_name, schema_text
+from scripts.rekey_recordings import rewrite
 
-ROOT = Path(__file__).parents[2]
 PROMPTS = "gatekeeper/author/generation/prompts"
 DATA, OF_EVERY_QUESTION = "data", (DATA_RULES, DATA_INSTRUCTION)
 FILES = sorted(path.stem for path in (ROOT / PROMPTS).glob("*.md"))
 STAGES = [name for name in FILES if name not in OF_EVERY_QUESTION]
 CONTRACTS = (*STAGES, DATA)
-POLICY = ".github/gatekeeper.yml"
 
 
 @pytest.fixture(scope="module")
 def files() -> Mapping[str, bytes]:
-    """The contracts, all that they depend on, and the policy."""
-    revision = files_of(ROOT)
-    contents = {path: revision.read(path) for path in revision.entries}
-    return {**contents, POLICY: (ROOT / POLICY).read_bytes()}
-
-
-def recorded(stage: str) -> dict[str, dict[str, Any]]:
-    """The answers to a stage's fixtures."""
-    path = ROOT / "contracts" / f"{contract_name(stage)}.samples.jsonl"
-    rows = map(json.loads, path.read_text("utf-8").splitlines())
-    return {row["fixture"]: row for row in rows}
-
-
-def failed(evaluator: Evaluator, trial: Trial, output: str) -> set[str]:
-    """The names of the checks that an output does not pass."""
-    results = evaluator.evaluate(Sample(trial, Completion(output), output=output))
-    return {result.check for result in results if result.passed is not True}
+    return own_files()
 
 
 @pytest.mark.parametrize("stage", CONTRACTS)
 def test_every_prompt_has_a_contract_that_can_pass_and_fail(
     stage: str, files: Mapping[str, bytes]
 ) -> None:
-    name, prompts = contract_name(stage), OF_EVERY_QUESTION if stage == DATA else (stage,)
-    contract = load_contract(MemoryRevision(files), f"contracts/{name}.yaml", SHAPES)
-    assert {f"{PROMPTS}/{prompt}.md" for prompt in prompts} <= set(contract.dependencies)
-
-    planned = plan_trials(contract, contract.target, None, {}).trials
-    trials, answers = {trial.fixture: trial for trial in planned}, recorded(stage)
-    requests = [request_digest(one.request.messages, one.request.params) for one in planned]
-    assert requests == [answers[trial.fixture]["request"] for trial in planned]
-    assert len(set(requests)) == len(contract.fixtures) >= 20
-
-    used = {broken.fixture for broken in BROKEN[stage]}
-    fixtures = tuple(fixture for fixture in contract.fixtures if fixture.id in used)
-    evaluator = prepare(replace(contract, fixtures=fixtures))
-    for fixture in used:
-        assert not failed(evaluator, trials[fixture], answers[fixture]["output_raw"]), fixture
-    refused = failed(evaluator, trials[fixtures[0].id], REFUSAL)
-    assert READS in refused
-    for broken in BROKEN[stage]:
-        answer = broken.change(json.loads(answers[broken.fixture]["output_raw"]))
-        wrong = failed(evaluator, trials[broken.fixture], json.dumps(answer))
-        assert broken.check in wrong, (broken.fixture, answer)
-        refused |= wrong
-    assert refused == {check.name for check in contract.checks}
+    names = OF_EVERY_QUESTION if stage == DATA else (stage,)
+    prompts = [f"{PROMPTS}/{name}.md" for name in names]
+    assert_can_pass_and_fail(contract_name(stage), prompts, BROKEN[stage], files, READS)
 
 
 @pytest.mark.long
@@ -104,13 +61,14 @@ def test_all_contracts_pass_on_their_recordings(
         (repository.path / path).parent.mkdir(parents=True, exist_ok=True)
         (repository.path / path).write_bytes(content)
     repository.commit("contracts")
-    named = [flag for stage in CONTRACTS for flag in ("--contract", contract_name(stage))]
+    names = [*map(contract_name, CONTRACTS), *JUDGE_SCHEMAS]
+    named = [flag for name in names for flag in ("--contract", name)]
     where = ["--repo", str(repository.path), "--out", str(tmp_path / "out")]
     assert main(["run", *named, *where]) == 0
     result = result_of(tmp_path / "out")
     assert (result["calls"]["made"], result["calls"]["unrecorded"]) == (0, 0)
     passed = [(c["head"]["passed"], c["head"]["samples"]) for c in result["contracts"]]
-    assert passed == [(20, 20)] * len(CONTRACTS)
+    assert passed == [(20, 20)] * len(names)
 
 
 def test_the_schemas_of_the_contracts_are_those_of_the_code() -> None:
@@ -143,7 +101,7 @@ def test_generate_takes_the_checks_of_the_recording() -> None:
             return answer
 
     prompt = cast(NumberedPrompt, type("Shown", (), {"data": {}}))
-    for fixture, row in recorded("rule_checks").items():
+    for fixture, row in recorded(contract_name("rule_checks")).items():
         answer = json.loads(row["output_raw"])
         rules = [Rule(f"rule-{n}", f"The output is {n}.") for n in range(len(answer["checks"]))]
         asker = cast(Asker, Recorded())
