@@ -36,7 +36,7 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
         yield {"error": _first_line(error)}
         return
     except (TimeoutError, MemoryError):
-        yield {"error": "it takes too much time or memory"}
+        yield {"error": "the query takes too much time or memory"}
         return
     if "value" not in request:
         yield {"error": None}

@@ -156,8 +156,8 @@ def past_of(arguments: argparse.Namespace, repository: Repository, policy: Polic
     location = arguments.history or policy.history
     if location == NO_HISTORY:
         raise UsageError(
-            f"{POLICY_PATH} turns the history off, but this command needs "
-            "one; name it with --history"
+            f"{POLICY_PATH} turns the history off, but this command needs a history; "
+            "name one with --history"
         )
     store = open_history(location, repository)
     if arguments.history and not getattr(arguments, "source", None):

@@ -196,7 +196,10 @@ def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
         return tuple(
             replace(
                 problem,
-                what=f"on the branch {branch}, every pull request fails by this: {problem.what}",
+                what=(
+                    f"on the branch {branch}, this mistake makes every pull request fail: "
+                    f"{problem.what}"
+                ),
                 fix=f"{problem.fix}; repair it in a pull request that changes nothing else",
             )
             for problem in error.problems

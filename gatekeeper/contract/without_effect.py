@@ -45,7 +45,10 @@ def _empty_enforcement(contract: Contract, document: Document) -> Iterator[Probl
     except ContractError:
         return  # planning the contract says so
     if schema is not None and not schema and "response_format" not in contract.target.params:
-        what = "`mode: enforce` asks the model for any JSON, because no check describes its form"
+        what = (
+            "`mode: enforce` asks the model for any JSON, because no check describes the "
+            "form of the JSON"
+        )
         fix = "add a check such as `json_schema` or `json_required`"
         yield document.problem(("mode",), what, fix)
 

@@ -136,9 +136,9 @@ class ObjectiveNeed:
 
     def __str__(self) -> str:
         return (
-            f"the objective {self.label} can only be proven met with "
+            f"the objective {self.label} can only be proven to be met with "
             f"{self.needed:,} {self.noun} or more, but the contract has "
-            f"{self.have:,}; until then it can be missed or stay open"
+            f"{self.have:,}; until then, the objective can be missed or stay open"
         )
 
 
@@ -171,10 +171,10 @@ def objective_summary(evaluation: Evaluation) -> str | None:
     fewest, most = (pick(need.needed for need in needs) for pick in (min, max))
     span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return (
-        f"the {len(needs):,} objectives {names} can only be proven met with "
+        f"the {len(needs):,} objectives {names} can only be proven to be met with "
         f"{span} {needs[0].noun} or more, but the contract has "
-        f"{min(need.have for need in needs):,}; until then they can be missed or "
-        "stay open"
+        f"{min(need.have for need in needs):,}; until then, these objectives can be "
+        "missed or stay open"
     )
 
 

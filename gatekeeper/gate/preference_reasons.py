@@ -53,8 +53,8 @@ def _reason(found: PreferenceResult) -> Reason:
         return Reason("preference", text, "inconclusive")
     if found.unreadable:
         text = (
-            "Judges contradict themselves in most pairs when the order is swapped, so their "
-            f"ties do not show that head is not worse ({found.check}: {counts})."
+            "Judges contradict themselves in most pairs when the order is swapped, "
+            f"so their ties are no evidence that head is as good as base ({found.check}: {counts})."
         )
         return Reason("preference", text, "inconclusive")
     text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."

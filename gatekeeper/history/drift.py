@@ -181,8 +181,8 @@ def _change(found: Drift, nights: Sequence[Record]) -> CertainChange | None:
 
 
 FALSE_ALARMS = (
-    "If the model does not change and the nights could have come in any order, "
-    "the probability that a contract is ever reported as drifted is at most "
+    "If the model does not change, and the order of the nights is random, a contract "
+    "is wrongly reported as drifted with a probability of at most "
     f"{numbers.percent(ALPHA)} until its prompt changes. The chart raises a false "
     f"alarm about once in {numbers.number(NIGHTS_PER_FALSE_ALARM)}."
 )

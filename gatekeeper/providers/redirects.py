@@ -20,6 +20,7 @@ def redirect_refused(location: str) -> str:
         host = urlsplit(location).netloc.rpartition("@")[2].partition(":")[0]
     host = host if host.isprintable() else ""
     return (
-        f"a redirect to {host[:100] or 'elsewhere'}, which gatekeeper does not follow, because it "
-        "would send the key there; set the address in the environment to the server's real address"
+        f"a redirect to {host[:100] or 'elsewhere'}, which gatekeeper does not "
+        "follow, because the other server would get the key; set the address in the "
+        "environment to the server's real address"
     )

@@ -48,6 +48,6 @@ def _recorded_in(revision: Revision, path: str) -> frozenset[Answered]:
 def _notice(path: str, count: int) -> str:
     answers = "1 answer" if count == 1 else f"{count:,} answers"
     return (
-        f"The change itself writes {answers} of this result into the recording {path}: no model "
-        "was called for that. Run the model itself if it matters."
+        f"This change adds {answers} to the recording {path}, and the result uses "
+        "them, although no model was called for these answers. If they matter, run the real model."
     )

@@ -95,8 +95,8 @@ class BatchRun(ModelSource):
         if self.client.possibly_paid_twice:
             yield (
                 f"{count(self.client.possibly_paid_twice, 'request')} may be billed twice: the "
-                "provider's answer to a submitted batch was lost, and its interface cannot say "
-                "whether that batch was begun."
+                "provider's answer to a submitted batch was lost, and the provider's "
+                "API cannot say whether that batch has started."
             )
 
 

@@ -107,7 +107,8 @@ def require_no_conversations(job: Job, option: str) -> None:
     earlier ones. Raises UsageError."""
     if any(arm.steps for e in job.evaluations for arm in (e.base, e.head) if arm):
         raise UsageError(
-            f"{option}: {job.contract.name} has steps, and each step needs the output before it; "
+            f"{option}: {job.contract.name} has steps, and each step needs the output "
+            "of the step before; "
             f"run this contract without {option}, and name the others with --contract"
         )
     fixtures = (fixture for e in job.evaluations for fixture in e.contract.fixtures)
@@ -116,7 +117,8 @@ def require_no_conversations(job: Job, option: str) -> None:
         what = "turns, and each turn" if found.turns else "a simulated user, whose every message"
         raise UsageError(
             f"{option}: the fixture {found.id} of {job.contract.name} has {what} "
-            f"needs the answer before it; run this contract without {option}, and name the others "
+            "needs the answer to the message before; run this contract without "
+            f"{option}, and name the others "
             "with "
             "--contract"
         )

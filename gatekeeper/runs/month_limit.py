@@ -78,8 +78,8 @@ def _notices(spent: MonthSpending, limit: float, *, damaged: bool) -> list[str]:
 
 def _limit_near(spent: MonthSpending, limit: float) -> str:
     return (
-        f"{_spent(spent, limit)}: {numbers.percent(spent.usd / limit)} of it. If the limit "
-        f"is reached, full suites do not start until {numbers.moment(spent.ends)}"
+        f"{_spent(spent, limit)}: {numbers.percent(spent.usd / limit)} of the limit. "
+        f"If the limit is reached, full suites do not start until {numbers.moment(spent.ends)}"
     )
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
-    "the cache is not used, because its entries are signed with the keys of the models, and no "
-    "variable whose name ends in API_KEY has 16 characters or more"
+    "the cache is not used, because gatekeeper signs its entries with the models' "
+    "keys, and no variable whose name ends in API_KEY has a value of 16 characters or more"
 )
 
 

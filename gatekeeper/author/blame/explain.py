@@ -35,7 +35,7 @@ def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | N
             results = search_causes(questions, work, revisions, limits)
         except GatekeeperError as error:
             # The verdict is known, and this cannot change it.
-            return Explanation((f"The harmful edits could not be searched: {error}",))
+            return Explanation((f"The search for harmful edits failed: {error}",))
         costs = [result.cost_usd for result in results]
         known = [cost for cost in costs if cost is not None]
         return Explanation(

@@ -35,8 +35,8 @@ def sentences(result: BlameResult) -> Iterator[str]:
     elif result.outcome == "unclear":
         yield (
             "The whole change broke "
-            f"{numbers.count(len(result.fixtures), 'fixture')}, but the tests could not show which "
-            f"of its {numbers.count(len(result.edits), 'edit')} did."
+            f"{numbers.count(len(result.fixtures), 'fixture')}, but the tests could "
+            f"not show which of the {numbers.count(len(result.edits), 'edit')} broke them."
         )
     if result.revert:
         yield _revert_sentence(result.revert, result.causes)
@@ -54,7 +54,7 @@ def why_no_revert(result: BlameResult) -> str | None:
         return "reverting these edits alone does not restore the pass rate of base"
     if result.revert is None:
         return "no measurement shows that a revert restores the pass rate of base"
-    return "it cannot be written as a change of lines in the prompt's files"
+    return "the revert cannot be written as a change of lines in the prompt's files"
 
 
 def _revert_sentence(revert: Revert, causes: Sequence[Cause]) -> str:

@@ -76,7 +76,8 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
     variables = prompt_variables(prompt)
     if not variables:
         raise UsageError(
-            f"{reference}: the prompt has no variable, so every test would send the same; write "
+            f"{reference}: the prompt has no variable, so every test would send the "
+            "same request; write "
             "{{ name }} where the input belongs"
         )
     if len(variables) > MOST_VARIABLES:

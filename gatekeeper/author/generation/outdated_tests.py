@@ -122,7 +122,7 @@ class EarlierTests:
             *said_of(f"new inverse and tests, {edited}", inverted),
             *said_of(f"new tests, {edited}", others),
             *said_of(
-                "tests kept, because they were written with more effort than this",
+                "tests kept, because they were written with more effort than this run uses",
                 sorted(self.with_more_effort - self.outdated.keys()),
             ),
         ]

@@ -95,8 +95,8 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
         f"The tests cannot notice any mutant: {count(len(jobs), 'comparison')} "
         f"share the contract's alpha, so each must be significant at {level:.2g}. "
         f"{count(units, unit)} cannot reach this level, even if every fixture breaks. Add {unit}s: "
-        f"{ceil(-log2(level))} are needed, and fewer with fewer mutations, such as "
-        "--mutations drop."
+        f"{ceil(-log2(level))} are needed. Fewer mutations, such as --mutations drop, "
+        f"need fewer {unit}s."
     )
 
 

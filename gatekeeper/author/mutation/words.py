@@ -187,7 +187,10 @@ def _advice_to_add(weak: Sequence[MutantResult], result: MutationResult) -> str:
         return f"{said}."
     least, most = min(known), max(known)
     enough = f"{least:,} to {most:,}" if most > least else f"{most:,}"
-    return f"{said}, and needs about {enough} to notice them if the same share breaks."
+    return (
+        f"{said}, and needs about {enough} to notice these changes if the same share of "
+        "fixtures breaks."
+    )
 
 
 def _unit(result: MutationResult) -> str:

@@ -63,8 +63,8 @@ def require_other_families(model: str, judges: Sequence[str]) -> None:
     same = [judge for judge in judges if model_family(judge) == model_family(model)]
     if same:
         raise UsageError(
-            f"--judges {same[0]}: this model is of the same family as {model}, and would grade its "
-            "own kind of mistakes; name a model of another family"
+            f"--judges {same[0]}: this model is of the same family as {model}, and "
+            "may overlook mistakes that both models make; name a model of another family"
         )
 
 

@@ -72,14 +72,14 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
         )
     if not agreement.known:
         yield (
-            "  It is unknown whether the prompt and the specification obey the rules equally often."
+            "  No test shows whether the prompt and the specification obey the rules equally often."
         )
         return
     yield (
-        "  The prompt and the specification both obey all rules, or neither does: "
+        "  Tests on which both the prompt and the specification obey all rules, or neither does: "
         f"{agreement.alike} of {agreement.known} "
-        f"({numbers.percent_interval(agreement.interval)}). Only the prompt does: "
-        f"{agreement.count(True, False)}. Only the specification does: "
+        f"({numbers.percent_interval(agreement.interval)}). Only the prompt obeys all rules: "
+        f"{agreement.count(True, False)}. Only the specification obeys all rules: "
         f"{agreement.count(False, True)}. McNemar's p {numbers.p_value(agreement.p_value)}"
     )
 

@@ -1,9 +1,9 @@
 """The weighted mean of the scores of several checks reaches a minimum.
 
 An inner check that gives no score counts 1 if it passes and 0 if it fails. `weight` of an inner
-check, by default 1, says how much it counts. The mean is the score of the whole. `min: 0.6` of five
-checks without scores requires that three pass. If an inner check is undetermined, the whole is too,
-unless that check could not change the result.
+check, by default 1, says how much it counts. The mean is the score of the whole. With five checks
+that give no score, `min: 0.6` requires that three of them pass. If an inner check is undetermined
+and could change the result, `mean_of` is undetermined too.
 """
 
 from __future__ import annotations

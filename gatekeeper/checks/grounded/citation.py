@@ -4,8 +4,8 @@
 commas or semicolons, as in `[1, 3]`. The ids that exist are those of the documents in `context`,
 or are listed as `ids`. With `each_sentence`, every sentence must have a citation. A sentence ends
 at a full stop, an exclamation or question mark before white space, or at the end of a line; a
-citation right after its end still belongs to it. Sentences shorter than 20 characters, headings,
-and lines that end with a colon need no citation.
+citation right after the end of a sentence still belongs to that sentence. Sentences shorter than
+20 characters, headings, and lines that end with a colon need no citation.
 
 The check compares only the ids and does not read the sources. To require that quoted words occur
 in the sources, use `quote`.

@@ -1,12 +1,12 @@
 """Another model grades the output, and gives its reason.
 
-`judge` names the property to grade. `rubric` grades the output by your own criteria, `faithful`
-whether the context supports every claim, and `tone` how the output is written. `answers_question`
-grades whether the output answers the question, and `complies` whether the output obeys the prompt.
-`prefer` compares the outputs of head and base, and always passes a single output. Write
-`judge: rubric` without a `type`. The contract's `judge` names the model for all its judges.
-[judges.md](judges.md) describes the kinds of judges, the use of several judges, and the limits of
-trust in judges.
+`judge` names the property to grade. `rubric` grades the output by your own criteria. `faithful`
+grades whether the context supports every claim, and `tone` grades how the output is written.
+`answers_question` grades whether the output answers the question, and `complies` whether the
+output obeys the prompt. `prefer` compares the outputs of head and base, and always passes a single
+output. Write `judge: rubric` without a `type`. The contract's `judge` names the model for all its
+judges. [judges.md](judges.md) describes the kinds of judges, the use of several judges, and the
+limits of trust in judges.
 
 If a judge gives no answer, or no readable answer, the check is undetermined. Each judge gives a
 score from 0 to 1: the score of the choice or level, or the share of supported claims. The score of

@@ -1,6 +1,7 @@
-"""The call cost at most `max_usd` US dollars; undetermined if its price is unknown.
+"""The call cost at most `max_usd` US dollars.
 
-An answer from a recording costs what the recorded call cost.
+If the price of the call is not known, the check is undetermined. An answer from a
+recording costs what the recorded call cost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The call took at most `max` tokens; undetermined if the provider did not report them.
+"""The call took at most `max` tokens.
 
-`length` with `unit: tokens` sets a minimum and a maximum for the answer alone.
+If the provider does not report the tokens, the check is undetermined. `length` with
+`unit: tokens` sets a minimum and a maximum for the answer alone.
 """
 
 from __future__ import annotations

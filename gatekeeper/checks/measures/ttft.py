@@ -1,7 +1,8 @@
-"""The first token of the answer came within `max_ms` milliseconds; undetermined if that is unknown.
+"""The first token of the answer came within `max_ms` milliseconds.
 
-The answers of a contract with this check are streamed, so that the first token can be timed. For
-models that gatekeeper cannot stream, the check is an error before any call: see
+If this time is not known, the check is undetermined. The answers of a contract with
+this check are streamed, so that the first token can be timed. For models that gatekeeper cannot
+stream, the check is an error before any call: see
 [time to first token](objectives.md#time-to-first-token).
 """
 

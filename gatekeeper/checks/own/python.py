@@ -16,7 +16,7 @@ relative to the contract's, and must match the policy's `checks.python`, by defa
 function, if it has parameters of these names. The function returns one of these:
 
 - `True` or `False`;
-- a score from 0 to 1, which passes from `pass` on;
+- a score from 0 to 1, which passes if it is at least `pass`;
 - `Fail("…")`, which fails with this message.
 
 Anything else leaves the check undetermined, which is never a pass: an exception, a timeout,

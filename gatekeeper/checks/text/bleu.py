@@ -11,7 +11,7 @@ the BLEU of a whole test set. The output may have 100,000 characters; for a long
 check is undetermined.
 
 The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
-have this extra: name `sacrebleu` and what it needs in the file of the input
+have this extra: name `sacrebleu` and its dependencies in the file of the input
 [`requirements`](adding-a-check.md#checks-in-a-package).
 """
 
@@ -71,8 +71,8 @@ CHECK = Check(
             "enum": ["exp", "floor"],
             "default": "exp",
             "description": (
-                "How BLEU treats a sequence length at which the texts share no sequence of words: "
-                "exp gives it a small score, floor a score of almost 0."
+                "The score if the texts share no sequence of some length: exp gives this length a "
+                "small score, floor makes the score almost 0."
             ),
         },
         ignore_case=IGNORE_CASE,

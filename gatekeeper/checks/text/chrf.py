@@ -6,7 +6,7 @@ chrF needs no words, and agrees with people better than [bleu](#bleu) for langua
 endings. The output may have 100,000 characters; for a longer output, the check is undetermined.
 
 The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
-have this extra: name `sacrebleu` and what it needs in the file of the input
+have this extra: name `sacrebleu` and its dependencies in the file of the input
 [`requirements`](adding-a-check.md#checks-in-a-package).
 """
 

@@ -41,7 +41,7 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
     except MemoryError:
         response = {"fault": "memory"}
     except RecursionError:
-        response = {"problem": "it is nested too deeply"}
+        response = {"problem": "the document is nested too deeply"}
     yield response
 
 
@@ -66,11 +66,11 @@ def _xml(text: str, _request: Mapping[str, Any]) -> Problem:
     try:
         parser.Parse(text.encode("utf-8"), True)
     except _EntityError:
-        return "it declares entities, which gatekeeper does not read"
+        return "the document declares entities, which gatekeeper does not read"
     except expat.ExpatError as error:
         return f"{expat.ErrorString(error.code)} at {error.lineno}:{error.offset + 1}"
     except UnicodeEncodeError:
-        return "it has half of a surrogate pair"
+        return "the document contains half of a surrogate pair"
     return None
 
 
@@ -90,7 +90,7 @@ def _yaml(text: str, _request: Mapping[str, Any]) -> Problem:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if depth > _MAX_DEPTH:
-                return "it is nested too deeply"
+                return "the document is nested too deeply"
         documents = list(yaml.load_all(text, loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -99,7 +99,7 @@ def _yaml(text: str, _request: Mapping[str, Any]) -> Problem:
     except (yaml.YAMLError, ValueError) as error:
         return " ".join(str(error).split())[:200]
     if not documents or not all(isinstance(value, dict | list) for value in documents):
-        return "it is neither a mapping nor a list"
+        return "the document is neither a mapping nor a list"
     return None
 
 
@@ -112,24 +112,24 @@ def _csv(text: str, request: Mapping[str, Any]) -> Problem:
     try:
         for number, row in enumerate(reader):
             if number == 0 and isinstance(columns, list) and row != columns:
-                return f"its first row is {row[:20]} instead of {columns}"
+                return f"the first row is {row[:20]} instead of {columns}"
             if number == 0 and width is None:
                 width = len(row)
                 if width < 2 and columns is None:
                     return (
-                        "it has only one column; columns must be separated by "
+                        "the document has only one column; columns must be separated by "
                         f"`{reader.dialect.delimiter}`"
                     )
             if len(row) != width:
                 return f"row {number + 1} has {len(row)} columns instead of {width}"
     except csv.Error as error:
         return f"{error} at line {reader.line_num}"
-    return None if width is not None else "it is empty"
+    return None if width is not None else "the document is empty"
 
 
 def _python(text: str, _request: Mapping[str, Any]) -> Problem:
     if not text.strip():
-        return "it is empty"
+        return "the document is empty"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes such as "\\d"

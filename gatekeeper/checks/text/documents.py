@@ -28,7 +28,7 @@ def read_document(kind: str, text: str, **options: Any) -> Mapping[str, Any]:
         UnreadableError: It has more than LONGEST characters, or takes too much time or memory.
     """
     if len(text) > LONGEST:
-        raise UnreadableError(f"it has {len(text):,} characters, more than {LONGEST:,}")
+        raise UnreadableError(f"the document has {len(text):,} characters, more than {LONGEST:,}")
     try:
         answers = _CHILD.ask({"format": kind, "text": text, **options})
     except FrameError as error:

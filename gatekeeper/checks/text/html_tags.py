@@ -58,9 +58,9 @@ def html_problem(text: str) -> str | None:
     if tags.problem:
         return tags.problem
     if rest.startswith("<") and len(rest) > 1 and (rest[1].isalpha() or rest[1] in "/!"):
-        return f"it ends inside a tag, in line {tags.getpos()[0]}"
+        return f"the document ends inside a tag, in line {tags.getpos()[0]}"
     left = [(tag, line) for tag, line in tags.open if tag not in _END_MAY_BE_LEFT_OUT]
     if left:
         tag, line = left[-1]
         return f"`<{tag}>` of line {line} is not closed"
-    return None if tags.count else "it has no tags"
+    return None if tags.count else "the document has no tags"

@@ -5,11 +5,12 @@ passes if one of the given languages has a confidence of at least `min`. The con
 lingua's, from 0 to 1, over all languages or those of `among`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
-name them in `among`: "Uw terugbetaling is onderweg." is Dutch with a confidence of 0.03 among all
-languages, where Afrikaans has 0.97, and of 0.99 among `en`, `de`, `fr` and `nl`. Of 1,729 texts of
-at least 60 characters from two public studies of prompts, nearly all of them English, `value: en`
-fails 1.3 %, and 0.9 % among five languages; of 302 shorter ones, often lists of names, it fails
-31 % and 16 %.
+name them in `among`: among all languages, "Uw terugbetaling is onderweg." is Dutch with a
+confidence of 0.03 and Afrikaans with 0.97; among `en`, `de`, `fr` and `nl`, it is Dutch with 0.99.
+Short texts fail more often: `value: en` was tried on texts from two public studies of prompts,
+nearly all of them English. It fails 1.3 % of 1,729 texts of at least 60 characters, and 0.9 % if
+`among` has five languages. It fails 31 % of 302 shorter texts, often lists of names, and 16 % if
+`among` has five languages.
 
 A text without a word fails. A translation with one sentence in another language passes, because the
 check rates the whole text. A text of more than 100,000 characters is undetermined.

@@ -1,7 +1,7 @@
 """A regular expression matches nowhere in the output, or in one field of it.
 
-Patterns and their limits are those of [regex](#regex): a search that runs out of time is
-undetermined.
+Patterns have the same form and the same limits as in [regex](#regex). If a search takes too long,
+the check is undetermined.
 """
 
 from __future__ import annotations

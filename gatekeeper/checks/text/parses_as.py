@@ -11,10 +11,11 @@ or `sql`.
 - `python`: source code that compiles to a syntax tree, in the syntax of the Python that runs
   gatekeeper. A single word is a valid program.
 - `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
-  statements only by their first word (`EXPLAIN`, `CALL`): such statements fail. `statements`
-  limits what the statements do, with those inside of them: `SELECT … INTO` counts as create, and
-  `TRUNCATE` as delete. `tables` limits the tables that statements may name, in the spelling of the
-  statements: `orders`, `shop.orders`. The check does not know what a function does.
+  statements only by their first word (`EXPLAIN`, `CALL`): such statements fail. `statements` lists
+  the allowed kinds of statements, and also applies to statements inside of other statements.
+  `SELECT … INTO` counts as create, and `TRUNCATE` as delete. `tables` limits the tables that
+  statements may name, in the spelling of the statements: `orders`, `shop.orders`. The check does
+  not know what a function does.
 
 The message says where reading stopped. The check executes nothing. Models often wrap code in a
 Markdown block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use

@@ -6,9 +6,9 @@ and `rougeL` the longest common sequence of words, with gaps. `measure` chooses 
 is in the reference, and `f1` is the harmonic mean of the two. If there are several references, the
 best one counts.
 
-Words are runs of letters and digits, in lower case and without stemming: for English, the numbers
-are those of the package rouge-score without its stemmer. A text without spaces between its words
-is one word. The output may have 100,000 characters; for a longer output, the check is
+Words are runs of letters and digits, in lower case and without stemming: for English, the scores
+are the same as those of the package rouge-score without its stemmer. A text without spaces between
+its words is one word. The output may have 100,000 characters; for a longer output, the check is
 undetermined. ROUGE compares only words. To choose `min`, look at the scores of outputs that you
 accept.
 """

@@ -100,7 +100,7 @@ CHECK = Check(
             "type": "boolean",
             "default": False,
             "description": (
-                "True or false: whether the check also verifies each `format` of the schema."
+                "True or false: whether the check also tests the `format` keywords of the schema."
             ),
         },
         field=FIELD,

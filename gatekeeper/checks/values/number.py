@@ -1,6 +1,6 @@
 """The output, or one field of it, is a number in a range, or near an expected number.
 
-A number of JSON counts, and so does text that is nothing else than a number, like `-12.5`. With
+A JSON number counts as a number. A text that is only a number, like `-12.5`, counts too. With
 `in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number. `point`
 reads 1,234.50, and `comma` reads 1.234,50. Digits may be grouped by threes, also by an
 apostrophe or a no-break space. With `point`, `12,5` is a mistake; it does not count as 125.

@@ -1,7 +1,7 @@
-"""Few items in the output are wrong: the share of them that are expected reaches a minimum.
+"""Few items in the output are wrong: at least a minimum share of them is expected.
 
-Items are found and compared as by `f1`. An output that names only one item, which is right, has
-precision 1: use `recall` or `f1` to require that nothing is missing.
+Items are found and compared as by `f1`. If the output names only one item, and
+this item is right, the precision is 1: use `recall` or `f1` to require that nothing is missing.
 """
 
 from __future__ import annotations

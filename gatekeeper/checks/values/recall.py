@@ -1,4 +1,4 @@
-"""Few items are missing in the output: the share of expected items that it has reaches a minimum.
+"""Few items are missing: the output has at least a minimum share of the expected items.
 
 Items are found and compared as by `f1`. Unexpected items do not lower the score: use `precision`
 or `f1` to count unexpected items.

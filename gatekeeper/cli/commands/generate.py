@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove-with",
         metavar="MODEL",
-        help="the prompt's own model: the checks are also tested on its outputs",
+        help="the model that answers the prompt; the checks are also tested on its outputs",
     )
     parser.add_argument(
         "--judge", metavar="MODEL", help="the judge of the contract (default: --model)"

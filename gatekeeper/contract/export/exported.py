@@ -106,11 +106,11 @@ def cannot_be_written(check: CheckSpec) -> str | None:
     if check.severity == "warn":
         return "this check only warns, and the other tool has no checks that only warn"
     if check.negated:
-        return "it is negated with `not`"
+        return "the check is negated with `not`"
     if check.step is not None or check.turn is not None:
-        return "it evaluates a step or a turn"
+        return "the check evaluates a step or a turn"
     if "field" in check.params:
-        return "it evaluates one field of the output"
+        return "the check evaluates one field of the output"
     return None
 
 

@@ -29,7 +29,7 @@ _STRINGS = {
 }
 _PARAMETERS = {"max_tokens": "maxTokens", "top_p": "topP"}
 _ANY_OF = "one of several texts is enough"
-_NO_TEXT = "its value is not a text in every fixture"
+_NO_TEXT = "the value of the check is not a text in every fixture"
 
 
 def export(contract: Contract, document: Document) -> Exported:
@@ -43,7 +43,7 @@ def export(contract: Contract, document: Document) -> Exported:
         return Exported({}, losses.listed(), (), {})
     simple = simple_messages(contract, fixtures, sent)
     if simple.filled_in:
-        why = "GitHub fills in names only, so the messages of each test are written out"
+        why = "GitHub can fill in only names, so each test contains its whole messages"
         losses.add("template", document.position(("prompt",)), why, contract)
     rows = _Rows(fixtures, [dict(values) for values in simple.variables])
     evaluators = [
@@ -53,7 +53,7 @@ def export(contract: Contract, document: Document) -> Exported:
     ]
     for fixture in fixtures:
         for check in fixture.checks:
-            why = "it belongs to one fixture, but an evaluator applies to every test"
+            why = "the check belongs to one fixture, but an evaluator applies to every test"
             losses.add(check.name, check.position, why, contract)
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:
@@ -111,7 +111,7 @@ def _evaluators(
     """Yield the evaluators of a check: one for each text that the output must contain."""
     why = cannot_be_written(check)
     if why is None and any(check.name in fixture.left_out for fixture in rows.fixtures):
-        why = "it does not apply to every fixture, because of its `when`"
+        why = "the check does not apply to every fixture, because it has `when`"
     made: list[dict[str, Any]] | str
     if why is not None:
         made = why
@@ -120,7 +120,7 @@ def _evaluators(
     elif check.type == "judge":
         made = llm_evaluator(check, rows.fixtures)
     else:
-        made = "GitHub has no evaluator for it"
+        made = "GitHub has no evaluator for this check"
     if isinstance(made, str):
         losses.add(check.name, check.position, made, contract)
         return
@@ -152,9 +152,9 @@ def _strings(check: CheckSpec, rows: _Rows) -> list[dict[str, Any]] | str:
 def _differences(check: CheckSpec) -> Iterator[str]:
     """Yield in which ways GitHub's evaluator decides otherwise."""
     if check.must_pass:
-        yield "GitHub has no `must_pass`: it counts like every other check"
+        yield "GitHub has no `must_pass`, so the check counts like every other check"
     if check.type == "judge":
-        yield "GitHub asks one model for one word, in a prompt of its own and without a reason"
+        yield "GitHub uses its own prompt and one model, which answers with one word and no reason"
         return
     ignores = bool(parameter(check, "ignore_case"))
     if check.type == "equals" and ignores:

@@ -73,7 +73,7 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
     if asks is None or asks[0] not in check.params:
         return f"there is no equivalent of the judge `{check.params['judge']}`"
     if any(name in check.params for name in _SHOWN):
-        return "it shows the judge more than the output"
+        return "the check shows the judge more than the output"
     name, opening = asks
     texts = {*rendered_values(check.params[name], fixtures, check.position)}
     text = next(iter(texts))

@@ -129,7 +129,7 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     why = cannot_be_written(check)
     kind = _CLASSES.get(check.type)
     if why is not None or kind is None:
-        return why or "OpenAI Evals has no class for it"
+        return why or "OpenAI Evals has no class for this check"
     if kind == _VALID:
         return _Eval(check.name, kind, {}, {fixture.id: None})
     if kind == _GRADED:
@@ -139,15 +139,15 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     ignores = bool(parameter(check, "ignore_case"))
     if kind == _JSON_MATCH:
         if check.params.get("ignore_order") or check.params.get("ignore_keys"):
-            return "JsonMatch ignores neither order nor keys"
+            return "`JsonMatch` ignores neither order nor keys"
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return _Eval(check.name, kind, {}, {fixture.id: [text]})
     wanted = value if isinstance(value, list) and check.type != "equals" else [value]
     if not wanted or not all(isinstance(text, str) and text for text in wanted):
-        return "its value is not a text in every fixture"
+        return "the value of the check is not a text in every fixture"
     if kind == _INCLUDES:
         if len(wanted) > 1 and parameter(check, "match") == "all":
-            return "Includes passes if one of the texts occurs, but this check requires all"
+            return "`Includes` passes if one of the texts occurs, but this check requires all texts"
         args = {"ignore_case": True} if ignores else {}
         return _Eval(check.name, kind, args, {fixture.id: wanted})
     return _Eval(check.name, kind, {}, {fixture.id: wanted})
@@ -160,7 +160,7 @@ def _graded(check: CheckSpec, fixture: Fixture) -> _Eval | str:
         return str(spec)
     # A criterion with a template would need a specification for each fixture.
     if not is_text(str(check.params)):
-        return "its criterion is a template"
+        return "the criterion of the check is a template"
     return _Eval(check.name, _GRADED, {}, {fixture.id: None}, spec, asked.model)
 
 
@@ -169,13 +169,13 @@ def _differences(check: CheckSpec) -> Iterator[str]:
     if check.must_pass:
         yield "OpenAI Evals has no `must_pass`"
     if check.type == "judge":
-        yield "oaieval asks one model for one word, in a prompt of its own"
+        yield "`oaieval` uses its own prompt and one model, which answers with one word"
     if check.type in ("equals", "enum"):
-        yield "Match passes an output that only begins with the text"
+        yield "`Match` passes an output that only begins with the text"
     if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):
-        yield "Match distinguishes upper and lower case"
+        yield "`Match` distinguishes upper and lower case"
     if _CLASSES[check.type] == _MATCH and parameter(check, "strip") is not False:
-        yield "Match does not ignore white space before the output"
+        yield "`Match` does not ignore white space before the output"
 
 
 def _names(folder: str, evals: list[_Eval]) -> list[str]:

@@ -196,7 +196,10 @@ def _llm_check(
         raise ContractError([document.problem((*key, missing), what, f"add `{missing}`")])
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
-        why = "it needs at least two choices with scores from 0 to 1, and one score must be above 0"
+        why = (
+            "the evaluator needs at least two choices with scores from 0 to 1, and one "
+            "score above 0"
+        )
         not_run.append(NotRun("llm", document.position(key), why))
         return None
     system = written.get("systemPrompt")

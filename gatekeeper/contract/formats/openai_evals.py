@@ -185,16 +185,16 @@ def _string_check(item: Mapping[str, Any]) -> dict[str, Any] | str:
     if check is None:
         return f"gatekeeper does not know the operation `{item.get('operation')}`"
     if not _is_output(item.get("input")) or not isinstance(item.get("reference"), str):
-        return "it does not compare `{{ sample.output_text }}` with a text"
+        return "the criterion does not compare `{{ sample.output_text }}` with a text"
     return {**check, "value": fill(item["reference"], _variable)}
 
 
 def _similarity(item: Mapping[str, Any]) -> dict[str, Any] | str:
     metric, least = str(item.get("evaluation_metric")), item.get("pass_threshold")
     if not _is_output(item.get("input")) or not isinstance(item.get("reference"), str):
-        return "it does not compare `{{ sample.output_text }}` with a text"
+        return "the criterion does not compare `{{ sample.output_text }}` with a text"
     if not isinstance(least, int | float):
-        return "it has no `pass_threshold`"
+        return "the criterion has no `pass_threshold`"
     value = fill(item["reference"], _variable)
     if metric in _ROUGE:
         return {"type": "rouge", "value": value, "min": least, "variant": _ROUGE[metric]}
@@ -206,11 +206,11 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     messages = item.get("input")
     model = item.get("model")
     if not isinstance(messages, list) or not isinstance(model, str):
-        return "it lacks `input` messages or a `model`"
+        return "the criterion has no `input` messages or no `model`"
     texts = [_message_text(message) for message in messages]
     criteria = "\n\n".join(fill(text, _for_judge) for text in texts if text)
     if not criteria:
-        return "its messages have no text"
+        return "the criterion's messages have no text"
     base = {
         "judge": "rubric",
         "criteria": criteria,
@@ -219,7 +219,7 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     if item.get("type") == "label_model":
         labels, passing = item.get("labels"), item.get("passing_labels")
         if not isinstance(labels, list) or not isinstance(passing, list) or len(labels) < 2:
-            return "it lacks `labels` or `passing_labels`"
+            return "the criterion has no `labels` or no `passing_labels`"
         scores = {str(label): float(label in passing) for label in labels}
         return {**base, "choices": scores, "pass": 1}
     return _scored(base, item)
@@ -232,13 +232,13 @@ def _scored(base: dict[str, Any], item: Mapping[str, Any]) -> dict[str, Any] | s
         least = item.get("pass_threshold", 0.5)
         if isinstance(least, int | float):
             return {**base, "choices": {f"{n}/10": n / 10 for n in range(11)}, "pass": least}
-        return "its `pass_threshold` is not a number"
+        return "the criterion's `pass_threshold` is not a number"
     most = next((n for n in range(2, 11) if bounds == [1, n]), None)
     if most is None:
-        return "its range must be 0 to 1, or whole numbers from 1 to at most 10"
+        return "the criterion's range must be 0 to 1, or whole numbers from 1 to at most 10"
     least = item.get("pass_threshold", (1 + most) / 2)
     if not isinstance(least, int | float) or not 1 <= least <= most:
-        return "its `pass_threshold` is outside of its range"
+        return "the criterion's `pass_threshold` is outside of the criterion's range"
     levels = range(1, most + 1)
     passing = next(level for level in levels if level >= least)
     return {**base, "scale": {str(n): f"{n} of {most}" for n in levels}, "pass": passing}

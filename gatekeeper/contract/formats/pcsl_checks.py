@@ -80,7 +80,7 @@ def _translate(kind: str, item: Written) -> dict[str, Any] | str:
     try:
         return make(item)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        return f"its parameters do not follow PCSL ({error})"
+        return f"the check's parameters do not follow PCSL ({error})"
 
 
 def _enum(item: Written) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def _judge(item: Written) -> dict[str, Any]:
 
 def _similarity(_: Written) -> str:
     return (
-        "PCSL computes these embeddings in its own process, and gatekeeper does "
-        "not; use the check `similar` with a provider's model"
+        "PCSL computes embeddings in its own process, but gatekeeper does not; use "
+        "the check `similar` with a provider's model"
     )
 
 

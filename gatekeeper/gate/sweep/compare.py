@@ -161,7 +161,7 @@ def _reason(
     rate = f"{numbers.percent(rates[chosen])} of its samples pass"
     if chosen == best and not others:
         return (
-            f"{rate}; every other setting is significantly worse or worse by more than the margin"
+            f"{rate}; every other setting is significantly worse, or worse by more than the margin"
         )
     why = ""
     if chosen != kept:
@@ -169,7 +169,7 @@ def _reason(
         less = 1 - price.amounts[chosen] / price.amounts[kept]
         why = f" and {price.verb} significantly less than {than} ({numbers.percent(less)} less)"
     elif cells[chosen].setting.current:
-        why = "; it is the current setting, and none costs significantly less"
+        why = "; it is the current setting, and no other good setting costs significantly less"
     if rates[chosen] == rates[best]:
         do = "does" if others == 1 else "do"
         return f"{rate}, the highest rate{why}; {others} more {do} not differ from it significantly"

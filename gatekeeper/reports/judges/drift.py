@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _STATUS: Mapping[JudgeStatus, str] = {
     "steady": "steady",
-    "watch": f"watch: the judge's verdicts differ; after {NIGHTS} such nights it counts as drifted",
+    "watch": (
+        f"watch: the judge's verdicts differ; after {NIGHTS} such nights, the judge "
+        "counts as drifted"
+    ),
     "drifted": "drifted",
 }
 _STYLES: Mapping[JudgeStatus, str] = {

@@ -89,7 +89,8 @@ def suitability_notes(found: Suitability) -> list[str]:
     notes = [
         "Tests of rules and of inverse rules together are "
         f"{numbers.count(found.tests['both'], 'test')} in "
-        f"{numbers.count(found.units, kind)}. Intervals (95 %) and p-values are over {kind}s; "
+        f"{numbers.count(found.units, kind)}. Intervals (95 %) and p-values count "
+        f"each {kind} once; "
         "p-values come from the exact two-sided sign-flip test, with Holm's "
         "correction over all pairs."
     ]
@@ -97,7 +98,7 @@ def suitability_notes(found: Suitability) -> list[str]:
     if unknown:
         notes.append(
             f"Outputs that could not be measured: {unknown:,}. The shares leave these outputs out; "
-            "intervals and p-values hold whether or not these outputs comply."
+            "intervals and p-values are valid whether or not these outputs comply."
         )
     if found.unrated == found.tests["both"]:
         notes.append("No test says whether it is valid (`metadata.valid`).")

@@ -63,14 +63,14 @@ def run_arguments(**given: Any) -> RunArguments:
     _require_one(given, "batch", "ray")
     found = RunArguments(**_suite(given))
     if found.batch and found.out is None:
-        raise UsageError("batch also needs out, the folder for the ids of the batches")
+        raise UsageError("`batch` also needs `out`, the folder for the ids of the batches")
     return found
 
 
 def _suite(given: dict[str, Any]) -> dict[str, Any]:
     _require_one(given, "resume", "order_seed")
     if given.get("resume") and given.get("out") is None:
-        raise UsageError("resume also needs out, the folder of the unfinished run")
+        raise UsageError("`resume` also needs `out`, the folder of the unfinished run")
     seed = given.get("order_seed")
     if seed is not None and not ORDER_SEED.fullmatch(seed):
         raise UsageError("order_seed must have 32 digits 0-9a-f; take it from an earlier result")

@@ -77,7 +77,9 @@ class Assertion:
         if isinstance(value, str) and value.startswith(FILE) and not has_template(value):
             return file_value(self.scope.sources, self.node, value)
         if isinstance(value, str) and value.startswith("package:"):
-            raise self.cannot("a program computes its value, and gatekeeper does not run it")
+            raise self.cannot(
+                "a program computes the value of this assertion, and gatekeeper runs no programs"
+            )
         return value
 
     def literal(self, value: Any) -> str:

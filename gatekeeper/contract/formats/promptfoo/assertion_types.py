@@ -54,9 +54,9 @@ MAPPED = frozenset(
 """The assertion types that gatekeeper translates to a check."""
 
 _AGENTS = "gatekeeper does not run agents and has no traces of them"
-_RETRIEVER = "it rates a retriever, but gatekeeper takes the context from the test"
+_RETRIEVER = "this type rates a retriever, but gatekeeper takes the context from the test"
 _PROBABILITIES = "gatekeeper does not record the probabilities of tokens"
-_CODE = "gatekeeper runs no {}; write the check as a Python function in a file of its own"
+_CODE = "gatekeeper runs no {}; write the check as a Python function in a separate file"
 
 NOT_RUN = {
     "agent-rubric": "a judge of gatekeeper is one request to a model, not an agent",
@@ -72,7 +72,7 @@ NOT_RUN = {
     "guardrails": "gatekeeper does not read a provider's guardrails; use `is-refusal`",
     "human": "gatekeeper does not wait for a person",
     "javascript": _CODE.format("JavaScript"),
-    "max-score": "it selects one of several outputs, but gatekeeper compares base and head",
+    "max-score": "this type selects one of several outputs, but gatekeeper compares base and head",
     "meteor": (
         "gatekeeper does not compute METEOR, which needs WordNet; use `similar` or `rouge-n`"
     ),

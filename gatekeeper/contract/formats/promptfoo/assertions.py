@@ -70,7 +70,7 @@ class Translation:
         parts = [self._part(part, scope) for part in assertions]
         counted = [part for part in parts if part.value.get("severity") != "warn"]
         if not counted or threshold <= 0:
-            raise cannot_run(node, "threshold", "its threshold is so low that every output passes")
+            raise cannot_run(node, "threshold", "the threshold is so low that every output passes")
         if threshold > 1:
             raise cannot_run(node, "threshold", f"no output can reach a threshold of {threshold:g}")
         if len(counted) > _MOST_IN_A_SET:
@@ -84,7 +84,10 @@ class Translation:
             return node.at(self._one(node, scope))
         except CannotRunError as error:
             self.notes.add(error.note)
-            why = "gatekeeper cannot run one assertion of this set, so the score would be different"
+            why = (
+                "gatekeeper cannot run all assertions of this set, so the score would "
+                "differ from promptfoo's"
+            )
             raise cannot_run(node, str(node.get("type")), why) from None
 
     def _one(self, node: Node, scope: Scope) -> dict[str, Any]:
@@ -116,10 +119,10 @@ class Translation:
             what = f"promptfoo has no assertion type `{base[:100]}`"
             raise node.child("type").problem(what, nearest(base, ALL_TYPES))
         if inverse and base in IGNORES_NOT:
-            why = f"promptfoo evaluates `{kind}` like `{base}`; write the one that you mean"
+            why = f"promptfoo evaluates `{kind}` like `{base}`; write the type that you mean"
             raise cannot_run(node, kind, why)
         if base != "python" and names_program(node):
-            why = "a program computes its value, and gatekeeper does not run it"
+            why = "a program computes the value of this assertion, and gatekeeper runs no programs"
             raise cannot_run(node, kind, why)
 
     def _scope_of(self, node: Node, scope: Scope) -> Scope:
@@ -128,7 +131,7 @@ class Translation:
             return scope
         known = read_transform(written) if isinstance(written, str) else None
         if known is None or known.repairs or (known.field and scope.field):
-            why = f"gatekeeper does not run its `transform`: {str(written)[:100]}"
+            why = f"gatekeeper does not run the `transform` of this assertion: {str(written)[:100]}"
             raise cannot_run(node, str(node.get("type")), why)
         return replace(scope, field=known.field) if known.field else scope
 
@@ -143,7 +146,9 @@ class Translation:
             checks = [part.value for part in self.checks(parts, scope)]
             checks = [_without_weight(check) for check in checks if "severity" not in check]
             if not checks:
-                raise cannot_run(node, "assert-set", "gatekeeper cannot run any of its assertions")
+                raise cannot_run(
+                    node, "assert-set", "gatekeeper cannot run any assertion of this set"
+                )
             if len(checks) > _MOST_IN_A_SET:
                 what = f"the set has more than {_MOST_IN_A_SET} assertions"
                 raise node.problem(what, "split it")

@@ -105,7 +105,7 @@ class ContractWriter:
         options = options or self.root.child("commandLineOptions").get("repeat") or 1
         wanted = {_repeat(f.case.option("repeat"), options) for f in fixtures}
         if len(wanted) > 1:
-            why = f"gatekeeper repeats all tests the same number of times: each {max(wanted)} times"
+            why = f"gatekeeper repeats every test the same number of times, here {max(wanted)}"
             self.notes.add(self.root.child("tests").not_run("repeat", why))
         return min(max(wanted, default=1), _MOST_SAMPLES)
 

@@ -94,8 +94,8 @@ def _tables(assertion: Assertion, written: Any) -> tuple[list[str], list[str]]:
     kinds, names = sorted({kind for kind, _ in pairs}), sorted({name for _, name in pairs})
     if None in matches or len(pairs) != len(kinds) * len(names):
         why = (
-            "gatekeeper cannot translate its `allowedTables` to one list of statements and one "
-            "list of tables"
+            "gatekeeper has one list of allowed statements and one list of allowed "
+            "tables, and cannot express this `allowedTables` with them"
         )
         raise assertion.cannot(why)
     return kinds, names

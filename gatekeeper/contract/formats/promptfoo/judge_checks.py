@@ -21,7 +21,7 @@ def rubric(assertion: Assertion) -> Check:
     if isinstance(value, list):
         criteria = "\n".join(f"- {assertion.text(item)}" for item in value)
     elif isinstance(value, Mapping):
-        raise assertion.cannot("its criteria are a mapping; write them as text")
+        raise assertion.cannot("the criteria are a mapping; write the criteria as text")
     else:
         criteria = assertion.text(value)
     return _graded(assertion, {"judge": "rubric", "criteria": criteria})
@@ -49,7 +49,7 @@ def faithfulness(assertion: Assertion) -> Check:
     """Require that the variable `context` supports so many of the claims as the threshold says."""
     share = _require_threshold(assertion)
     if assertion.node.get("contextTransform") is not None:
-        raise assertion.cannot("`contextTransform` is JavaScript, which is not run")
+        raise assertion.cannot("`contextTransform` is JavaScript, which gatekeeper does not run")
     variables = assertion.scope.variables
     if variables is None:
         raise NeedsVariablesError
@@ -88,7 +88,8 @@ def _graded(assertion: Assertion, check: Check) -> Check:
     grading = assertion.grading
     if grading.own_prompt or assertion.node.get("rubricPrompt") is not None:
         raise assertion.cannot(
-            "gatekeeper does not use its `rubricPrompt`, because judges here answer in another form"
+            "gatekeeper does not use this `rubricPrompt`, because gatekeeper's "
+            "judges answer in another form"
         )
     if grading.judge is not None:
         check["model"] = grading.judge

@@ -88,8 +88,8 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
     refuse_environment(node, text)
     if not is_simple(text):
         why = (
-            "its value is a template that computes something; write the value, "
-            "or only names in `{{ }}`"
+            "the value is a template that computes something; write the finished "
+            "value, or only names in `{{ }}`"
         )
         raise cannot_run(node, str(node.get("type") or "template"), why)
 
@@ -102,7 +102,7 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
 
     filled = _filled(text, value_of)
     if filled is None:
-        what = f"it has more than {_LONGEST:,} characters after its variables are filled in"
+        what = f"the text has more than {_LONGEST:,} characters after its variables are filled in"
         raise node.problem(what, "write a shorter value")
     return filled
 

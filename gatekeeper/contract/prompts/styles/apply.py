@@ -42,7 +42,11 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
         return text
     if style == "nunjucks":
         fix = "remove `template`, or write `template: jinja`"
-        raise StyleFault("this text has its own holes, so it cannot be Nunjucks", fix, line)
+        raise StyleFault(
+            "this text has placeholders of the programming language, so it cannot be Nunjucks",
+            fix,
+            line,
+        )
     try:
         made = _translate(text, style)
     except StyleFault as fault:

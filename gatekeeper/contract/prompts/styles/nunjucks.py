@@ -55,7 +55,7 @@ def _tag(text: str, start: re.Match[str], open_blocks: list[str], line: int) -> 
     tokens, end = _tokens(text, place, line)
     closing = tokens.pop().text
     if closing[-2:] != {"{": "}}", "%": "%}"}[start[1]]:
-        raise StyleFault("a tag that is closed with the wrong sign", "correct the tag", line)
+        raise StyleFault("this tag is closed with the wrong characters", "correct the tag", line)
     tag = Tag(tokens, line, open_blocks)
     made = tag.output() if start[1] == "{" else tag.statement()
     # The lines of the tag stay, so that later errors have theirs.
@@ -84,9 +84,9 @@ def _tokens(text: str, place: int, line: int) -> tuple[list[Token], int]:
             found.append(Token(kind, match.group()))
         if kind == "end":
             return found, place
-    what = "a tag that is not closed, or has a sign that Nunjucks and Jinja may read differently"
+    what = "this tag is not closed, or has a character that Nunjucks and Jinja may read differently"
     fix = (
-        "written so that both programs agree: a variable, filters and comparisons with a text in"
-        " quotes"
+        "write only what Nunjucks and Jinja read in the same way: a variable, "
+        "filters, and comparisons with a text in quotes"
     )
     raise StyleFault(what, fix, line)

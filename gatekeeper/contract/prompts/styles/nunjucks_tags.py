@@ -265,7 +265,7 @@ class Tag:
 
     def _refuse(self, what: str) -> NoReturn:
         fix = (
-            "written so that both programs agree: a variable, filters from the documented list,"
-            " and comparisons with a text in quotes"
+            "write only what Nunjucks and Jinja read in the same way: a variable, "
+            "filters from the documented list, and comparisons with a text in quotes"
         )
         raise StyleFault(what, fix, self._line)

@@ -80,7 +80,7 @@ def test_without_a_revert_the_reason_is_given(result: BlameResult) -> None:
 
 def test_a_search_without_causes_proposes_nothing() -> None:
     nothing = replace(RESULT, causes=(), outcome="unclear", revert=None)
-    assert "which of its 3 edits" in said(nothing)
+    assert "which of the 3 edits" in said(nothing)
     assert "revert" not in said(nothing)
     assert finding_of(nothing).no_revert is None
     assert STEPS_CHANGED in said(replace(nothing, ended=STEPS_CHANGED))

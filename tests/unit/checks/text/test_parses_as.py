@@ -24,11 +24,11 @@ READ = {
 }
 NOT_READ = {
     "html": {
-        "a < b": "it has no tags",
-        "<!-- <p> -->": "it has no tags",
+        "a < b": "the document has no tags",
+        "<!-- <p> -->": "the document has no tags",
         "<b><i>x</b></i>": "`</b>` in line 1 closes `<i>` of line 1",
         "<div>\n<span>": "`<span>` of line 2 is not closed",
-        "<a href='x": "it ends inside a tag, in line 1",
+        "<a href='x": "the document ends inside a tag, in line 1",
         "x</div>": "`</div>` in line 1 closes no element",
     },
     "xml": {
@@ -36,24 +36,24 @@ NOT_READ = {
         "<a>&nbsp;</a>": "undefined entity at 1:4",
         "<x:a/>": "unbound prefix at 1:1",
         '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>': (
-            "it declares entities, which gatekeeper does not read"
+            "the document declares entities, which gatekeeper does not read"
         ),
-        "<a>\ud83d</a>": "it has half of a surrogate pair",
+        "<a>\ud83d</a>": "the document contains half of a surrogate pair",
     },
     "yaml": {
-        "just a sentence": "it is neither a mapping nor a list",
+        "just a sentence": "the document is neither a mapping nor a list",
         "a: *x": "found undefined alias at 1:4",
-        "[" * 5_000 + "]" * 5_000: "it is nested too deeply",
+        "[" * 5_000 + "]" * 5_000: "the document is nested too deeply",
         "a: 2026-99-99": "month must be in 1..12",
     },
     "csv": {
-        "": "it is empty",
-        "a\nb": "it has only one column; columns must be separated by `,`",
+        "": "the document is empty",
+        "a\nb": "the document has only one column; columns must be separated by `,`",
         "a,b\n\n1,2": "row 2 has 0 columns instead of 2",
         '"a,b\n': "unexpected end of data at line 1",
     },
     "python": {
-        "": "it is empty",
+        "": "the document is empty",
         "a = ": "invalid syntax at 1:5",
         "x\0": "source code string cannot contain null bytes",
     },
@@ -64,7 +64,7 @@ NOT_READ = {
         "SELECT a FROM WHERE": "Expected table name but got `WHERE` at 1:19",
         "SELECT (": "Required keyword: 'this' missing for `Paren` at 1:8",
         "Here is the query: SELECT 1": "Invalid expression / Unexpected token at 1:18",
-        "SELECT " + "(" * 9_000 + "1" + ")" * 9_000: "it is nested too deeply",
+        "SELECT " + "(" * 9_000 + "1" + ")" * 9_000: "the document is nested too deeply",
     },
 }
 
