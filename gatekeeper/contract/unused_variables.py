@@ -5,23 +5,42 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
-from gatekeeper.contract.definition import CheckSpec, Contract, Position
+from gatekeeper.contract.definition import CheckSpec, Contract, Position, Prompt
 from gatekeeper.contract.prompts.unfilled_names import words_in_tags
 from gatekeeper.errors import Problem
 
 _ALIKE = 0.75
 """How similar a name must be to count as a misspelling, from 0 to 1."""
 _EXPECTED = "expected"
+_MOST_NAMED = 5
 _WORD = re.compile(r"\w+")
+_OTHER_STYLES = {
+    "Python's string.Template and of shells": r"\${{{name}}}|\${name}(?![\w$])",
+    "Python's % formatting": r"%\({name}\)[sdr]",
+    "double square brackets": r"\[\[ ?{name} ?\]\]",
+    "double angle brackets": r"<< ?{name} ?>>",
+}
+"""How a variable is written in styles that gatekeeper does not fill in."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedVariable:
+    """A variable that nothing reads. It is a mistake, and not a column for people, if the prompt
+    has the variable in another style, or if it reads no variable at all."""
+
+    problem: Problem
+    is_mistake: bool = False
 
 
 def unused_variables(
     contract: Contract, read_elsewhere: Callable[[], frozenset[str] | None] = frozenset
-) -> Iterator[Problem]:
+) -> Iterator[UnusedVariable]:
     """Yield each variable that at least one fixture sets and nothing reads, at the first fixture
-    that sets it.
+    that sets it, or at the line of the prompt that has it in another style.
 
     `read_elsewhere` returns the names that other contracts with the same fixtures read, None if
     they may read any; it is called only if this contract does not read a variable. The name
@@ -38,13 +57,52 @@ def unused_variables(
     elsewhere = read_elsewhere() if found else frozenset()
     if elsewhere is None:
         return
-    wanted = {*_words_of_prompt(contract), *_templates_of(_specs(contract))} - {
-        name for fixture in contract.fixtures for name in fixture.vars
-    }
-    for name, at in found.items():
-        if name not in elsewhere:
+    unused = {name: at for name, at in found.items() if name not in elsewhere}
+    names = {name for fixture in contract.fixtures for name in fixture.vars}
+    misread = [problem for name in unused for problem in _in_other_style(contract, name)]
+    if misread:
+        yield from (UnusedVariable(problem, is_mistake=True) for problem in misread)
+    elif names == unused.keys() and not any(f.turns or f.user for f in contract.fixtures):
+        yield from _nothing_used(contract, unused)
+    else:
+        wanted = {*_words_of_prompt(contract), *_templates_of(_specs(contract))} - names
+        for name, at in unused.items():
             what = f"neither the prompt nor a check uses the variable `{name}`"
-            yield Problem(at.path, what, _advice(name, wanted), at.line, at.column)
+            fix = _advice(name, wanted)
+            yield UnusedVariable(Problem(at.path, what, fix, at.line, at.column))
+
+
+def _in_other_style(contract: Contract, name: str) -> Iterator[Problem]:
+    """Yield the first line of the prompt that has a variable in a style that is not filled in."""
+    for prompt in contract.target.prompts:
+        for message in prompt.messages:
+            for style, pattern in _OTHER_STYLES.items():
+                written = re.search(pattern.format(name=re.escape(name)), message.content)
+                if written:
+                    line = message.line_at(message.content.count("\n", 0, written.start()) + 1)
+                    what = (
+                        f"the model gets `{written.group()}` unchanged, although fixtures have a "
+                        f"variable `{name}`"
+                    )
+                    fix = f"this is the style of {style}; write `{_tag(prompt, name)}` here"
+                    yield Problem(prompt.path, what, fix, line)
+                    return
+
+
+def _nothing_used(contract: Contract, unused: Mapping[str, Position]) -> Iterator[UnusedVariable]:
+    """Yield one problem if fixtures set variables and nothing reads any of them."""
+    for name, at in islice(unused.items(), 1):
+        prompt = contract.target.prompt
+        listed = ", ".join(f"`{each}`" for each in [*unused][:_MOST_NAMED])
+        what = f"{prompt.path} uses no variable of the fixtures ({listed}): all requests are alike"
+        fix = f"write `{_tag(prompt, name)}` in the prompt, or remove the variables"
+        problem = Problem(at.path, what, fix, at.line, at.column)
+        yield UnusedVariable(problem, is_mistake=True)
+
+
+def _tag(prompt: Prompt, name: str) -> str:
+    """Return how the prompt's own style writes a variable."""
+    return f"{{{name}}}" if prompt.style == "fstring" else f"{{{{ {name} }}}}"
 
 
 def names_read(contract: Contract) -> frozenset[str] | None:

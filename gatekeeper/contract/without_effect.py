@@ -16,10 +16,13 @@ _RECORDED = "recorded/"
 _NEEDS_CALLS = ("tool", "order")
 
 
-def without_effect(contract: Contract, document: Document) -> Iterator[Problem]:
+def without_effect(
+    contract: Contract, document: Document, *, is_foreign: bool = False
+) -> Iterator[Problem]:
     """Yield what has no effect, each with its place in the contract's file.
 
-    `document` is the contract as it is written.
+    `document` is the contract as it is written. In the file of another tool, weights only count in
+    a score that its own reports show, so they are no mistake.
     """
     if contract.mode == "observe" and contract.repair.steps:
         what = "`repair` has no effect, because `mode: observe` repairs no output"
@@ -31,7 +34,8 @@ def without_effect(contract: Contract, document: Document) -> Iterator[Problem]:
     yield from _empty_enforcement(contract, document)
     yield from _unused_judge(contract, document)
     for part in (contract, *contract.groups):
-        for spec in (*part.checks, *(spec for fixture in part.fixtures for spec in fixture.checks)):
+        own = (spec for fixture in part.fixtures for spec in fixture.checks)
+        for spec in (*part.checks, *own) if not is_foreign else ():
             yield from _idle_weight(part, spec)
         for spec in part.every_check():
             yield from _idle_check(part, spec)

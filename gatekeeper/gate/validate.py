@@ -12,7 +12,11 @@ from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import contract_paths_of, read_contract_document
+from gatekeeper.contract.contract_document import (
+    ContractDocument,
+    contract_paths_of,
+    read_contract_document,
+)
 from gatekeeper.contract.definition import Contract, Position
 from gatekeeper.contract.discovery.places import is_own
 from gatekeeper.contract.folder_policies import misnamed_policies
@@ -35,9 +39,12 @@ from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_key
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names
 from gatekeeper.contract.simulated_user.small_model import small_user
 from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
-from gatekeeper.contract.unused_variables import names_read, unused_variables
+from gatekeeper.contract.unused_variables import (
+    UnusedVariable,
+    names_read,
+    unused_variables,
+)
 from gatekeeper.contract.without_effect import without_effect
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
@@ -146,22 +153,24 @@ class _Validating:
         if faults.refused:
             self._add("error", faults.refused, path)
             return
+        read = read_contract_document(self.revision, path)
+        # One mistake, said once: a name in single braces is a variable that nothing reads.
+        unused = [] if any(unfilled_names(contract)) else [*self._unused(contract, read.file)]
+        mistakes = [found.problem for found in unused if found.is_mistake]
+        if mistakes:
+            self._add("error", mistakes, path)
+            return
         written = self.policy.models
         allowed = EVERY_MODEL if written is None else AllowedModels(written, True)
         self.contracts.append(_valid_contract(job))
         self._add("warning", [*model_problems(models, allowed), *faults.doubtful], path)
         self._add("warning", self._advice(contract, faults.doubtful), path)
-        read = read_contract_document(self.revision, path)
         # With a tolerance, or the tests of a tool that compares nothing.
         alone = contract.gate.tolerance is not None or read.is_foreign
         self.note_keys(prompt.path for prompt in contract.target.prompts)
-        doubts = _doubts(job, read.document, self.price, alone=alone)
+        doubts = _doubts(job, read, self.price, alone=alone)
         self._add("warning", doubts, path)
-        if not list(unfilled_names(contract)):
-            # One mistake, said once: a name in single braces is a variable that nothing reads.
-            self._add(
-                "warning", unused_variables(contract, partial(self._read_in, read.file)), path
-            )
+        self._add("warning", (found.problem for found in unused), path)
         self._add("note", _notes(job, alone=alone), path)
 
     def note_keys(self, paths: Iterable[str]) -> None:
@@ -186,6 +195,9 @@ class _Validating:
         self._add("warning", unmatched_patterns(self.revision), None)
         self._add("warning", overruled_keys(self.revision, self.policy), None)
         self._add("warning", misnamed_policies(self.revision.entries), None)
+
+    def _unused(self, contract: Contract, file: str) -> Iterator[UnusedVariable]:
+        return unused_variables(contract, partial(self._read_in, file))
 
     def _read_in(self, file: str) -> frozenset[str] | None:
         """Return the variables that any contract of the file reads; None if that cannot be said.
@@ -245,7 +257,9 @@ def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
     yield from placeholder_fixtures(contract)
 
 
-def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -> Iterator[Problem]:
+def _doubts(
+    job: Job, read: ContractDocument, price: Price | None, *, alone: bool
+) -> Iterator[Problem]:
     """Yield what is likely not meant in a contract that can run."""
     contract, evaluation = job.contract, job.evaluations[0]
     sentences = [
@@ -256,7 +270,7 @@ def _doubts(job: Job, document: Document, price: Price | None, *, alone: bool) -
     yield from (Problem(contract.path, sentence, "") for sentence in filter(None, sentences))
     yield from unfilled_names(contract)
     yield from small_user(contract)
-    yield from without_effect(contract, document)
+    yield from without_effect(contract, read.document, is_foreign=read.is_foreign)
 
 
 def repository_path(path: Path, root: Path) -> str:

@@ -140,6 +140,33 @@ def test_a_variable_that_nothing_reads_is_a_warning(
 
 
 @pytest.mark.parametrize(
+    ("prompt", "style", "place", "fix"),
+    [
+        ("You speak.\n\nSay $word.", "jinja", ("prompts/words.md", 3), "`{{ word }}`"),
+        ("Say ${word}", "jinja", ("prompts/words.md", 1), "`{{ word }}`"),
+        ("Say {other}: %(word)s", "fstring", ("prompts/words.md", 1), "`{word}`"),
+        ("Say [[word]] {{ other }}", "jinja", ("prompts/words.md", 1), "`{{ word }}`"),
+        ("Say << word >>", "jinja", ("prompts/words.md", 1), "`{{ word }}`"),
+        ("Say hello.", "jinja", ("contracts/a.yaml", 8), "`{{ other }}`"),
+        ("Say [[word]] $words %(word) <<words>>", "jinja", ("prompts/words.md", 1), "`{{ word }}`"),
+        ("Say $words {{ other }} $word$", "jinja", None, ""),
+        ("Say $word and {{ word }}.", "jinja", None, ""),
+    ],
+)
+def test_a_prompt_in_a_style_that_is_not_filled_in_is_an_error(
+    prompt: str, style: str, place: tuple[str, int] | None, fix: str
+) -> None:
+    contract = written("first", more=f"template: {style}\n")
+    contract = contract.replace("{word: ", "{other: b, word: ").replace(
+        "name: n0, value: v0", "value: x"
+    )
+    found = validate({"contracts/a.yaml": contract, "prompts/words.md": prompt})
+    assert [(p.path, p.line) for p in found.problems] == ([place] if place else [])
+    assert all(fix in problem.fix for problem in found.problems)
+    assert len(found.contracts) == (0 if place else 1)
+
+
+@pytest.mark.parametrize(
     ("second", "unused"), [("Greet {{who}} of {{shop}}", {"other"}), ("Greet {{who}}", None)]
 )
 def test_a_variable_that_another_prompt_of_the_file_reads_is_used(
@@ -159,6 +186,17 @@ def test_a_variable_that_another_prompt_of_the_file_reads_is_used(
     assert len(found.contracts) == 2
     named = [w.problem.what for w in found.of_level("warning") if "the variable" in w.problem.what]
     assert {what.split("`")[1] for what in named} == (unused or {"shop", "other"})
+
+
+def test_weights_of_another_tool_are_no_mistake() -> None:
+    suite = {
+        "prompts": ["Hello {{who}}"],
+        "providers": ["openai:gpt-4o-mini"],
+        "defaultTest": {"assert": [{"type": "contains", "value": "o", "weight": 2}]},
+        "tests": [{"vars": {"who": "Ann"}}],
+    }
+    found = validate({"contracts/promptfooconfig.json": json.dumps(suite)}, SUITES)
+    assert found.of_level("warning") == ()
 
 
 def test_the_expected_value_of_a_prompt_file_is_no_unused_variable() -> None:
