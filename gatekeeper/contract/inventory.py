@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.change import Entry, Revision, prefetch
 from gatekeeper.contract.contract_files import find_contracts
-from gatekeeper.contract.discovery.places import is_own, is_plain_text
+from gatekeeper.contract.discovery.places import is_plain_text, may_hold_suite
 from gatekeeper.contract.discovery.prompt_files import (
     CODE_SUFFIXES,
     PromptKind,
@@ -154,7 +154,7 @@ class _Inventory:
             path
             for path in self.files
             if path.lower().endswith(SUITE_SUFFIXES)
-            and is_own(path)
+            and may_hold_suite(path)
             and path not in closures
             and not is_specification(path)
         ]

@@ -49,7 +49,8 @@ def prompt_patterns(prompts: Sequence[InventoryPrompt]) -> tuple[str, ...]:
     files: dict[str, list[str]] = defaultdict(list)
     for path in dict.fromkeys(prompt.path for prompt in prompts):
         suffix = next((s for s in _SUFFIXES if path.lower().endswith(s)), None)
-        if in_prompt_folder(path):
+        # `.github/prompts` also has files of GitHub Copilot, which no program sends to a model.
+        if in_prompt_folder(path) and not (suffix and path.startswith(".github/")):
             found[f"{literal(_prompt_folder(path))}/**"] = None
         elif suffix:
             found[f"**/*{suffix}"] = None

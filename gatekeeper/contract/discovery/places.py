@@ -7,6 +7,7 @@ from posixpath import basename, splitext
 
 from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, without_template_suffix
 
+GITHUB_PROMPT = (".prompt.yml", ".prompt.yaml")
 _NAMED_PROMPT = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
 _TEXT = (".md", ".markdown", ".txt", ".prompt", ".mustache", ".tmpl", *TEMPLATE_SUFFIXES)
 _NO_TEXT = tuple(
@@ -84,6 +85,14 @@ def is_own(path: str) -> bool:
     return not _INSTALLED.intersection(folders) and not any(hidden)
 
 
+def may_hold_suite(path: str) -> bool:
+    """Return whether a file is worth a look for a test suite, by its path alone. The folder
+    `.github` holds prompts of GitHub Models with their tests, and files of GitHub's own."""
+    if path.startswith(".github/"):
+        return path.lower().endswith(GITHUB_PROMPT)
+    return is_own(path)
+
+
 def is_test(path: str) -> bool:
     """Return whether the file belongs to the tests of a program."""
     *folders, name = path.lower().split("/")
@@ -108,7 +117,7 @@ def is_plain_text(path: str) -> bool:
     """Return whether the whole file may be one prompt, wherever it is: text of any name, but
     neither code, data nor a page about the project."""
     name = basename(without_template_suffix(path))
-    if name.endswith((".prompty", ".prompt.yml", ".prompt.yaml")):
+    if name.endswith((".prompty", *GITHUB_PROMPT)):
         return True
     return not name.endswith(_NO_TEXT) and not _ABOUT_THE_PROJECT.fullmatch(splitext(name)[0])
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gatekeeper.contract.prompts.code.langchain import langchain_imports
 
 FEWEST_CHARACTERS = 20
 """The fewest characters of a prompt. A shorter text that is named like a prompt is a label, a
@@ -19,6 +22,8 @@ _NAMED_AS_PROMPT = re.compile(
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAY_HOLD_ONE = re.compile(r"prompt|system|instruction|user_message", re.IGNORECASE)
+_NAMED_AS_TEMPLATE = re.compile(r"(?:^|_)TEMPLATE$", re.IGNORECASE)
+_HOLE = re.compile(r"\{\s*[A-Za-z_]\w*\s*\}")
 _TEMPLATE_CLASS = re.compile(r"(?:Prompt|Message)Template$")
 _TYPESCRIPT = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}="
@@ -53,28 +58,79 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
         with warnings.catch_warnings():  # such as one about an escape in a string
             warnings.simplefilter("ignore")
             module = ast.parse(source)
+        yield from _prompts_of(module)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    yield from _constants(module.body, "")
+
+
+def _prompts_of(module: ast.Module) -> list[PromptConstant]:
+    """Return the prompts of a module, without texts that are only parts of other prompts."""
+    reading = _Reading(_texts_of(module), bool(langchain_imports(module)))
+    found = [*reading.prompts(module.body, "")]
     for statement in module.body:
         if isinstance(statement, ast.ClassDef):
-            yield from _constants(statement.body, f"{statement.name}.")
+            found += reading.prompts(statement.body, f"{statement.name}.")
+    return [prompt for prompt in found if prompt.name not in reading.parts]
 
 
-def _constants(body: Sequence[ast.stmt], scope: str) -> Iterator[PromptConstant]:
-    """Yield the prompts of a module or a class. `scope` is the class with a dot; empty for none."""
-    in_prompts = is_named_as_prompt(scope.removesuffix("."))
-    for statement in body:
+def _texts_of(module: ast.Module) -> dict[str, ast.Constant]:
+    """Return the module's own texts by the names that it assigns them to."""
+    found: dict[str, ast.Constant] = {}
+    for statement in module.body:
         name, value = _assigned(statement)
-        if name is None or value is None:
+        if name is None or value is None or isinstance(value, ast.JoinedStr):
             continue
-        text = _template_text(value)
-        if text is None and (in_prompts or is_named_as_prompt(name)):
-            text = _text(value)
-        if text is None:
-            text = _messages_text(value)
-        if text is not None and _is_prose(text):
-            yield PromptConstant(f"{scope}{name}", statement.lineno, text)
+        if isinstance(value, ast.BinOp | ast.Call):
+            value = _Filling(found).visit(copy.deepcopy(value))
+        text = _text(value)
+        if text is not None:
+            found[name] = ast.Constant(text)
+    return found
+
+
+@dataclass
+class _Reading:
+    """Reads the prompts of one module. `parts` are the texts that other prompts are made of."""
+
+    texts: Mapping[str, ast.Constant]
+    has_langchain: bool
+    parts: set[str] = field(default_factory=set)
+
+    def prompts(self, body: Sequence[ast.stmt], scope: str) -> Iterator[PromptConstant]:
+        """Yield the prompts of a module or a class. `scope` is the class with a dot; empty for
+        none."""
+        in_prompts = is_named_as_prompt(scope.removesuffix("."))
+        for statement in body:
+            name, value = _assigned(statement)
+            if name is None or value is None:
+                continue
+            filling = _Filling(self.texts)
+            value = filling.visit(value)
+            text = _template_text(value)
+            if text is None and (in_prompts or is_named_as_prompt(name)):
+                text = _text(value)
+            if text is None and self.has_langchain and _NAMED_AS_TEMPLATE.search(name):
+                plain = _text(value) or ""
+                text = plain if _HOLE.search(plain) else None
+            if text is None:
+                text = _messages_text(value)
+            if text is not None and _is_prose(text):
+                self.parts |= filling.used
+                yield PromptConstant(f"{scope}{name}", statement.lineno, text)
+
+
+class _Filling(ast.NodeTransformer):
+    """Puts a module's texts where an expression names them."""
+
+    def __init__(self, texts: Mapping[str, ast.Constant]) -> None:
+        self.texts = texts
+        self.used: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.texts:
+            return node
+        self.used.add(node.id)
+        return self.texts[node.id]
 
 
 def typescript_prompts(source: str) -> Iterator[PromptConstant]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gatekeeper.contract.discovery.places import (
+    GITHUB_PROMPT,
     in_prompt_folder,
     is_own,
     is_plain_text,
@@ -16,6 +17,7 @@ from gatekeeper.contract.discovery.places import (
     is_test,
 )
 from gatekeeper.contract.discovery.prompt_constants import (
+    FEWEST_CHARACTERS,
     PromptConstant,
     python_prompts,
     typescript_prompts,
@@ -32,10 +34,10 @@ PYTHON_SUFFIXES = (".py",)
 TYPESCRIPT_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx")
 CODE_SUFFIXES = (*PYTHON_SUFFIXES, *TYPESCRIPT_SUFFIXES)
 _DATA = (".yaml", ".yml", ".json")
-_GITHUB = (".prompt.yml", ".prompt.yaml")
 _MARKDOWN = (".md", ".markdown")
 _HAS_MESSAGES = re.compile(r"[\"']?role[\"']?[ \t]*:")
-_FEWEST_CHARACTERS = 40
+_HOLE = re.compile(r"\{\s*[A-Za-z_][\w.]*\s*\}")
+_FEWEST_WITHOUT_HOLE = 40
 _DEEPEST = 3
 
 
@@ -54,8 +56,8 @@ def may_hold_prompts(path: str) -> bool:
     """Return whether the file is worth reading for prompts, judged by its path alone."""
     name = path.lower()
     if not is_own(path):
-        return name.endswith(_GITHUB) and path.startswith(".github/")
-    if name.endswith((".prompty", *_GITHUB)):
+        return name.endswith(GITHUB_PROMPT) and path.startswith(".github/")
+    if name.endswith((".prompty", *GITHUB_PROMPT)):
         return True
     if is_test(path):
         return False
@@ -76,7 +78,7 @@ def kind_of_file(path: str) -> PromptKind:
     name = path.lower()
     if name.endswith(".prompty"):
         return "prompty"
-    if name.endswith(_GITHUB):
+    if name.endswith(GITHUB_PROMPT):
         return "GitHub prompt"
     if name.endswith(_DATA):
         return "messages"
@@ -90,7 +92,7 @@ def prompts_in(path: str, text: str) -> Iterator[PromptSource]:
         yield from _constants(path, python_prompts(text), "Python")
     elif name.endswith(TYPESCRIPT_SUFFIXES):
         yield from _constants(path, typescript_prompts(text), "TypeScript")
-    elif name.endswith(_GITHUB) or not name.endswith(_DATA):
+    elif name.endswith(GITHUB_PROMPT) or not name.endswith(_DATA):
         if text.strip():
             yield PromptSource(path, path, kind_of_file(path))
     else:
@@ -131,7 +133,10 @@ def _texts(document: Document, key: KeyPath, data: dict[Any, Any]) -> Iterator[P
 
 
 def _is_prose(value: Any) -> bool:
-    return isinstance(value, str) and len(value) >= _FEWEST_CHARACTERS and " " in value.strip()
+    if not isinstance(value, str) or " " not in value.strip():
+        return False
+    fewest = FEWEST_CHARACTERS if _HOLE.search(value) else _FEWEST_WITHOUT_HOLE
+    return len(value) >= fewest
 
 
 def _at_key(document: Document, key: KeyPath) -> PromptSource:

@@ -138,6 +138,53 @@ def test_constants_of_code_are_prompts_if_their_name_and_text_say_so():
     ]
 
 
+LANGCHAIN = """\
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+TONE = "friendly"
+template = "Translate {text} to {language} in a tone."
+translate = PromptTemplate(template=template, input_variables=["text", "language"])
+RULES = "You are a careful assistant of a bank."
+SYSTEM_PROMPT = RULES + " Never guess."
+chat = ChatPromptTemplate.from_messages([("system", SYSTEM_PROMPT), ("human", "{question}")])
+QA_TEMPLATE = "Answer {question} from {context}."
+PAGE_TEMPLATE = "This text has no hole at all."
+"""
+
+
+def test_prompts_made_of_other_constants_are_found_once():
+    assert found({"src/app.py": LANGCHAIN}) == [
+        ("src/app.py:translate", "Python", 4),
+        ("src/app.py:chat", "Python", 7),
+        ("src/app.py:QA_TEMPLATE", "Python", 8),
+    ]
+    without = LANGCHAIN.replace("from langchain_core", "from own")
+    assert ("src/app.py:QA_TEMPLATE", "Python", 8) not in found({"src/app.py": without})
+
+
+def test_an_expression_that_is_nested_too_deeply_holds_no_prompt():
+    sums = "SYSTEM_PROMPT = " + " + ".join(["'You are a bank. '"] * 3000)
+    assert found({"src/app.py": sums}) == []
+
+
+def test_a_short_text_in_data_is_a_prompt_if_it_has_a_variable():
+    texts = "a: {user: 'Rewrite {query} in 12 words.', title: Rewrite in a few words}\n"
+    assert found({"app/prompts.yaml": texts}) == [("app/prompts.yaml#a.user", "key", 1)]
+
+
+def test_suites_of_github_models_are_found_in_githubs_folder():
+    suite = "messages:\n- {role: user, content: x}\nevaluators: [{name: x}]\n"
+    taken = inventory(
+        {
+            ".github/prompts/a.prompt.yml": suite,
+            ".github/prompts/b.yml": suite,
+            ".github/prompts/c.prompt.md": "Review the changes of this branch.",
+            ".cache/d.prompt.yml": suite,
+        }
+    )
+    assert [suite.path for suite in taken.suites] == [".github/prompts/a.prompt.yml"]
+    assert [prompt.reference for prompt in taken.prompts] == [".github/prompts/a.prompt.yml"]
+
+
 def test_arrays_of_messages_in_typescript_are_prompts() -> None:
     source = """\
 import { system } from "x";

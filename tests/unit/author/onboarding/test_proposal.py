@@ -76,6 +76,8 @@ def test_patterns_of_prompts() -> None:
     many = [f"src/{n}.txt" for n in range(20)] + ["top.md"]
     assert prompt_patterns([found(path) for path in many]) == ("src/*.txt", "*.md")
     assert prompt_patterns([]) == ("prompts/**",)
+    github = [found(".github/prompts/a.prompt.yml"), found("prompts/b.prompt.yml")]
+    assert prompt_patterns(github) == ("**/*.prompt.yml", "prompts/**")
     assert literal("a*b") == "a[*]b"
 
 
