@@ -14,8 +14,8 @@ from typing import Any
 from gatekeeper.contract.fixtures import Row
 from gatekeeper.errors import ContractError, Problem
 
-_CSV_LISTS = ("context", "retrieval_context", "choices")
-_LIST_SEPARATORS = ("|", ";")
+_DEEPEVAL_LISTS = ("context", "retrieval_context")
+_DEEPEVAL_SEPARATORS = ("|", ";")
 # Earlier versions of DeepEval write these names with capitals.
 _DEEPEVAL = {
     "expectedOutput": "expected_output",
@@ -24,9 +24,18 @@ _DEEPEVAL = {
     "additionalMetadata": "additional_metadata",
     "sourceFile": "source_file",
 }
+_DEEPEVAL_OWN_COLUMNS = "custom_column_key_values"
 _DEEPEVAL_METADATA = ("additional_metadata", "source_file", "comments", "name")
-_DEEPEVAL_UNUSED = ("actual_output", "tools_called", "expected_tools", "token_cost")
-_INSPECT_UNUSED = ("sandbox", "files", "setup")
+_DEEPEVAL_UNUSED = (
+    "actual_output",
+    "tools_called",
+    "expected_tools",
+    "token_cost",
+    "input_token_count",
+    "output_token_count",
+    "expectations",
+)
+_INSPECT_UNUSED = ("sandbox", "files", "setup", "checkpoint")
 
 
 def convert_rows(rows: Sequence[Row], kind: str) -> list[Row]:
@@ -62,19 +71,22 @@ def _deepeval(data: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(named.get("input"), str):
         raise _NoFixtureError("a golden without `input`", "add `input`")
     metadata = {name: named[name] for name in _DEEPEVAL_METADATA if named.get(name)}
-    unused = (*_DEEPEVAL_METADATA, *_DEEPEVAL_UNUSED, "expected_output")
+    if "additional_metadata" in metadata:
+        metadata["additional_metadata"] = _json_of(metadata["additional_metadata"])
+    unused = (*_DEEPEVAL_METADATA, *_DEEPEVAL_UNUSED, _DEEPEVAL_OWN_COLUMNS, "expected_output")
     variables = {
-        name: _list_of(name, value)
+        name: _contexts(value) if name in _DEEPEVAL_LISTS else value
         for name, value in named.items()
         if name not in unused and value is not None
     }
+    variables = {**(_mapping(named.get(_DEEPEVAL_OWN_COLUMNS)) or {}), **variables}
     return {"vars": variables, "expected": named.get("expected_output"), "metadata": metadata}
 
 
 def _inspect(data: Mapping[str, Any]) -> dict[str, Any]:
     unused = ("id", "target", "metadata", *_INSPECT_UNUSED)
     variables = {
-        name: _list_of(name, value)
+        name: _choices(value) if name == "choices" else value
         for name, value in data.items()
         if name not in unused and value is not None
     }
@@ -108,26 +120,38 @@ def _dialogue(written: Any, what: str) -> dict[str, Any]:
     return found
 
 
-def _list_of(name: str, value: Any) -> Any:
-    """Return a list that is written in one cell of a CSV file as a list."""
-    if name not in _CSV_LISTS or not isinstance(value, str):
-        return value
-    if value.startswith("["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return [value]
-    separator = next((s for s in _LIST_SEPARATORS if s in value), None)
-    return [part.strip() for part in value.split(separator)] if separator else [value]
+def _contexts(value: Any) -> Any:
+    """Return DeepEval's list of texts, which its CSV and JSON Lines files have in one text."""
+    read = _json_of(value)
+    if not isinstance(read, str) or not read:
+        return read or []
+    separator = next((s for s in _DEEPEVAL_SEPARATORS if s in read), None)
+    return [part.strip() for part in read.split(separator)] if separator else [read]
+
+
+def _choices(value: Any) -> Any:
+    """Return Inspect's list of choices, which a CSV file has in one text: between commas, or
+    between spaces if there is no comma."""
+    read = _json_of(value)
+    if not isinstance(read, str):
+        return read
+    parts = read.split(",") if "," in read else read.split()
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _mapping(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return None
-    return value if isinstance(value, dict) else None
+    read = _json_of(value)
+    return read if isinstance(read, dict) else None
+
+
+def _json_of(value: Any) -> Any:
+    """Return what a text says if it is a list or a mapping in JSON, and else the value itself."""
+    if not isinstance(value, str) or not value.startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 _KINDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {

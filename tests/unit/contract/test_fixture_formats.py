@@ -54,6 +54,37 @@ def test_goldens_of_deepeval() -> None:
     assert row.vars == {"input": "Who?", "context": ["one", "two"]}
 
 
+def test_columns_of_a_saved_data_set_of_deepeval() -> None:
+    saved = {
+        **GOLDEN,
+        "context": "one|two",
+        "input_token_count": 12,
+        "expectations": {"any": 1},
+        "custom_column_key_values": {"tier": "gold", "input": "no"},
+    }
+    [golden] = fixtures("g.jsonl", "deepeval", json.dumps(saved))
+    assert golden.vars == {"input": GOLDEN["input"], "context": ["one", "two"], "tier": "gold"}
+    columns = "input,expected_output,context,additional_metadata,custom_column_key_values"
+    cells = 'Who?,Me,,"{""owner"": ""a""}","{""tier"": ""gold""}"'
+    [row] = fixtures("g.csv", "deepeval", f"{columns}\n{cells}\n")
+    assert row.vars == {"input": "Who?", "context": [], "tier": "gold"}
+    assert row.metadata == {"additional_metadata": {"owner": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("cell", "choices"),
+    [
+        ('"fire truck, grass, sky,"', ["fire truck", "grass", "sky"]),
+        ("red green", ["red", "green"]),
+        ('"[""a, b"", ""c""]"', ["a, b", "c"]),
+        ('"[a, b"', ["[a", "b"]),
+    ],
+)
+def test_choices_of_inspect_in_a_cell(cell: str, choices: list[str]) -> None:
+    [row] = fixtures("s.csv", "inspect", f"input,target,choices\nPick,A,{cell}\n")
+    assert row.vars["choices"] == choices
+
+
 def test_samples_of_inspect() -> None:
     rows = [
         {"input": "2+2?", "target": "4", "id": 7, "metadata": {"level": 1}},
