@@ -57,6 +57,6 @@ def _broken_base_policy(repository: Repository) -> tuple[Problem, ...]:
     """Return the mistakes in the policy of the branch that pull requests merge into."""
     try:
         base = repository.default_base()
-        return policy_problems_at(repository.revision(base), base.rsplit("/", 1)[-1])
+        return policy_problems_at(repository.revision(base), repository.default_branch())
     except UsageError:
         return ()  # a repository without a base has no policy to merge into
