@@ -35,20 +35,27 @@ _DEEPEVAL_UNUSED = (
     "output_token_count",
     "expectations",
 )
+_NO_INPUT = "add it, or name its column in the contract as `columns: {input: …}`"
 _INSPECT_UNUSED = ("sandbox", "files", "setup", "checkpoint")
 
 
-def convert_rows(rows: Sequence[Row], kind: str) -> list[Row]:
+def convert_rows(rows: Sequence[Row], kind: str, columns: Any = None) -> list[Row]:
     """Return the rows of a data set as rows of fixtures. Raises ContractError with the line of each
-    row that is none."""
+    row that is none.
+
+    `columns` gives the file's own names for the tool's columns: `{input: question}`.
+    """
     convert = _KINDS[kind]
+    written = columns.items() if isinstance(columns, dict) else ()
+    renamed: dict[str, str] = {own: name for name, own in written if isinstance(own, str)}
     found: list[Row] = []
     problems: list[Problem] = []
     for row in rows:
         try:
             if not isinstance(row.data, dict):
                 raise _NoFixtureError("a row is not a mapping", "write `{input: …}`")
-            data = {name: value for name, value in convert(row.data).items() if value is not None}
+            named = {str(renamed.get(name, name)): value for name, value in row.data.items()}
+            data = {name: value for name, value in convert(named).items() if value is not None}
             found.append(replace(row, data=data))
         except _NoFixtureError as error:
             problems.append(row.document.problem(row.key, error.what, error.fix))
@@ -69,7 +76,7 @@ def _deepeval(data: Mapping[str, Any]) -> dict[str, Any]:
         what = "this golden describes a conversation that a model must continue"
         raise _NoFixtureError(what, "write its messages as `turns` of a fixture")
     if not isinstance(named.get("input"), str):
-        raise _NoFixtureError("a golden without `input`", "add `input`")
+        raise _NoFixtureError("a golden without `input`", _NO_INPUT)
     metadata = {name: named[name] for name in _DEEPEVAL_METADATA if named.get(name)}
     if "additional_metadata" in metadata:
         metadata["additional_metadata"] = _json_of(metadata["additional_metadata"])
@@ -116,7 +123,7 @@ def _dialogue(written: Any, what: str) -> dict[str, Any]:
             raise _NoFixtureError(f"{what} whose `input` is a longer conversation", fix)
         found[name] = message["content"]
     if "input" not in found:
-        raise _NoFixtureError(f"{what} without `input`", "add `input`")
+        raise _NoFixtureError(f"{what} without `input`", _NO_INPUT)
     return found
 
 

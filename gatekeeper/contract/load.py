@@ -184,7 +184,7 @@ class _Loading:
             if tally.exceeded:
                 break
             if "file" in item and "vars" not in item:
-                found += self._fixture_file(index, item["file"], item.get("format"), tally)
+                found += self._fixture_file(index, item, tally)
             else:
                 row = Row(self._document, ("fixtures", index), item)
                 try:
@@ -199,10 +199,9 @@ class _Loading:
         made = (fixture_from(row, self._checks.read, self._problems) for row in rows)
         return [fixture for fixture in made if fixture]
 
-    def _fixture_file(
-        self, index: int, reference: Any, kind: Any, tally: Tally
-    ) -> Sequence[Fixture]:
+    def _fixture_file(self, index: int, item: Mapping[str, Any], tally: Tally) -> Sequence[Fixture]:
         key = ("fixtures", index, "file")
+        reference, kind = item["file"], item.get("format")
         if not isinstance(reference, str) or kind not in (None, *FIXTURE_FORMATS):
             return []  # the schema has said so
         try:
@@ -218,7 +217,7 @@ class _Loading:
                 tally.add(len(known.fixtures), 0, key)
             else:
                 rows = read_rows(text, path, tally.left)
-                rows = convert_rows(rows, kind) if kind else rows
+                rows = convert_rows(rows, kind, item.get("columns")) if kind else rows
                 known = FixtureFile(self._fixtures_of(rows, key, tally))
             self._fixture_files[path] = known
         except UnreadableError as error:

@@ -99,6 +99,27 @@ def test_samples_of_inspect() -> None:
     assert row.vars["choices"] == ["x", "y"]
 
 
+def test_columns_of_other_names_are_named_in_the_contract() -> None:
+    rows = '{"question": "Peru?", "answer": "Lima", "q": 1}\n'
+    columns = "inspect, columns: {input: question, target: answer}"
+    [found] = fixtures("s.jsonl", columns, rows)
+    assert (found.vars, found.expected) == ({"input": "Peru?", "q": 1}, "Lima")
+    with pytest.raises(ContractError, match=r"columns: \{input"):
+        fixtures("s.jsonl", "inspect", rows)
+    for wrong in ("inspect, columns: {input: [3]}", "inspect, columns: []"):
+        with pytest.raises(ContractError):
+            fixtures("s.jsonl", wrong, rows)
+    with pytest.raises(ContractError, match="format"):
+        loaded(
+            {
+                "evals/c.yaml": CONTRACT.replace("format: FORMAT", "columns: {input: a}"),
+                "evals/p.txt": "x",
+                "evals/FILE": "[]",
+            },
+            "evals/c.yaml",
+        )
+
+
 def test_samples_of_openai_evals() -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Peru?"}]
     [found] = fixtures(
