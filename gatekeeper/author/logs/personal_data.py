@@ -9,6 +9,7 @@ from typing import Any
 
 from gatekeeper.checks.safety.personal_data import KINDS, TooManyCandidatesError
 from gatekeeper.checks.safety.secret_forms import FORMS, find_secrets
+from gatekeeper.contract.unique_name import take_name
 
 _SEPARATOR = re.compile(r"[\s\-]")
 
@@ -49,15 +50,13 @@ def _clean_mapping(
     values: Mapping[str, Any], countries: tuple[str, ...]
 ) -> tuple[dict[str, Any], int]:
     found: dict[str, Any] = {}
+    taken: set[str] = set()
     replaced = 0
     for key, item in values.items():
         name, in_key = _clean(key, countries)
         clean, inside = without_personal_data(item, countries)
         replaced += in_key + inside
-        wanted, number = name, 2
-        while name in found:
-            name, number = f"{wanted} {number}", number + 1
-        found[name] = clean
+        found[take_name(name, taken, "{name} {number}")] = clean
     return found, replaced
 
 

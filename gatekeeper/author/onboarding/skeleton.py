@@ -18,6 +18,7 @@ from gatekeeper.contract.placeholder_fixtures import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 DEFAULT_MODEL = "openai/gpt-4o-mini"
@@ -105,16 +106,9 @@ def propose_name(reference: str, taken: set[str]) -> str:
     *folders, last = file.split("/")
     stem = last.split(".")[0] if not last.startswith(".") else last
     words = [stem, part] if part else [stem]
-    for depth in range(len(folders) + 1):
-        name = _slug("-".join([*folders[len(folders) - depth :], *words]))
-        if name not in taken:
-            break
-    number = 2
-    while name in taken:
-        name = f"{_slug('-'.join(words))}-{number}"
-        number += 1
-    taken.add(name)
-    return name
+    longer = (folders[len(folders) - depth :] for depth in range(len(folders) + 1))
+    names = [_slug("-".join([*above, *words])) for above in longer]
+    return take_name(next((name for name in names if name not in taken), names[0]), taken)
 
 
 def unseen_style(prompt: Prompt) -> TemplateStyle | None:

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from gatekeeper.contract.unique_name import take_name
+
 _MOST_WORDS = 6
 _MOST_CHARACTERS = 48
 _ALIKE = 85.0
@@ -72,19 +74,11 @@ def assign_ids(
         if found is None:
             by_text = {old: ratio(text.casefold(), free[old].casefold()) for old in free}
             by_name = {old: ratio(name, old) for old in (*free, *sorted(gone))}
-            found = _best(by_text) or _best(by_name) or _unused(name, taken)
+            found = _best(by_text) or _best(by_name) or take_name(name, taken)
             free.pop(found, None)
             gone.discard(found)
-            taken.add(found)
             ids[number] = found
     return [name for name in ids if name is not None]
-
-
-def _unused(wanted: str, taken: set[str]) -> str:
-    found, number = wanted, 2
-    while found in taken:
-        found, number = f"{wanted}-{number}", number + 1
-    return found
 
 
 def _best(scores: dict[str, float]) -> str | None:

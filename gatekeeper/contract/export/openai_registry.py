@@ -30,6 +30,7 @@ from gatekeeper.contract.formats.openai_graded import SETTINGS
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.unique_name import take_name
 
 _MATCH = "evals.elsuite.basic.match:Match"
 _INCLUDES = "evals.elsuite.basic.includes:Includes"
@@ -180,16 +181,9 @@ def _differences(check: CheckSpec) -> Iterator[str]:
 
 def _names(folder: str, evals: list[_Eval]) -> list[str]:
     """Return a name for each eval, without a dot: `oaieval` divides names there."""
-    found: list[str] = []
-    for made in evals:
-        words = contract_name(made.name, "check").replace(".", "-")[:60]
-        name = f"{folder}-{words}"
-        number = 2
-        while name in found:
-            name = f"{folder}-{words}-{number}"
-            number += 1
-        found.append(name)
-    return found
+    taken: set[str] = set()
+    words = (contract_name(made.name, "check").replace(".", "-")[:60] for made in evals)
+    return [take_name(f"{folder}-{short}", taken) for short in words]
 
 
 def _lines(made: _Eval, sent: Mapping[str, Messages]) -> str:

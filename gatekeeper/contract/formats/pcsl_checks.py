@@ -12,6 +12,7 @@ from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import expect_list
 from gatekeeper.contract.formats.foreign_suite import At, copy_value
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 Written = Mapping[str, Any]
@@ -21,6 +22,7 @@ _JUDGE_MODEL = "openai/gpt-4o-mini"
 """The judge that prompt-contracts uses if the check names none."""
 _OTHER_NAMES = {"enum_value": "enum"}
 _FLAGS = frozenset("ims")
+_SEVERAL = "{name} ({number})"
 
 
 def read_checks(
@@ -50,26 +52,20 @@ def read_checks(
         if isinstance(made, str):
             not_run.append(NotRun(kind, holder.position(key), made))
             continue
-        name = _unused(f"{plain} {item['field']}" if item.get("field") else plain, taken)
+        named = f"{plain} {item['field']}" if item.get("field") else plain
+        name = take_name(named, taken, _SEVERAL)
         severity = {"severity": item["severity"]} if item.get("severity") == "warn" else {}
         at = holder.position(key)
         checks.append(At({"name": At(name, at), **made, **severity}, at))
     schema = suite.data.get("output_schema")
     if isinstance(schema, dict):
         at = suite.position(("output_schema",))
+        name = take_name("output_schema", taken, _SEVERAL)
         check = {"type": "json_schema", "schema": copy_value(suite, ("output_schema",))}
-        checks.append(At({"name": At(_unused("output_schema", taken), at), **check}, at))
+        checks.append(At({"name": At(name, at), **check}, at))
     if not checks and not slo and not not_run:
         raise ContractError([suite.problem((), "there are no checks", "add `checks`")])
     return checks, slo
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name} ({number})", number + 1
-    taken.add(found)
-    return found
 
 
 def _translate(kind: str, item: Written) -> dict[str, Any] | str:

@@ -27,6 +27,7 @@ from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, cannot
 from gatekeeper.contract.formats.promptfoo.transforms import read_transform
 from gatekeeper.contract.formats.promptfoo.variables import has_template
 from gatekeeper.contract.syntax.schema_errors import nearest
+from gatekeeper.contract.unique_name import take_name
 
 _TRANSLATORS: Mapping[str, Callable[[Assertion], dict[str, Any]]] = {
     **text_checks.TRANSLATORS,
@@ -186,13 +187,10 @@ def distinct_names(
     names = set(taken)
     made = []
     for check in checks:
-        name = stem = check.get("name")
-        number = 1
-        while name is not None and name in names:
-            number += 1
-            name = f"{stem} ({number})"
-        names |= {name} if name is not None else set()
-        made.append(check if name == stem else {**check, "name": name})
+        name = check.get("name")
+        if name is not None:
+            check = {**check, "name": take_name(name, names, "{name} ({number})")}
+        made.append(check)
     return made
 
 

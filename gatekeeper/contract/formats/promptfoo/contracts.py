@@ -12,7 +12,7 @@ from gatekeeper.contract.formats.promptfoo.assertion import Grading, NeedsVariab
 from gatekeeper.contract.formats.promptfoo.assertions import Translation, distinct_names
 from gatekeeper.contract.formats.promptfoo.cases import Case, category_of
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
-from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, numbered
+from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry
 from gatekeeper.contract.formats.promptfoo.providers import (
     ProviderEntry,
     grading_of,
@@ -23,6 +23,7 @@ from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Source
 from gatekeeper.contract.formats.promptfoo.transforms import Transform, read_transform
 from gatekeeper.contract.formats.promptfoo.variables import combinations
 from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.unique_name import take_name
 
 _MOST_SAMPLES = 1_000
 _LONGEST_ID = 150
@@ -303,7 +304,7 @@ class ContractWriter:
     def _row(self, fixture: _Fixture, own: list[At], names: set[str], taken: set[str]) -> At:
         row: dict[str, Any] = {}
         if fixture.label:
-            row["id"] = numbered(fixture.label, taken)
+            row["id"] = take_name(fixture.label, taken)
         row["vars"] = dict(fixture.variables)
         if _EXPECTED in fixture.variables:
             # A check reads this name from the fixture itself.

@@ -22,6 +22,7 @@ from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
 from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.styles.apply import in_jinja
 from gatekeeper.contract.syntax.yaml_positions import field_name
+from gatekeeper.contract.unique_name import take_name
 
 _SUFFIXES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".csv", ".py", ".js", ".ts")
 _READ = (".txt", ".json", ".yaml", ".yml", ".md", ".j2")
@@ -201,7 +202,7 @@ def _with_distinct_names(entries: list[PromptEntry]) -> list[PromptEntry]:
     made: list[PromptEntry] = []
     taken: set[str] = set()
     for entry in entries:
-        short = numbered(slug(entry.short, 40) or "prompt", taken)
+        short = take_name(slug(entry.short, 40) or "prompt", taken)
         made.append(replace(entry, short=short))
     return made
 
@@ -211,14 +212,4 @@ def slug(text: str, longest: int) -> str:
     return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-._")[:longest].strip("-._")
 
 
-def numbered(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if it is taken, and take it."""
-    made, number = name, 1
-    while made in taken:
-        number += 1
-        made = f"{name}-{number}"
-    taken.add(made)
-    return made
-
-
-__all__ = ["PromptEntry", "numbered", "read_prompts", "slug"]
+__all__ = ["PromptEntry", "read_prompts", "slug"]

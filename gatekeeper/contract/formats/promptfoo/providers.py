@@ -11,7 +11,7 @@ from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.formats.promptfoo.assertion import Grading
 from gatekeeper.contract.formats.promptfoo.nodes import Node
-from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, numbered, slug
+from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, slug
 from gatekeeper.contract.formats.promptfoo.provider_names import (
     DEFAULT_JUDGES,
     PARAMETERS,
@@ -29,6 +29,7 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
 )
 from gatekeeper.contract.formats.promptfoo.variables import has_template
+from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:@/-]{0,199}")
@@ -90,7 +91,7 @@ def read_providers(sources: Sources, root: Node) -> tuple[list[ProviderEntry], l
         ).problems[0]
         raise ContractError([replace(problem, path=at.path, line=at.line, column=at.column)])
     taken: set[str] = set()
-    return [replace(entry, short=numbered(entry.short, taken)) for entry in found], notes
+    return [replace(entry, short=take_name(entry.short, taken)) for entry in found], notes
 
 
 def _items(sources: Sources, node: Node) -> Iterator[Node]:
