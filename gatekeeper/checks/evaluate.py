@@ -7,7 +7,7 @@ of a sample raises no error, whatever the output is.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -38,6 +38,7 @@ from gatekeeper.contract.definition import (
     Target,
 )
 from gatekeeper.contract.models.faults import NamedModel
+from gatekeeper.contract.nested_texts import nested_texts
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.similar_settings import embedding_models
 from gatekeeper.contract.syntax.schema import conforms
@@ -317,23 +318,12 @@ def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:
 
 
 def _has_template(value: Any) -> bool:
-    return any(mark in text for text in _texts(value) for mark in TEMPLATE_MARKS)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
+    return any(mark in text for text in nested_texts(value) for mark in TEMPLATE_MARKS)
 
 
 def _rendered(spec: CheckSpec, check: Check, fixture: Fixture, budget: Budget) -> Mapping[str, Any]:
     templates = _templates(spec, check)
-    if fixture.expected is None and any(map(_refers_to_expected, _texts(templates))):
+    if fixture.expected is None and any(map(_refers_to_expected, nested_texts(templates))):
         raise ParameterError(
             "uses `expected`, but the fixture has no `expected`",
             "add `expected` to the fixture, or move the check to the fixtures that have one",

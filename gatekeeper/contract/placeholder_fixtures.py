@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from gatekeeper import numbers
 from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.nested_texts import nested_texts
 from gatekeeper.errors import Problem
 
 EXAMPLES = (
@@ -27,7 +27,7 @@ _EXAMPLE = re.compile(
 
 def placeholder_fixtures(contract: Contract) -> Iterator[Problem]:
     """Yield one problem, at the first of these fixtures, if the contract has any."""
-    found = [f for f in contract.fixtures if any(map(_is_example, _texts(f.vars)))]
+    found = [f for f in contract.fixtures if any(map(_is_example, nested_texts(f.vars)))]
     if not found:
         return
     total = numbers.count(len(contract.fixtures), "fixture")
@@ -45,15 +45,3 @@ def placeholder_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
 
 def _is_example(text: str) -> bool:
     return _EXAMPLE.fullmatch(text) is not None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value of a fixture."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.checks.check import ParameterError, Parameters
@@ -14,11 +14,6 @@ CONTEXT: Parameters = {
         "texts, a list of mappings, or a mapping from ids to texts."
     ),
 }
-
-
-def context_texts(context: Any) -> list[str]:
-    """Return every text in the documents."""
-    return list(_texts(context))
 
 
 def context_ids(context: Any, id_key: str) -> frozenset[str]:
@@ -35,14 +30,3 @@ def context_ids(context: Any, id_key: str) -> frozenset[str]:
         f"the documents of `context` have no `{id_key}`",
         "set `id_key` to the key that holds the id, or list the ids in `ids`",
     )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _texts(part)

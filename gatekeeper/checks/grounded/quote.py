@@ -26,9 +26,10 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.grounded.context import CONTEXT, context_texts
+from gatekeeper.checks.grounded.context import CONTEXT
 from gatekeeper.checks.output import FIELD, as_text, on_output
 from gatekeeper.checks.output import quote as shown
+from gatekeeper.contract.nested_texts import nested_texts
 
 _LEAST_LENGTH = 20
 _MOST_QUOTATIONS = 2_000
@@ -39,7 +40,7 @@ _ALIKE = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
-    documents = [_normal(text) for text in context_texts(params["context"])]
+    documents = [_normal(text) for text in nested_texts(params["context"])]
     least = params.get("min", 1)
     least_length = params.get("min_length", _LEAST_LENGTH)
 
