@@ -9,7 +9,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from gatekeeper.author.generation.unfinished_files import PREFIX, record_replacements
+from gatekeeper.author.generation.unfinished_files import (
+    PREFIX,
+    record_replacements,
+    remove_files,
+)
 from gatekeeper.errors import WriteError
 from gatekeeper.reports.redact import environment_redactor
 
@@ -29,7 +33,7 @@ def replace_files(texts: Mapping[str, str], root: Path) -> None:
         }
         earlier = {path: _write_copy(path, unfinished) for path in ready}
         if len(ready) > 1:
-            unfinished.callback(_remove, record_replacements(ready, root))
+            unfinished.callback(remove_files, record_replacements(ready, root))
         done: list[Path] = []
         for path, temporary in ready.items():
             try:
@@ -71,7 +75,7 @@ def _write_copy(path: Path, unfinished: contextlib.ExitStack) -> Path | None:
 def _temporary(path: Path, unfinished: contextlib.ExitStack) -> Path:
     descriptor, name = tempfile.mkstemp(prefix=PREFIX, dir=path.parent)
     os.close(descriptor)
-    unfinished.callback(_remove, Path(name))
+    unfinished.callback(remove_files, Path(name))
     return Path(name)
 
 
@@ -81,8 +85,3 @@ def _put_back(path: Path, earlier: Path | None) -> None:
             path.unlink()
         else:
             earlier.replace(path)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()

@@ -90,7 +90,7 @@ def finish_replacements(root: Path, paths: Collection[str]) -> tuple[str, ...]:
         if rows and {row.path for row in rows} <= set(paths):
             done = [row.path for row in rows if _finish(row, root)]
             said.append(_sentence(done, [row.path for row in rows if row.path not in done]))
-            _remove(record, *((root / row.path).parent / row.temporary for row in rows))
+            remove_files(record, *((root / row.path).parent / row.temporary for row in rows))
     return tuple(said)
 
 
@@ -140,7 +140,8 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def _remove(*paths: Path) -> None:
+def remove_files(*paths: Path) -> None:
+    """Remove what can be removed; a file that is gone already is no error."""
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink()
