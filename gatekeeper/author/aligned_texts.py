@@ -35,7 +35,7 @@ class ChangedRange(NamedTuple):
 def equal_ranges(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[EqualRange]:
     """Return what is the same, in order: the beginning, the end, and what lies between. Of what
     lies between nothing, if aligning it would take minutes."""
-    first, last = _equal_ends(old, new)
+    first, last = equal_ends(old, new)
     found = [EqualRange(0, 0, first)] if first else []
     between, now = old[first : len(old) - last], new[first : len(new) - last]
     if _is_quick(between, now):
@@ -59,7 +59,7 @@ def changed_ranges(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator
 
 def is_quick_to_align(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
     """Return whether difflib aligns the two in about a second, whatever they hold."""
-    first, last = _equal_ends(old, new)
+    first, last = equal_ends(old, new)
     return _is_quick(old[first : len(old) - last], new[first : len(new) - last])
 
 
@@ -69,7 +69,7 @@ def _is_quick(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
     return equal <= _MOST_EQUAL and min(equal, len(old)) * (len(old) + len(new)) <= _MOST_STEPS
 
 
-def _equal_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
+def equal_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
     """Return how many items are the same at the start, and of the rest at the end."""
     most = min(len(old), len(new))
     first = next((n for n in range(most) if old[n] != new[n]), most)

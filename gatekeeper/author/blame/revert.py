@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gatekeeper.author.aligned_texts import changed_ranges, is_quick_to_align
+from gatekeeper.author.aligned_texts import changed_ranges, equal_ends, is_quick_to_align
 from gatekeeper.author.blame.edits import Edit
 from gatekeeper.author.onboarding.overlay import Overlay
 from gatekeeper.contract.change import Revision
@@ -236,19 +236,13 @@ def _replacement(revision: Revision, path: str, text: str) -> LineReplacement | 
     old, new = _lines(now), _lines(text)
     if old == new:
         return None
-    start = _equal_lines(old, new)
-    end = len(old) - _equal_lines(old[start:][::-1], new[start:][::-1])
+    start, same_after = equal_ends(old, new)
+    end = len(old) - same_after
     if start == end:
         start, end = (start, end + 1) if end < len(old) else (start - 1, end)
     lines = tuple(new[start : len(new) - (len(old) - end)])
     file_id = revision.entries[path].id
     return LineReplacement(path, start + 1, end, lines, file_id, lines_digest(lines))
-
-
-def _equal_lines(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines at the beginning are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _text(revision: Revision, path: str) -> str | None:
