@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from posixpath import relpath
@@ -67,6 +67,18 @@ class FixtureRow:
         """Return the fixture."""
         found: dict[str, Any] = json.loads(self.line)
         return found
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the fixture's metadata; empty if it has none."""
+        found = self.data.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def rule(self) -> str:
+        """Return the id of the rule that the fixture tests; empty if it names none."""
+        rule = self.metadata.get("rule")
+        return rule if isinstance(rule, str) else ""
 
     @property
     def is_baseline(self) -> bool:
@@ -186,6 +198,23 @@ def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
 def fixture_row(test: GeneratedTest) -> FixtureRow:
     """Return the line of a generated test."""
     return FixtureRow(test.id, json.dumps(test.fixture, ensure_ascii=False))
+
+
+def as_tests(rows: Iterable[FixtureRow]) -> list[GeneratedTest]:
+    """Return fixtures as tests, for comparing and sending their inputs."""
+    found = ((row, row.data.get("vars")) for row in rows)
+    return [
+        GeneratedTest(
+            row.id,
+            row.rule,
+            "rule",
+            "typical",
+            "",
+            "",
+            values if isinstance(values, dict) else {},
+        )
+        for row, values in found
+    ]
 
 
 def with_results(

@@ -140,7 +140,7 @@ class EarlierTests:
     def kept_of(self, rules: Iterable[Rule]) -> list[FixtureRow]:
         """Return the tests of these rules that stay."""
         ids = {rule.id for rule in rules}
-        return [row for row in self.kept if rule_of(row) in ids]
+        return [row for row in self.kept if row.rule in ids]
 
     def without_tests_that_stay(self, tests: Iterable[GeneratedTest]) -> list[GeneratedTest]:
         """Return the new tests without those of a category whose tests stay."""
@@ -173,7 +173,7 @@ def find_earlier_tests(
         row
         for row in rows
         if specification.made.get(row.id) == row.digest
-        and rule_of(row) in staying
+        and row.rule in staying
         and category_of(row.id) not in _categories(row.id, outdated)
     )
     return EarlierTests(outdated, unsendable, more, kept)
@@ -214,7 +214,7 @@ def merge_tests(
     made, rows = present.specification.made, present.fixtures
     order = {rule.id: number for number, rule in enumerate(rules)}
     new = [*earlier.kept_of(rules), *map(fixture_row, earlier.without_tests_that_stay(tests))]
-    new.sort(key=lambda row: (order[rule_of(row)], category_of(row.id) == "inverse_rule"))
+    new.sort(key=lambda row: (order[row.rule], category_of(row.id) == "inverse_rule"))
     tests_made = {name: known for name, known in made.items() if "." in name}
     baseline = {name: known for name, known in made.items() if name.startswith(BASELINE)}
     merged = merge_items(
@@ -241,7 +241,7 @@ def without_cleared(
 ) -> dict[str, str]:
     """Return `made` without the tests of rules that a person edited and whose tests that person
     removed altogether: they were for the earlier text, and do not prevent new ones."""
-    here = {(rule_of(row), category_of(row.id)) for row in present}
+    here = {(row.rule, category_of(row.id)) for row in present}
     return {
         name: known
         for name, known in made.items()
@@ -264,7 +264,7 @@ def _rules_with_more_effort(
     specification: Specification, rows: Sequence[FixtureRow], effort: Effort
 ) -> frozenset[str]:
     """Return the rules whose tests were written with more effort than this."""
-    there = {rule_of(row) for row in rows}
+    there = {row.rule for row in rows}
     found = set()
     for rule in specification.rules:
         known = WrittenTests.read(specification.made.get(rule.id + TESTS_ENTRY))
@@ -283,9 +283,9 @@ def _unsendable_rules(
     inputs = [found if isinstance(found := row.data.get("vars"), dict) else {} for row in generated]
     rendered = render_all(prompt.prompt, inputs, Budget())
     return frozenset(
-        rule_of(row)
+        row.rule
         for row, messages in zip(generated, rendered, strict=True)
-        if isinstance(messages, ContractError) and rule_of(row) in rules
+        if isinstance(messages, ContractError) and row.rule in rules
     )
 
 
@@ -309,7 +309,7 @@ def written_entries(
     """
     again = {rule.id for rule in rewritten}
     earlier = {rule.id: rule for rule in before.rules}
-    tested = set(map(rule_of, rows))
+    tested = {row.rule for row in rows}
     entries: dict[str, str] = {}
     for rule in rules:
         name, made = rule.id + TESTS_ENTRY, before.made.get(rule.id)
@@ -327,27 +327,3 @@ def written_entries(
         missing = rule.id in again and rule.id not in tested
         entries[name] = (replace(entry, text=_NO_TEXT) if missing else entry).entry
     return entries
-
-
-def rule_of(row: FixtureRow) -> str:
-    """Return the id of the rule that a fixture tests; empty if it names none."""
-    metadata = row.data.get("metadata")
-    rule = metadata.get("rule") if isinstance(metadata, dict) else None
-    return rule if isinstance(rule, str) else ""
-
-
-def as_tests(rows: Iterable[FixtureRow]) -> list[GeneratedTest]:
-    """Return fixtures as tests, for comparing and sending their inputs."""
-    found = ((row, row.data.get("vars")) for row in rows)
-    return [
-        GeneratedTest(
-            row.id,
-            rule_of(row),
-            "rule",
-            "typical",
-            "",
-            "",
-            values if isinstance(values, dict) else {},
-        )
-        for row, values in found
-    ]

@@ -14,6 +14,7 @@ from gatekeeper.author.generation.files import (
     FixtureRow,
     Places,
     Present,
+    as_tests,
     find_places,
     has_comments,
     read_present,
@@ -26,10 +27,8 @@ from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_
 from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
 from gatekeeper.author.generation.open_questions import find_questions
 from gatekeeper.author.generation.outdated_tests import (
-    as_tests,
     find_earlier_tests,
     merge_tests,
-    rule_of,
     written_entries,
 )
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
@@ -289,7 +288,7 @@ def generated_files(
     is_own = present.contract is not None and made != content_digest(present.contract)
     is_removed = present.contract is None and made is not None
     texts = {places.fixtures: write_fixture_rows(rows)}
-    tested = set(map(rule_of, rows))
+    tested = {row.rule for row in rows}
     notices += said_of("no test", [r.id for r in specification.rules if r.id not in tested])
     if judge == own_model and specification.judged_rules and not (is_own or is_removed):
         notices.append(

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.effort import Effort
-from gatekeeper.author.generation.files import FixtureRow, contract_models, fixture_row
+from gatekeeper.author.generation.files import FixtureRow, as_tests, contract_models, fixture_row
 from gatekeeper.author.generation.input_specification import PREFIX as INPUT
 from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
 from gatekeeper.author.generation.outdated_tests import (
     EarlierTests,
-    as_tests,
     category_of,
     find_earlier_tests,
-    rule_of,
     without_cleared,
     written_entries,
 )
@@ -141,7 +139,7 @@ async def update(
     retested = [r for r in in_force if r.id in step.to_retest and r.id not in again]
     to_test = (*inverted, *(rule for rule in retested if rule.id not in step.earlier.complete))
     leaving = again | step.to_retest | set(rules.retired)
-    kept_rows = [row for row in plan.present.fixtures if rule_of(row) not in leaving]
+    kept_rows = [row for row in plan.present.fixtures if row.rule not in leaving]
     kept = as_tests((*kept_rows, *step.earlier.kept))
     tests, unfit = await usable_tests(asker, plan, constraints.items, to_test, options, kept)
     samples = await sample_outputs(asker, prompt, tests, options.prove_with)
@@ -226,7 +224,7 @@ def _rows(
     new = [*earlier.kept, *map(fixture_row, earlier.without_tests_that_stay(tests))]
     new.sort(key=lambda row: category_of(row.id) == "inverse_rule")
     again, gone = set(remade), set(retired)
-    theirs = [row for row in plan.present.fixtures if rule_of(row) in again]
+    theirs = [row for row in plan.present.fixtures if row.rule in again]
     merged = merge_items(
         {name: known for name, known in made.items() if name.partition(".")[0] in again},
         theirs,
@@ -235,12 +233,12 @@ def _rows(
     )
     of_rule: dict[str, list[FixtureRow]] = {}
     for row in merged.items:
-        of_rule.setdefault(rule_of(row), []).append(row)
+        of_rule.setdefault(row.rule, []).append(row)
     rows: list[FixtureRow] = []
     dropped: list[str] = []
     kept = list(merged.kept)
     for row in plan.present.fixtures:
-        rule = rule_of(row)
+        rule = row.rule
         if rule in again:
             rows += of_rule.pop(rule, [])
         elif rule in gone and made.get(row.id) == row.digest:

@@ -15,7 +15,7 @@ from gatekeeper.author.generation.ask import SEED, Asker, UnusableAnswer, ask_to
 from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
 from gatekeeper.author.quality.judges import Panel, Verdict
-from gatekeeper.author.quality.validity import VALID, metadata_of, with_metadata
+from gatekeeper.author.quality.validity import VALID, with_metadata
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Request
@@ -127,12 +127,12 @@ def accept_answers(
 def _accept(row: FixtureRow) -> FixtureRow:
     proposal = dict(_proposal(row) or {})
     answer = proposal.pop("answer")
-    rest = {name: value for name, value in metadata_of(row).items() if name != PROPOSED}
+    rest = {name: value for name, value in row.metadata.items() if name != PROPOSED}
     return with_metadata(row, {**rest, ACCEPTED: proposal}, expected=answer)
 
 
 def _proposal(row: FixtureRow) -> dict[str, object] | None:
-    found = metadata_of(row).get(PROPOSED)
+    found = row.metadata.get(PROPOSED)
     return found if isinstance(found, dict) and isinstance(found.get("answer"), str) else None
 
 
@@ -142,7 +142,7 @@ def lacks_answer(row: FixtureRow) -> bool:
     if data.get("turns") or data.get("user"):
         return False  # its answer depends on a whole conversation
     is_open = data.get("expected") is None and isinstance(data.get("vars"), dict)
-    return is_open and metadata_of(row).get(VALID) is not False
+    return is_open and row.metadata.get(VALID) is not False
 
 
 async def _answer(asker: Asker, panel: Panel, request: Request) -> tuple[str, Verdict] | None:
@@ -158,7 +158,7 @@ async def _answer(asker: Asker, panel: Panel, request: Request) -> tuple[str, Ve
 
 
 def _with_proposal(row: FixtureRow, model: str, answer: tuple[str, Verdict] | None) -> FixtureRow:
-    before = metadata_of(row)
+    before = row.metadata
     metadata = {name: value for name, value in before.items() if name != PROPOSED}
     if answer is not None and answer[1].answer:
         text, verdict = answer

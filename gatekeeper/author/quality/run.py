@@ -16,7 +16,7 @@ from gatekeeper.author.quality.judges import Panel, Verdict
 from gatekeeper.author.quality.options import QualityOptions
 from gatekeeper.author.quality.page import render_quality
 from gatekeeper.author.quality.result import QualityReport, RuleQuality, TestQuality
-from gatekeeper.author.quality.validity import Validity, judge_validity, metadata_of
+from gatekeeper.author.quality.validity import Validity, judge_validity
 from gatekeeper.author.quality.words import quality_json
 from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.author.specification.spec_file import TESTS_ENTRY
@@ -122,8 +122,7 @@ def leave_out_rejected(
     bad_rows = {
         row.id
         for row in items.rows
-        if made.get(row.id) == row.digest
-        and (_rule_of(row) in bad_rules or _is_rejected(valid[row.id]))
+        if made.get(row.id) == row.digest and (row.rule in bad_rules or _is_rejected(valid[row.id]))
     }
     rules = tuple(rule for rule in specification.rules if rule.id not in bad_rules)
     rows = tuple(row for row in items.rows if row.id not in bad_rows)
@@ -139,17 +138,12 @@ def _is_rejected(validity: Validity) -> bool:
     return validity.valid is False and not validity.by_person
 
 
-def _rule_of(row: FixtureRow) -> str:
-    rule = metadata_of(row).get("rule")
-    return rule if isinstance(rule, str) else ""
-
-
 def _test(row: FixtureRow, validity: Validity, left_out: bool) -> TestQuality:
     category = row.data.get("category")
     return TestQuality(
         row.id,
         category if isinstance(category, str) else "other",
-        _rule_of(row),
+        row.rule,
         validity.valid,
         validity.reason,
         validity.by_person,

@@ -58,7 +58,7 @@ async def judge_validity(
 
 def persons_decision(row: FixtureRow) -> bool | None:
     """Return what a person says of the test's validity; None if nobody did."""
-    metadata = metadata_of(row)
+    metadata = row.metadata
     valid, validity = metadata.get(VALID), metadata.get(VALIDITY)
     if not isinstance(valid, bool):
         return None
@@ -74,12 +74,6 @@ def question(constraints: Sequence[InputConstraint], row: FixtureRow) -> dict[st
     }
 
 
-def metadata_of(row: FixtureRow) -> dict[str, Any]:
-    """Return the metadata of a fixture; empty if it has none."""
-    found = row.data.get("metadata")
-    return found if isinstance(found, dict) else {}
-
-
 def with_metadata(row: FixtureRow, metadata: Mapping[str, Any], **more: Any) -> FixtureRow:
     """Return the fixture with other metadata, and with other keys of its own."""
     data = {**row.data, **more, "metadata": dict(metadata)}
@@ -89,7 +83,7 @@ def with_metadata(row: FixtureRow, metadata: Mapping[str, Any], **more: Any) -> 
 
 
 def _with_verdict(row: FixtureRow, verdict: Verdict | None) -> FixtureRow:
-    before = metadata_of(row)
+    before = row.metadata
     metadata = {name: value for name, value in before.items() if name not in (VALID, VALIDITY)}
     if verdict is not None:
         if verdict.answer is not None:
