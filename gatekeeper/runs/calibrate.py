@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.errors import ContractError
-from gatekeeper.runs.models import free_price, open_models, require_recording
+from gatekeeper.runs.models import (
+    free_price,
+    open_models,
+    require_known_models,
+    require_recording,
+)
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,7 +34,7 @@ def calibrate(
 
     require_recording(replay)
     if replay is None:
-        _require_sound_judges(plan, revision)
+        require_known_models(plan.evaluator.judge_models, [revision])
     client = open_models((revision,), policy.through_litellm, replay)
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> CalibrationRun:
@@ -42,15 +45,3 @@ def calibrate(
         )
 
     return asyncio.run(with_signals(client, within))
-
-
-def _require_sound_judges(plan: CalibrationPlan, revision: Revision) -> Sequence[str]:
-    """Refuse judges that cannot be called, before any call. Raises ContractError."""
-    from gatekeeper.contract.models.faults import find_faults, with_recordings
-    from gatekeeper.providers.model_faults import find_model_fault
-
-    named = plan.evaluator.judge_models
-    faults = find_faults(named, with_recordings(find_model_fault, [revision]))
-    if faults.refused:
-        raise ContractError(faults.refused)
-    return faults.notices

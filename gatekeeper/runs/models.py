@@ -11,8 +11,9 @@ from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Sequence
 
+    from gatekeeper.contract.models.faults import NamedModel
     from gatekeeper.contract.trial import Request
     from gatekeeper.gate.plan import Job
     from gatekeeper.gate.work import Work
@@ -45,11 +46,26 @@ def open_models(
 def require_sound_models(work: Work, revisions: tuple[Revision, ...]) -> tuple[str, ...]:
     """Refuse models that cannot or may not be called, before any call. Returns a notice for each
     that is likely misspelt. Raises ContractError."""
+    return require_known_models(work.models, revisions, work.model_problems)
+
+
+def require_known_models(
+    named: Iterable[NamedModel], revisions: Sequence[Revision], others: Sequence[Problem] = ()
+) -> tuple[str, ...]:
+    """Refuse models that cannot be called, before any call.
+
+    Args:
+        named: The models, each with the place that names it.
+        revisions: Where the recordings of `recorded/` models have to be.
+        others: What else is wrong with the models.
+
+    Returns a notice for each model that is likely misspelt. Raises ContractError.
+    """
     from gatekeeper.contract.models.faults import find_faults, with_recordings
     from gatekeeper.providers.model_faults import find_model_fault
 
-    faults = find_faults(work.models, with_recordings(find_model_fault, revisions))
-    refused = faults.with_refused(work.model_problems)
+    faults = find_faults(named, with_recordings(find_model_fault, revisions))
+    refused = faults.with_refused(others)
     if refused:
         raise ContractError(refused)
     return faults.notices

@@ -25,19 +25,18 @@ from gatekeeper.author.generation.ask import (
 from gatekeeper.author.generation.model_run import (
     AnswerFile,
     AskedModels,
-    require_sound_models,
     run_asker,
 )
 from gatekeeper.author.generation.rules import NUMBER
 from gatekeeper.author.mutation.mutants import Mutant, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import FILLED_IN, Part, find_parts
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.definition import Position, Prompt
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count, dollars
-from gatekeeper.runs.models import require_recording
+from gatekeeper.runs.models import require_known_models, require_recording
 
 STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
@@ -130,7 +129,7 @@ def ask_for_mutants(
     """
     require_recording(recording)
     if recording is None:
-        require_sound_models(revision, [("--model", model)])
+        require_known_models([(Position("--model"), model)], [revision])
     models = AskedModels([model], revision, policy)
     answers = AnswerFile(out / ANSWERS, recording, resume)
     (mutants, left_out), asker = run_asker(

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.resume import ResumedClient
-from gatekeeper.contract.definition import Position
-from gatekeeper.errors import ContractError, MeasurementError
+from gatekeeper.errors import MeasurementError
 from gatekeeper.reports.terminal.stage_progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.models import free_price, open_models, require_recording
@@ -123,15 +122,3 @@ async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asynci
         for one in pending:
             one.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
-
-
-def require_sound_models(revision: Revision, named: Sequence[tuple[str, str]]) -> None:
-    """Refuse models that cannot be called, before any call. Each stands after the flag that names
-    it. Raises ContractError."""
-    from gatekeeper.contract.models.faults import find_faults, with_recordings
-    from gatekeeper.providers.model_faults import find_model_fault
-
-    placed = [(Position(flag), model) for flag, model in named]
-    faults = find_faults(placed, with_recordings(find_model_fault, [revision]))
-    if faults.refused:
-        raise ContractError(faults.refused)

@@ -12,7 +12,6 @@ from gatekeeper.author.generation.files import differing, require_unchanged, req
 from gatekeeper.author.generation.model_run import (
     AnswerFile,
     AskedModels,
-    require_sound_models,
     run_asker,
 )
 from gatekeeper.author.generation.replace_files import replace_files
@@ -32,9 +31,10 @@ from gatekeeper.author.generation.update import (
     update,
     without_model,
 )
+from gatekeeper.contract.definition import Position
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.write import write_files
-from gatekeeper.runs.models import require_recording
+from gatekeeper.runs.models import require_known_models, require_recording
 
 T = TypeVar("T")
 ANSWERS = "generate.answers.jsonl"
@@ -133,7 +133,8 @@ def ask_models(
     `generate_files` does."""
     require_recording(replay)
     if replay is None:
-        require_sound_models(plan.revision, [*_named(options), *more])
+        named = [(Position(flag), model) for flag, model in (*_named(options), *more)]
+        require_known_models(named, [plan.revision])
     models = AskedModels(
         [*options.models, *(model for _, model in more)],
         plan.revision,

@@ -13,7 +13,7 @@ from gatekeeper.cli.arguments import add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, write_and_show
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
@@ -107,8 +107,8 @@ def _require_sound_models(
     """Refuse models that cannot be called, and name those that are likely misspelt, before any
     call."""
     from gatekeeper.contract.definition import Position
-    from gatekeeper.contract.models.faults import find_faults, named_model, with_recordings
-    from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.contract.models.faults import named_model
+    from gatekeeper.runs.models import require_known_models
 
     own = contract.target.model
     models = [
@@ -117,10 +117,7 @@ def _require_sound_models(
         else (Position("--model"), setting.target.model)
         for setting in settings
     ]
-    faults = find_faults(models, with_recordings(find_model_fault, [revision]))
-    if faults.refused:
-        raise ContractError(faults.refused)
-    for notice in faults.notices:
+    for notice in require_known_models(models, [revision]):
         print_error(notice)
 
 
