@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.generate_fixtures import ANSWERS, FIXTURES, SPEC
+from support.generate_fixtures import ANSWERS, CONTRACT, FIXTURES, SPEC
 from support.openai_server import Reply
 from support.scripted_author import PROMPT, author, stage_of
 
@@ -57,6 +57,23 @@ def test_a_run_that_fails_again_loses_no_answer(run):
     assert set(before) <= set(stages(run))
     (run.path / "prompts/review.txt").write_text(PROMPT, "utf-8")
     assert run("--resume") == (0, ["tests", "tests"])
+
+
+def test_a_killed_run_is_continued_with_every_answer_that_it_got(run):
+    seen = []
+
+    def answer(body):
+        if stage_of(body) == "tests":
+            seen.append((run.path / ANSWERS).read_bytes())
+        return author()(body)
+
+    assert run(answer=answer)[0] == 0
+    for made in (SPEC, FIXTURES, CONTRACT):
+        (run.path / made).unlink()
+    # The process was killed while it wrote the next line.
+    (run.path / ANSWERS).write_bytes(seen[0] + seen[0][:50])
+    assert run("--resume") == (0, ["tests", "tests"])
+    assert len(stages(run)) == 7
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,10 @@ class Asker:
     """Asks models the questions of all stages of one run.
 
     `model` is the one that generates. `instructions` are those of the person who runs it, by stage
-    or for `all`; they may not come from a pull request. `forget` makes the client ask again what a
-    resumed run has an answer to. `lines` are the prompt's lines with text: the embedded model can
-    name no others (bounded_schema.py). `sent` counts the requests that reached a model.
+    or for `all`; they may not come from a pull request. `keep` gets each new answer as a row of
+    the recording. `forget` makes the client ask again what a resumed run has an answer to. `lines`
+    are the prompt's lines with text: the embedded model can name no others (bounded_schema.py).
+    `sent` counts the requests that reached a model.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Asker:
         price: Price | None = None,
         instructions: Mapping[str, str] | None = None,
         progress: AskProgress | None = None,
+        keep: Callable[[Mapping[str, Any]], None] | None = None,
         forget: Callable[[Request], None] | None = None,
         lines: Sequence[int] = (),
         retry: RetryPolicy = RETRY,
@@ -112,6 +114,7 @@ class Asker:
         self.sent = 0
         self._instructions = instructions or {}
         self._progress = progress
+        self._keep_at_once = keep
         self._forget = forget
         self._lines = lines
         self._meter = Meter(limits, clock, sleep, price)
@@ -229,14 +232,17 @@ class Asker:
 
     def _keep(self, request: Request, completion: Completion, stage: str) -> None:
         known = completion_record(completion)
-        self._keep_row(request, stage, {"output_raw": known.pop("text"), **known})
+        answer = {"output_raw": known.pop("text"), **known}
+        self._keep_row(request, stage, answer, is_new=not completion.replayed)
 
     def _keep_failure(self, request: Request, stage: str, error: str) -> None:
         """Keep that there is no answer, so that a replay goes on as the run did."""
         said = environment_redactor().text(error)
         self._keep_row(request, stage, {"output_raw": None, "error": said})
 
-    def _keep_row(self, request: Request, stage: str, answer: Mapping[str, Any]) -> None:
+    def _keep_row(
+        self, request: Request, stage: str, answer: Mapping[str, Any], *, is_new: bool = True
+    ) -> None:
         digest = request_digest(request.messages, request.params)
         row = {
             "stage": stage,
@@ -247,6 +253,8 @@ class Asker:
             **answer,
         }
         self._rows[stage, f"{digest} {request.model}", request.repetition] = row
+        if is_new and self._keep_at_once:
+            self._keep_at_once(row)
 
 
 async def ask_together(*questions: Coroutine[Any, Any, T]) -> list[T]:

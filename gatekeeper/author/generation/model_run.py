@@ -1,7 +1,7 @@
 """Runs work that asks models in this process, and keeps every answer in a file.
 
-`generate` and `mutate` share this. The answers are written also if the work fails, because they
-were paid for, and a later run can continue from them.
+`generate` and `mutate` share this. Each answer is in the file as soon as it is there, also if the
+work fails or the process is killed, because it was paid for. A later run can continue from them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gatekeeper.author.generation.answer_writer import AnswerWriter
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.resume import ResumedClient
 from gatekeeper.errors import MeasurementError
 from gatekeeper.reports.terminal.stage_progress import StageProgress
-from gatekeeper.reports.write import require_writable, write_files
+from gatekeeper.reports.write import require_writable
 from gatekeeper.runs.models import free_price, open_models, require_recording
 from gatekeeper.runs.signals import with_signals
 
@@ -68,6 +69,7 @@ def run_asker(
     resumed = ResumedClient(answers.path, client) if answers.resume else None
     if resumed:
         client = open_models((models.revision,), through_litellm, source=resumed)
+    file = AnswerWriter(answers.path, resumed.earlier if resumed else "")
     price = free_price if answers.replay else worst_cost
     shown = None if answers.replay else StageProgress()
 
@@ -79,6 +81,7 @@ def run_asker(
             models.policy.limits,
             price=price,
             progress=shown,
+            keep=None if answers.replay else file.add,
             forget=resumed.forget if resumed else None,
             instructions=models.instructions,
             lines=models.lines,
@@ -95,8 +98,7 @@ def run_asker(
         finally:
             text = asker.recording
             if answers.replay is None and text:
-                text = resumed.joined(text) if resumed and failed else text
-                write_files({answers.path.name: lambda: text}, answers.path.parent)
+                file.finish(resumed.joined(text) if resumed and failed else text)
         return made, asker
 
     return asyncio.run(with_signals(client, within, shown))

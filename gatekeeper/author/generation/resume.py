@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class ResumedClient:
     """Answers from the recording of an earlier run, and asks the models what it does not hold.
 
-    Raises UsageError if the recording cannot be read.
+    `earlier` is the recording, whole lines of it. Raises UsageError if it cannot be read.
     """
 
     def __init__(self, path: Path, models: ModelRouter) -> None:
@@ -31,8 +31,8 @@ class ResumedClient:
                 f"--resume: {path} cannot be read: {error.strerror or error}; run the command "
                 "without --resume, or name the folder of the answers with --out"
             ) from error
-        self._text = content.decode("utf-8", "replace")
-        self._recorded = ReplayClient(lambda _: content, str(path))
+        self.earlier = _earlier(content.decode("utf-8", "replace"))
+        self._recorded = ReplayClient(lambda _: self.earlier.encode(errors="replace"), str(path))
         self._models = models
         self._forgotten: set[str] = set()
 
@@ -52,10 +52,7 @@ class ResumedClient:
 
     def joined(self, recording: str) -> str:
         """Return a recording with the earlier answers that it does not have."""
-        rows = {_place(row): row for row in map(json.loads, self._text.split("\n")[:-1])}
-        rows |= {_place(row): row for row in map(json.loads, recording.split("\n")[:-1])}
-        every = (rows[place] for place in sorted(rows))
-        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in every)
+        return _joined(self.earlier + recording)
 
     async def require_key(self, model: str) -> None:
         """Refuse a model whose key is missing. Raises UsageError."""
@@ -68,6 +65,28 @@ class ResumedClient:
     async def aclose(self) -> None:
         """Close the client of the models."""
         await self._models.aclose()
+
+
+def _earlier(text: str) -> str:
+    """Return the answers of a file, each request once. A killed process may have left the last line
+    without its end. If the file is no recording, replaying it says why."""
+    whole, _, last = text.rpartition("\n")
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        text = f"{whole}\n"
+    try:
+        return _joined(text)
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return text
+
+
+def _joined(text: str) -> str:
+    """Return a recording with one answer to each request: the last one."""
+    lines = (line for line in text.split("\n") if line.strip())
+    rows = {_place(row): row for row in map(json.loads, lines)}
+    every = (rows[place] for place in sorted(rows))
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in every)
 
 
 def _key(request: Request) -> str:
