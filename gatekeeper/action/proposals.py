@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.action.workspace import PROPOSED_BY
-from gatekeeper.author.generation.session import write_generated
+from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.promises.proposed_contracts import propose_contracts
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.numbers import count
@@ -28,7 +28,7 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
     notices = [*found.notices]
     try:
         if found.recording:
-            write_generated({**found.texts, PROPOSED_BY: found.recording}, folder)
+            replace_files({**found.texts, PROPOSED_BY: found.recording}, folder)
     except GatekeeperError as error:
         notices.append(f"The proposed contracts could not be written: {error}")
     else:

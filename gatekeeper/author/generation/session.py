@@ -105,7 +105,7 @@ def generate_files(
     reports = then.reports() if then else {}
     if reports:
         write_files(reports, out)
-    write_generated(changed, root)
+    replace_files(changed, root)
     return Session(made, tuple(changed), calls)
 
 
@@ -145,11 +145,6 @@ def ask_models(
     made, asker = run_asker(work, models, AnswerFile(out / ANSWERS, replay, resume))
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
     return made, f"{count(asker.sent, 'call')}{spent}"
-
-
-def write_generated(texts: dict[str, str], root: Path) -> None:
-    """Write the files, or none. Raises WriteError."""
-    replace_files(texts, root)
 
 
 def _named(options: GenerateOptions) -> list[tuple[str, str]]:

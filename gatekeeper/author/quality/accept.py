@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gatekeeper.author.generation.files import differing, require_unchanged, write_fixture_rows
+from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.run import GenerationPlan
-from gatekeeper.author.generation.session import write_generated
 from gatekeeper.author.quality.ground_truth import accept_answers
 
 ALL = "all"
@@ -23,5 +23,5 @@ def accept_proposals(plan: GenerationPlan, ids: Sequence[str], root: Path) -> tu
     rows, changed = accept_answers(plan.present.fixtures, None if ALL in ids else ids)
     require_unchanged(plan.present, root)
     texts = {plan.places.fixtures: write_fixture_rows(rows)}
-    write_generated(dict(differing(texts, plan.present)), root)
+    replace_files(dict(differing(texts, plan.present)), root)
     return changed
