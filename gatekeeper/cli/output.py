@@ -59,6 +59,19 @@ def print_json(document: object) -> None:
     print(text)  # noqa: T201
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print the lines to standard output.
+
+    They may quote files of a change or a model: none is a command to a workflow's runner, and
+    control and invisible characters are spelled out. Raises WriteError.
+    """
+    from gatekeeper.reports.escape import log_text
+
+    shown = [f"{log_text(line)}\n" for line in lines]
+    with readers_may_leave():
+        sys.stdout.writelines(shown)
+
+
 def write_and_show(
     contents: Mapping[str, Callable[[], str]], out: Path, show: Callable[[Mapping[str, Path]], None]
 ) -> None:

@@ -6,7 +6,6 @@ import argparse
 import errno
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from gatekeeper.author.generation.survivors import (
     read_survivors,
 )
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_lines
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.numbers import count
 
@@ -125,8 +124,5 @@ def _next(
 
 
 def _say(lines: Sequence[str]) -> int:
-    from gatekeeper.reports.escape import visible
-
-    with readers_may_leave():
-        sys.stdout.writelines(f"{visible(line)}\n" for line in lines)
+    print_lines(lines)
     return 0

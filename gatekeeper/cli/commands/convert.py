@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from posixpath import dirname
 
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_lines
 from gatekeeper.contract.contract_files import matching_contracts
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError, WriteError
@@ -55,7 +55,6 @@ def convert(arguments: argparse.Namespace) -> int:
     from gatekeeper.contract.convert import convert as convert_file
     from gatekeeper.gate.not_run import describe_not_run
     from gatekeeper.gate.validate import repository_path
-    from gatekeeper.reports.escape import log_text
 
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
@@ -84,9 +83,7 @@ def convert(arguments: argparse.Namespace) -> int:
         pattern = place.removeprefix(f"{project}/") if project else place
         now = ", ".join(policy.patterns_for(place))
         lines.append(f"next: add {pattern} to `contracts` in {policy.path_for(place)} (now {now})")
-    with readers_may_leave():
-        for line in lines:
-            print(log_text(line))  # noqa: T201
+    print_lines(lines)
     return 0
 
 
@@ -96,7 +93,6 @@ def _export(arguments: argparse.Namespace) -> int:
     from gatekeeper.contract.export.export import export_contracts
     from gatekeeper.gate.not_run import describe_not_run
     from gatekeeper.gate.validate import repository_path
-    from gatekeeper.reports.escape import log_text
 
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
@@ -119,9 +115,7 @@ def _export(arguments: argparse.Namespace) -> int:
             f"next: {path} matches `contracts` in {policy.path_for(path)}, so it is tested as a "
             "contract of its own; choose another folder with --out if you do not want that"
         )
-    with readers_may_leave():
-        for line in lines:
-            print(log_text(line))  # noqa: T201
+    print_lines(lines)
     return 0
 
 

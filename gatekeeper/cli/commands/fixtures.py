@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_lines
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
@@ -73,8 +72,7 @@ def fixtures(arguments: argparse.Namespace) -> int:
         raise UsageError(_nothing(contract, found))
     if found.rows:
         _write(out, found)
-    with readers_may_leave():
-        sys.stdout.writelines(f"{line}\n" for line in _said(found, contract, out))
+    print_lines(_said(found, contract, out))
     return 0
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.effort import DEFAULT as DEFAULT_EFFORT
 from gatekeeper.author.generation.effort import EFFORTS
 from gatekeeper.cli.arguments import add_out
-from gatekeeper.cli.output import print_error, readers_may_leave
+from gatekeeper.cli.output import print_error, print_lines
 from gatekeeper.cli.quality_arguments import add_quality, read_quality
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -168,8 +167,7 @@ def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
     from gatekeeper.numbers import count
 
     changed = accept_proposals(plan, ids, root)
-    with readers_may_leave():
-        sys.stdout.write(f"{plan.places.fixtures}: {count(len(changed), 'answer')} accepted\n")
+    print_lines([f"{plan.places.fixtures}: {count(len(changed), 'answer')} accepted"])
     return 0
 
 
@@ -181,8 +179,7 @@ def _estimate(
 
     lines = [] if options.as_is else list(estimate_lines(plan, options))
     lines += quality_estimate_lines(plan, options, quality) if quality else []
-    with readers_may_leave():
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+    print_lines(lines)
     return 0
 
 
@@ -196,17 +193,13 @@ def _run(
     from gatekeeper.author.generation.session import generate_files
     from gatekeeper.author.quality.run import QualitySteps
     from gatekeeper.author.quality.words import quality_lines
-    from gatekeeper.reports.escape import visible
 
     steps = QualitySteps(quality) if quality else None
     done = generate_files(
         plan, options, root, arguments.out, arguments.replay, steps, resume=arguments.resume
     )
     found = quality_lines(steps.report) if steps and steps.report else ()
-    with readers_may_leave():
-        lines = [*_lines(plan, done.generated, done.written), *found]
-        sys.stdout.writelines(f"{visible(line)}\n" for line in lines)
-        sys.stdout.write(f"{done.calls}\n")
+    print_lines([*_lines(plan, done.generated, done.written), *found, done.calls])
     for notice in done.generated.notices:
         print_error(notice)
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.cli.output import readers_may_leave
+from gatekeeper.cli.output import print_lines, readers_may_leave
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def init(arguments: argparse.Namespace) -> int:
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
         show_proposal(found, log_console())
-        for line in (*lines, *_next(found, branch, keys, root)):
-            print(line)  # noqa: T201
+    print_lines([*lines, *_next(found, branch, keys, root)])
     return 0
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from gatekeeper.cli.arguments import add_order_seed, add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.output import print_error, readers_may_leave, write_and_show
+from gatekeeper.cli.output import print_error, print_lines, write_and_show
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -146,9 +145,7 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
 def _estimate(plan: MutationPlan, few: str | None, forecast: tuple[str, ...]) -> int:
     from gatekeeper.author.mutation.estimate import mutation_estimate_lines
 
-    lines = (*mutation_estimate_lines(plan), *forecast)
-    with readers_may_leave():
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+    print_lines((*mutation_estimate_lines(plan), *forecast))
     if few:
         print_error(few)
     return 0
