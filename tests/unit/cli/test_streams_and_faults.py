@@ -129,3 +129,12 @@ def test_a_starter_file_that_does_not_fit_is_not_left_behind(tmp_path, monkeypat
     with pytest.raises(WriteError, match=r"review-sentiment\.yaml"):
         list(write_files(tmp_path, example_files()))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_printed_line_is_no_command_to_a_runner_and_hides_no_character(capsys):
+    output.print_lines(["::error::x", "##[group]y", "a\u202eb", "plain"])
+    first, second, third, last = capsys.readouterr().out.splitlines()
+    assert not first.startswith("::")
+    assert "##[" not in second
+    assert "\u202e" not in third
+    assert last == "plain"
