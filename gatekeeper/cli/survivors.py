@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation.estimate import USUAL_TOKENS
-from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.session import ask_models
 from gatekeeper.author.generation.survivors import (
     ProtectedPart,
@@ -21,9 +18,11 @@ from gatekeeper.author.generation.survivors import (
     read_survivors,
 )
 from gatekeeper.cli.named_contract import named_contract
+from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
-from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count
+from gatekeeper.reports.redact import environment_redactor
 
 if TYPE_CHECKING:
     from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
@@ -68,7 +67,8 @@ def write_for_survivors(
     )
     rows = [row for part in parts for row in part.rows]
     if rows:
-        _write(out, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        write_new_files({out: environment_redactor().text(text)})
     return _say([*_found(parts), *_next(parts, rows, out, contract), calls_made])
 
 
@@ -79,12 +79,6 @@ def _read(path: Path) -> str:
         raise UsageError(
             f"--for-survivors {path}: {error}; run `gatekeeper mutate` first"
         ) from error
-
-
-def _write(out: Path, text: str) -> None:
-    if out.exists():
-        raise WriteError(out, FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)))
-    replace_files({out.name: text}, out.parent)
 
 
 def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:

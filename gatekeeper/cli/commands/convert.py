@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from posixpath import dirname
 
+from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
 from gatekeeper.contract.contract_files import matching_contracts
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 FORMATS = ("github", "openai-evals")
@@ -120,19 +121,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _write(root: Path, texts: dict[str, str]) -> None:
-    """Write the files, or none of them if one exists already or cannot be written."""
+    """Write the files. Raises UsageError if one exists already."""
     there: Sequence[str] = [path for path in texts if os.path.lexists(root / path)]
     if there:
         raise UsageError(f"{', '.join(there)} already there; name another folder with --out")
-    written: list[Path] = []
-    try:
-        for path, text in texts.items():
-            target = root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("x", encoding="utf-8", newline="\n") as stream:
-                written.append(target)
-                stream.write(text)
-    except OSError as error:
-        for target in written:
-            target.unlink(missing_ok=True)
-        raise WriteError(root / path, error) from error
+    write_new_files({root / path: text for path, text in texts.items()}, make_folders=True)

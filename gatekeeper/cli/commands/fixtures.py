@@ -6,14 +6,14 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.cli.named_contract import named_contract
+from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
 from gatekeeper.contract.policy import load_policy
-from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
@@ -104,14 +104,7 @@ def _write(out: Path, found: Proposal) -> None:
 
     rows = environment_redactor().value(list(found.rows))
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    try:
-        with out.open("x", encoding="utf-8", errors="replace") as file, ExitStack() as unfinished:
-            unfinished.callback(out.unlink)
-            file.write(text)
-            file.flush()
-            unfinished.pop_all()
-    except OSError as error:
-        raise WriteError(out, error) from error
+    write_new_files({out: text})
 
 
 def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
