@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation import input_specification, open_questions, rules, tests
@@ -12,7 +13,7 @@ from gatekeeper.author.generation.effort import EFFORTS, Effort
 from gatekeeper.author.generation.outdated_tests import find_earlier_tests
 from gatekeeper.author.generation.run import MOST_SAMPLES, GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.update import plan_update
-from gatekeeper.contract.definition import Message
+from gatekeeper.contract.definition import Message, Prompt
 from gatekeeper.contract.trial import Request
 from gatekeeper.numbers import count, dollars
 from gatekeeper.providers.cost_estimate import worst_cost
@@ -70,15 +71,19 @@ def _calls(
 ) -> str:
     """Return the number of calls, and that of other efforts. `tested` returns for how many rules
     tests are written; `others` are calls about something else."""
-    scenarios = len(plan.present.specification.wishes.scenarios) or 1
 
     def of(effort: Effort) -> int:
-        rating = 1 + MOST_MISSING if effort.rates else 0
-        return others + tested(effort) * (scenarios + effort.expands) + rating
+        return others + _calls_about_tests(plan, effort, tested(effort))
 
     said = f"at most {count(of(options.effort), 'call')}"
     each = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
     return f"{said} (at each --effort: {each})"
+
+
+def _calls_about_tests(plan: GenerationPlan, effort: Effort, rules: int) -> int:
+    """Return how many calls write and improve the tests of so many rules."""
+    scenarios = len(plan.present.specification.wishes.scenarios) or 1
+    return rules * (scenarios + effort.expands) + (1 + MOST_MISSING if effort.rates else 0)
 
 
 def _requests(
@@ -99,12 +104,13 @@ def _requests(
     once = [stage_request(stage, data, known, {}, model, tokens) for stage, known in about]
     settings = {"count": str(options.tests_per_rule)}
     each = stage_request(tests.STAGE, data, schema, settings, model, tokens)
-    effort, scenarios = options.effort, len(plan.present.specification.wishes.scenarios) or 1
-    further = 1 + MOST_MISSING if effort.rates else 0
-    found = [*once[:stages], *[each] * (number * (scenarios + effort.expands) + further)]
+    found = [*once[:stages], *[each] * _calls_about_tests(plan, options.effort, number)]
     if options.prove_with:
         prompt = plan.prompt.prompt
-        run = (Message("user", f"{prompt.text}{ASSUMED_TEXT}"),)
-        sample = Request(options.prove_with, run, prompt.params, SEED, 0)
-        found += [sample] * MOST_SAMPLES
+        found += [assumed_sample(options.prove_with, prompt, prompt.params)] * MOST_SAMPLES
     return found
+
+
+def assumed_sample(model: str, prompt: Prompt, params: Mapping[str, Any]) -> Request:
+    """Return a request like those that run the prompt, with an input that is not there yet."""
+    return Request(model, (Message("user", f"{prompt.text}{ASSUMED_TEXT}"),), params, SEED, 0)

@@ -14,13 +14,14 @@ from typing import Any
 
 from gatekeeper.author.generation.ask import (
     MOST_TOKENS,
+    SEED,
     Asker,
     array_schema,
     ask_together,
     object_schema,
     stage_request,
 )
-from gatekeeper.author.generation.estimate import ASSUMED_TEXT
+from gatekeeper.author.generation.estimate import assumed_sample
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.tests import (
     KIND,
@@ -30,7 +31,7 @@ from gatekeeper.author.generation.tests import (
 )
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import find_parts
-from gatekeeper.contract.definition import Fixture, Message, Prompt, Target
+from gatekeeper.contract.definition import Fixture, Prompt, Target
 from gatekeeper.contract.near_duplicates import near_duplicates
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
@@ -40,7 +41,6 @@ from gatekeeper.errors import ContractError, UsageError
 STAGE = "survivors"
 CATEGORY = "survivor"
 _SURVIVED = ("not_noticed", "too_few_broke", "no_effect")
-_SEED = 42
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +156,7 @@ def planned_requests(
     asked = [
         stage_request(STAGE, data, schema, settings, model, tokens) for data, schema in questions
     ]
-    run = (Message("user", f"{target.prompt.text}{ASSUMED_TEXT}"),)
-    sample = Request(target.model, run, target.params, _SEED, 0)
+    sample = assumed_sample(target.model, target.prompt, target.params)
     return [*asked, *[sample] * (3 * count * len(mutants))]
 
 
@@ -189,7 +188,7 @@ async def _prove(
             continue
         tried += 1
         requests = [
-            Request(target.model, messages, target.params, _SEED, repetition)
+            Request(target.model, messages, target.params, SEED, repetition)
             for messages, repetition in ((before, 0), (before, 1), (after, 0))
         ]
         if target.params.get("temperature") == 0:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from gatekeeper.author.cost_words import cost_lines
-from gatekeeper.author.generation.ask import SEED, stage_request
-from gatekeeper.author.generation.estimate import ASSUMED_RULES, ASSUMED_TEXT
+from gatekeeper.author.generation.ask import stage_request
+from gatekeeper.author.generation.estimate import ASSUMED_RULES, ASSUMED_TEXT, assumed_sample
 from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.tests import answer_schema
 from gatekeeper.author.quality import agreement, baseline, ground_truth, groundedness, validity
@@ -18,7 +18,6 @@ from gatekeeper.author.quality.judges import (
     VERDICTS_TOKENS,
 )
 from gatekeeper.author.quality.options import MOST_COMPARED, QualityOptions
-from gatekeeper.contract.definition import Message
 from gatekeeper.contract.embeddings import comparison_request
 from gatekeeper.contract.trial import Request
 from gatekeeper.numbers import count
@@ -47,8 +46,7 @@ def _requests(
         own = sum(not row.is_baseline for row in present)
     base = quality.baseline or sum(row.is_baseline for row in present)
     text = {"a": ASSUMED_TEXT}
-    run = (Message("user", f"{plan.prompt.prompt.text}{ASSUMED_TEXT}"),)
-    params = plan.prompt.prompt.params
+    prompt = plan.prompt.prompt
     if quality.baseline:
         schema = answer_schema(plan.prompt)
         settings = {"count": str(baseline.BATCH)}
@@ -71,9 +69,9 @@ def _requests(
         if quality.ground_truth:
             yield right, own + base
     if quality.check and base:
-        yield Request(quality.model, run, params, SEED, 0), 2 * min(base, MOST_COMPARED)
+        yield assumed_sample(quality.model, prompt, prompt.params), 2 * min(base, MOST_COMPARED)
         if quality.embeddings:
             pair = comparison_request(quality.embeddings, ASSUMED_TEXT, ASSUMED_TEXT)
             yield pair, min(base, MOST_COMPARED)
     if quality.ground_truth:
-        yield Request(quality.ground_truth, run, params, SEED, 0), own + base
+        yield assumed_sample(quality.ground_truth, prompt, prompt.params), own + base
