@@ -16,6 +16,7 @@ from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
 from gatekeeper.author.quality.judges import Panel, Verdict
 from gatekeeper.author.quality.validity import VALID, with_metadata
+from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Request
@@ -24,13 +25,7 @@ from gatekeeper.errors import ContractError, UsageError
 STAGE, ANSWER_STAGE = "answer_correct", "ground_truth"
 PROPOSED, ACCEPTED = "proposed", "ground_truth"
 FEWEST_JUDGES = 2
-_LETTERS = re.compile(r"[a-z]+")
-_FAMILIES = {
-    "gpt": "openai", "chatgpt": "openai", "o": "openai", "davinci": "openai", "ft": "openai",
-    "claude": "anthropic", "gemini": "google", "gemma": "google", "mixtral": "mistral",
-    "ministral": "mistral", "codestral": "mistral", "magistral": "mistral", "pixtral": "mistral",
-    "qwq": "qwen", "meta": "llama", "codellama": "llama", "command": "cohere",
-}  # fmt: skip
+_FIRST_WORD = re.compile(r"(?:[a-z]+\.)?([a-z]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +40,10 @@ class Proposals:
 
 
 def model_family(model: str) -> str:
-    """Return the family of a model by its name, such as `openai` for `azure/gpt-4o`."""
+    """Return the family of a model, or the first word of its name if the name says none."""
     name = model.rpartition("/")[2].casefold()
-    first = name.partition(".")[2] if name.startswith(("anthropic.", "amazon.")) else name
-    letters = _LETTERS.match(first)
-    found = letters[0] if letters else first
-    return _FAMILIES.get(found, found)
+    word = _FIRST_WORD.match(name)
+    return family_of(model) or (word[1] if word else name)
 
 
 def require_other_families(model: str, judges: Sequence[str]) -> None:

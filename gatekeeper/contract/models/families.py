@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 
 _FAMILIES = (
-    ("GPT", re.compile(r"(?:^|[/._-])(?:gpt|chatgpt|o[134](?:-|$)|davinci|codex)", re.IGNORECASE)),
+    ("GPT", re.compile(r"(?:^|[/._:-])(?:gpt|chatgpt|o\d(?:-|$)|davinci|codex)", re.IGNORECASE)),
     ("Claude", re.compile(r"claude", re.IGNORECASE)),
     ("Gemini", re.compile(r"gemini|gemma|palm-", re.IGNORECASE)),
     ("DeepSeek", re.compile(r"deepseek", re.IGNORECASE)),
     ("Qwen", re.compile(r"qwen|qwq", re.IGNORECASE)),
-    ("Mistral", re.compile(r"mi[sx]tral|magistral|codestral|ministral", re.IGNORECASE)),
-    ("Llama", re.compile(r"llama(?!file|fil|_)", re.IGNORECASE)),
+    ("Mistral", re.compile(r"mi[sx]tral|pixtral|magistral|codestral|ministral", re.IGNORECASE)),
+    ("Llama", re.compile(r"(?<!o)llama(?!file|fil|_)", re.IGNORECASE)),
     ("Grok", re.compile(r"grok", re.IGNORECASE)),
-    ("Command", re.compile(r"command-[ar]", re.IGNORECASE)),
+    ("Command", re.compile(r"(?:^|[/.])command(?:-|$)", re.IGNORECASE)),
     ("Nova", re.compile(r"nova-(?:micro|lite|pro|premier)", re.IGNORECASE)),
     ("Phi", re.compile(r"(?:^|[/._-])phi-?\d", re.IGNORECASE)),
     ("SmolLM", re.compile(r"smollm", re.IGNORECASE)),

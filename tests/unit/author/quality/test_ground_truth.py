@@ -19,12 +19,14 @@ from gatekeeper.errors import UsageError
 @pytest.mark.parametrize(
     ("models", "family"),
     [
-        (("openai/gpt-4o", "azure/gpt-5", "o3-mini", "openrouter/openai/chatgpt-4o"), "openai"),
-        (("anthropic/claude-sonnet-4-5", "bedrock/anthropic.claude-v2"), "anthropic"),
-        (("gemini/gemini-2.5-pro", "ollama/gemma2:9b"), "google"),
-        (("groq/llama-3.3-70b", "ollama/llama3.2:1b", "bedrock/meta.llama3-70b"), "llama"),
-        (("mistral/mistral-large", "mistral/codestral", "together_ai/Mixtral-8x7B"), "mistral"),
-        (("openrouter/qwen/qwen-2.5", "ollama/qwq"), "qwen"),
+        (("openai/gpt-4o", "azure/gpt-5", "o3-mini", "openrouter/openai/chatgpt-4o"), "GPT"),
+        (("anthropic/claude-sonnet-4-5", "bedrock/anthropic.claude-v2"), "Claude"),
+        (("gemini/gemini-2.5-pro", "ollama/gemma2:9b"), "Gemini"),
+        (("groq/llama-3.3-70b", "ollama/llama3.2:1b", "bedrock/meta.llama3-70b"), "Llama"),
+        (("mistral/mistral-large", "mistral/codestral", "together_ai/Mixtral-8x7B"), "Mistral"),
+        (("openrouter/qwen/qwen-2.5", "ollama/qwq"), "Qwen"),
+        (("bedrock/amazon.titan-text", "other/titan-2"), "titan"),
+        (("azure/4711",), "4711"),
     ],
 )
 def test_the_family_of_a_model_does_not_depend_on_who_serves_it(models, family):
