@@ -100,6 +100,12 @@ def estimate_text(forecast: _RunEstimate) -> str:
     return f"expected {expected}{fewest}; at most {most}{', ' if asked else ''}{asked}"
 
 
+def nothing_affected(unaffected: int) -> str:
+    """Return what is said of a change that affects none of so many contracts."""
+    untouched = numbers.count(unaffected, "contract")
+    return f"No contract is affected; {untouched} unaffected. No model is called."
+
+
 def _amounts(calls: int, tokens: int | None, cost_usd: float | None) -> str:
     cost = f"cost {numbers.UNKNOWN}" if cost_usd is None else numbers.dollars(cost_usd)
     taken = f"{numbers.UNKNOWN} tokens" if tokens is None else numbers.count(tokens, "token")

@@ -39,6 +39,12 @@ def print_result(
 
 def print_estimate(estimate: RunEstimate, console: Console | None = None) -> None:
     """Print what a check would run, why, and at what price."""
+    said = (estimate.contracts, estimate.uncovered, estimate.notices, estimate.warnings)
+    if console is None and not any(said):
+        from gatekeeper.reports.call_counts import nothing_affected
+
+        sys.stdout.write(f"{nothing_affected(estimate.unaffected)}\n")
+        return
     from gatekeeper.reports.terminal.screen import show_estimate
 
     show_estimate(estimate, console or log_console())

@@ -15,7 +15,12 @@ from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, Verdict
-from gatekeeper.reports.call_counts import describe_calls, describe_cost, estimate_text
+from gatekeeper.reports.call_counts import (
+    describe_calls,
+    describe_cost,
+    estimate_text,
+    nothing_affected,
+)
 from gatekeeper.reports.columns import Column, columns, shown_objectives, status_text
 from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
@@ -72,9 +77,8 @@ def show_estimate(estimate: RunEstimate, console: Console) -> None:
         console.print(_text(notice, "dim"))
     for warning in estimate.warnings:
         console.print(Text("⚠️ ").append(_text(_sentence(warning), "yellow")))
-    untouched = numbers.count(estimate.unaffected, "contract")
     if not estimate.contracts:
-        console.print(Text(f"No contract is affected; {untouched} unaffected. No model is called."))
+        console.print(Text(nothing_affected(estimate.unaffected)))
         return
     affected = numbers.count(len(estimate.contracts), "contract")
     text = f"{affected} affected, {estimate.unaffected:,} not: {estimate_text(estimate)}."
