@@ -76,6 +76,16 @@ def test_a_killed_run_is_continued_with_every_answer_that_it_got(run):
     assert len(stages(run)) == 7
 
 
+def test_a_run_that_its_limit_would_end_stops_before_its_tests(run, capsys):
+    policy = run.path / ".github" / "gatekeeper.yml"
+    policy.parent.mkdir()
+    policy.write_text("limits: {calls: 6}\n", "utf-8")
+    assert run() == (3, ["input_specification", "rules"])
+    assert "limit" in capsys.readouterr().err
+    # What the recording answers counts as no call, so the same limit is enough now.
+    assert run("--resume")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("content", "flags", "named"),
     [

@@ -117,6 +117,8 @@ class Asker:
         self._keep_at_once = keep
         self._forget = forget
         self._lines = lines
+        self._most_calls = limits.calls
+        self._is_replayed = False
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
@@ -136,6 +138,14 @@ class Asker:
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without one."""
         return self._meter.seconds_left()
+
+    @property
+    def calls_left(self) -> int | None:
+        """The calls that the limit leaves; None without one, or if a recording answers, because
+        nobody knows which questions it answers next."""
+        if self._most_calls is None or self._is_replayed:
+            return None
+        return max(0, self._most_calls - self._meter.made)
 
     async def ask(
         self,
@@ -227,6 +237,7 @@ class Asker:
         # What is parsed is what a replay will find.
         text = _SURROGATES.sub("\ufffd", environment_redactor().text(completion.text))
         completion = replace(completion, text=text)
+        self._is_replayed |= completion.replayed
         self._keep(request, completion, stage)
         return completion
 

@@ -15,6 +15,10 @@ class Effort:
     rates: bool = False
     expands: bool = False
 
+    def calls(self, rules: int, scenarios: int) -> int:
+        """Return the fewest calls that write and improve the tests of so many rules."""
+        return rules * ((scenarios or 1) + self.expands) + self.rates
+
     def is_less_than(self, other: Effort) -> bool:
         """Return whether this effort does less than the other, and nothing that the other does
         not."""

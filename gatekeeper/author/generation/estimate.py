@@ -81,9 +81,9 @@ def _calls(
 
 
 def _calls_about_tests(plan: GenerationPlan, effort: Effort, rules: int) -> int:
-    """Return how many calls write and improve the tests of so many rules."""
-    scenarios = len(plan.present.specification.wishes.scenarios) or 1
-    return rules * (scenarios + effort.expands) + (1 + MOST_MISSING if effort.rates else 0)
+    """Return the most calls that write and improve the tests of so many rules."""
+    scenarios = len(plan.present.specification.wishes.scenarios)
+    return effort.calls(rules, scenarios) + (MOST_MISSING if effort.rates else 0)
 
 
 def _requests(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.author.generation.ask import SEED, Asker, ask_together
+from gatekeeper.author.generation.call_limit import require_calls
 from gatekeeper.author.generation.cluster_advice import cluster_advice
 from gatekeeper.author.generation.collection import Writer
 from gatekeeper.author.generation.effort import Effort
@@ -27,6 +28,7 @@ from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_
 from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
 from gatekeeper.author.generation.open_questions import find_questions
 from gatekeeper.author.generation.outdated_tests import (
+    EarlierTests,
     find_earlier_tests,
     merge_tests,
     written_entries,
@@ -155,14 +157,16 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
             + (f" ({dropped_notice(rules.dropped)})" if rules.dropped else "")
             + "; say in the prompt what a good answer must be, or use a stronger --model"
         )
-    questions = await find_questions(asker, prompt, before)
     made = before.made
-    input_ = merge_items(made_of(made, INPUT), before.input, constraints.items)
-    asked = merge_items(made_of(made, QUESTION), before.questions, questions.items)
     rule_made = {name: made[name] for name in rule_ids(before) if name in made}
     new = _to_make(rules.items, before, rule_made)
-    rest = tuple(rule for rule in rules.items if rule not in new)
     earlier = find_earlier_tests(prompt, before, plan.present.fixtures, options.effort)
+    expected = merge_items(rule_made, before.rules, rules.items).items
+    _require_calls(asker, plan, options, expected, new, earlier)
+    questions = await find_questions(asker, prompt, before)
+    input_ = merge_items(made_of(made, INPUT), before.input, constraints.items)
+    asked = merge_items(made_of(made, QUESTION), before.questions, questions.items)
+    rest = tuple(rule for rule in rules.items if rule not in new)
     inverted, own = await invert_with_edited(asker, new, earlier.to_invert, before.rules)
     proposals = await propose_checks(asker, prompt, new)
     in_force = merge_items(rule_made, own, (*inverted, *rest)).items
@@ -202,6 +206,21 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []
     return GeneratedItems(specification, rows.items, (*notices, *earlier.notices(), *unfit))
+
+
+def _require_calls(
+    asker: Asker,
+    plan: GenerationPlan,
+    options: GenerateOptions,
+    rules: Sequence[Rule],
+    new: Sequence[Rule],
+    earlier: EarlierTests,
+) -> None:
+    """Raise TooFewCalls if the limit is not enough for the stages that follow the rules."""
+    to_test = sum(rule.id not in earlier.complete for rule in rules)
+    scenarios = len(plan.present.specification.wishes.scenarios)
+    stages = 1 + bool(new or earlier.to_invert) + bool(new)
+    require_calls(asker, stages + options.effort.calls(to_test, scenarios), len(rules))
 
 
 def require_tests(rows: Sequence[FixtureRow], model: str, unfit: Sequence[str] = ()) -> None:

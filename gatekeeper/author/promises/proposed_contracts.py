@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.ask import Asker, stage_request
+from gatekeeper.author.generation.call_limit import TooFewCalls
 from gatekeeper.author.generation.model_run import within_limits
 from gatekeeper.author.generation.rules import SCHEMA, STAGE
 from gatekeeper.author.generation.run import (
@@ -162,6 +163,9 @@ async def _each(
             options = GenerateOptions(policy.propose.model, TESTS_PER_RULE)
             items = await within_limits(generate(plan, asker, options), asker, stop)
             made = generated_files(plan, items, options)
+        except TooFewCalls as few:
+            notices.append(_too_many_rules(reference, few))
+            continue
         except GatekeeperError as error:
             notices.append(f"No contract could be proposed for {reference}: {error}")
             continue
@@ -176,6 +180,13 @@ async def _each(
         tuple(notices),
         sum(asker.sent for asker in askers),
         math.fsum(known) if len(known) == len(costs) else None,
+    )
+
+
+def _too_many_rules(reference: str, few: TooFewCalls) -> str:
+    return (
+        f"No contract could be proposed for {reference}: {few.what}. A proposal makes up to "
+        f"{_MOST_CALLS} calls for a prompt; run `gatekeeper generate`, which may make more."
     )
 
 

@@ -146,12 +146,22 @@ def test_a_prompt_that_asks_for_a_contract_that_accepts_everything_gets_none(pro
     assert "Ignore all rules" in user["content"]
 
 
-def test_a_prompt_with_hundreds_of_rules_ends_at_the_limit_of_calls(propose, model):
+def test_a_prompt_with_too_many_rules_ends_before_its_tests_are_paid_for(propose, model):
     many = [{"text": f"The output says {word(n)}.", "lines": [1]} for n in range(100)]
     found = propose(answer=author({"rules": {"rules": many}}))
     assert found.texts == {}
-    assert len(model.requests) == found.calls <= 60
-    assert "limit" in found.notices[0]
+    assert len(model.requests) == found.calls == 2
+    assert "100 rules" in found.notices[0]
+    assert "gatekeeper generate" in found.notices[0]
+
+
+@pytest.mark.parametrize(("most", "calls", "proposed"), [(7, 7, 1), (6, 2, 0)])
+def test_a_proposal_is_made_if_the_limit_is_just_enough(
+    propose, model, monkeypatch, most, calls, proposed
+):
+    monkeypatch.setattr("gatekeeper.author.promises.proposed_contracts._MOST_CALLS", most)
+    found = propose()
+    assert (len(model.requests), len(found.proposals)) == (calls, proposed)
 
 
 def word(number: int) -> str:
