@@ -10,6 +10,9 @@ from gatekeeper.contract.similar_settings import embedding_models_in
 
 ASKING = ("judge", "similar")
 """The types of checks that ask a model."""
+ENOUGH = 0.75
+"""The lowest score that passes if a check does not say which. For claims, all are to be supported.
+"""
 
 _MODELS = ("model", "models")
 

@@ -11,9 +11,7 @@ from pathlib import Path
 from gatekeeper import numbers
 from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.verdict import AnswerForm, Choice, ChoiceForm, ClaimForm
-
-ENOUGH = 0.75
-"""The lowest score that passes by default. For claims, the default is that all are supported."""
+from gatekeeper.contract.judge_settings import ENOUGH
 
 DATA_RULES = """\
 # Data

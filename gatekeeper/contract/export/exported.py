@@ -48,15 +48,15 @@ class Exported:
 
 @dataclass(slots=True)
 class Losses:
-    """Parts that cannot be exported. The same part with the same reason is named once, at its first
-    place, with its number."""
+    """Parts of the contract at `path` that cannot be exported. The same part with the same reason
+    is named once, at its first place, with its number."""
 
+    path: str
     found: dict[tuple[str, str], list[Position]] = field(default_factory=dict)
 
-    def add(self, kind: str, position: Position | None, why: str, contract: Contract) -> None:
+    def add(self, kind: str, position: Position | None, why: str) -> None:
         """Add a part."""
-        at = position or Position(contract.path)
-        self.found.setdefault((kind, why), []).append(at)
+        self.found.setdefault((kind, why), []).append(position or Position(self.path))
 
     def listed(self) -> tuple[NotRun, ...]:
         """Return them in the order in which they were found."""
@@ -77,16 +77,16 @@ def name_settings(
     for key in document.data:
         if key not in written:
             at = document.position((key,))
-            losses.add(str(key), at, "the other tool has no such setting", contract)
+            losses.add(str(key), at, "the other tool has no such setting")
     for check in contract.checks:
         if check.weight != 1:
             why = "every check has the same weight in the other tool"
-            losses.add("weight", check.position, why, contract)
+            losses.add("weight", check.position, why)
     for name, is_set in _FIXTURE_PARTS.items():
         for fixture in contract.fixtures:
             if is_set(fixture):
                 why = "tests of the other tool have only inputs and the expected value"
-                losses.add(f"{name} of fixtures", fixture.position, why, contract)
+                losses.add(f"{name} of fixtures", fixture.position, why)
 
 
 def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
@@ -95,7 +95,7 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
     for fixture in contract.fixtures:
         if fixture.turns or fixture.user:
             why = "the other tool has no conversations"
-            losses.add("conversation", fixture.position, why, contract)
+            losses.add("conversation", fixture.position, why)
         else:
             found.append(fixture)
     return tuple(found)

@@ -34,7 +34,7 @@ _NO_TEXT = "the value of the check is not a text in every fixture"
 
 def export(contract: Contract, document: Document) -> Exported:
     """Return the file of a contract. Raises ContractError."""
-    losses, differs = Losses(), Losses()
+    losses, differs = Losses(contract.path), Losses(contract.path)
     name_settings(contract, document, losses)
     fixtures = single_questions(contract, losses)
     sent = rendered(contract, fixtures) if fixtures else ()
@@ -44,17 +44,17 @@ def export(contract: Contract, document: Document) -> Exported:
     simple = simple_messages(contract, fixtures, sent)
     if simple.filled_in:
         why = "GitHub can fill in only names, so each test contains its whole messages"
-        losses.add("template", document.position(("prompt",)), why, contract)
+        losses.add("template", document.position(("prompt",)), why)
     rows = _Rows(fixtures, [dict(values) for values in simple.variables])
     evaluators = [
         evaluator
         for check in contract.checks
-        for evaluator in _evaluators(check, rows, losses, differs, contract)
+        for evaluator in _evaluators(check, rows, losses, differs)
     ]
     for fixture in fixtures:
         for check in fixture.checks:
             why = "the check belongs to one fixture, but an evaluator applies to every test"
-            losses.add(check.name, check.position, why, contract)
+            losses.add(check.name, check.position, why)
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:
         data["description"] = contract.description
@@ -106,7 +106,7 @@ class _Rows:
 
 
 def _evaluators(
-    check: CheckSpec, rows: _Rows, losses: Losses, differs: Losses, contract: Contract
+    check: CheckSpec, rows: _Rows, losses: Losses, differs: Losses
 ) -> Iterator[dict[str, Any]]:
     """Yield the evaluators of a check: one for each text that the output must contain."""
     why = cannot_be_written(check)
@@ -122,10 +122,10 @@ def _evaluators(
     else:
         made = "GitHub has no evaluator for this check"
     if isinstance(made, str):
-        losses.add(check.name, check.position, made, contract)
+        losses.add(check.name, check.position, made)
         return
     for difference in _differences(check):
-        differs.add(check.name, check.position, difference, contract)
+        differs.add(check.name, check.position, difference)
     yield from made
 
 
@@ -174,7 +174,7 @@ def _params(contract: Contract, losses: Losses) -> dict[str, Any]:
         if form is not None:
             written |= form
         elif name == "response_format":
-            losses.add(name, contract.model_at, "GitHub has no such format", contract)
+            losses.add(name, contract.model_at, "GitHub has no such format")
         else:
             plain[_PARAMETERS.get(name, name)] = value
     return {**({"modelParameters": plain} if plain else {}), **written}

@@ -11,9 +11,8 @@ from typing import Any
 from gatekeeper.contract.definition import CheckSpec, Fixture
 from gatekeeper.contract.export.exported import rendered_values
 from gatekeeper.contract.export.messages import is_text
+from gatekeeper.contract.judge_settings import ENOUGH
 
-ENOUGH = 0.75
-"""The lowest score that passes if the check does not say which."""
 _ASKS = {
     "rubric": ("criteria", "The output must meet these criteria:"),
     "tone": ("tone", "The output must have this tone:"),

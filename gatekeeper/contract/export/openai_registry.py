@@ -51,14 +51,14 @@ _SPLIT = "test.v0"
 
 def export(contract: Contract, document: Document) -> Exported:
     """Return the files of a contract. Raises ContractError."""
-    losses, differs = Losses(), Losses()
+    losses, differs = Losses(contract.path), Losses(contract.path)
     name_settings(contract, document, losses)
     fixtures = single_questions(contract, losses)
     sent = dict(zip((f.id for f in fixtures), rendered(contract, fixtures), strict=True))
     evals = _evals(contract, fixtures, losses, differs)
     if evals and contract.target.params:
         at = document.position(("params",))
-        differs.add("params", at, "oaieval uses parameters of its own", contract)
+        differs.add("params", at, "oaieval uses parameters of its own")
     folder = contract_name(contract.name, "contract").replace(".", "-")
     registry: dict[str, Any] = {}
     specs: dict[str, Any] = {}
@@ -119,9 +119,9 @@ def _evals(
     for key, check in checks.items():
         # A check that no fixture has is one loss, and else there is one for each fixture.
         for why in faults.get(key, [])[: None if key in exported else 1]:
-            losses.add(check.name, check.position, why, contract)
+            losses.add(check.name, check.position, why)
         for difference in _differences(check) if key in exported else ():
-            differs.add(check.name, check.position, difference, contract)
+            differs.add(check.name, check.position, difference)
     return list(found.values())
 
 
@@ -156,9 +156,11 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
 
 def _graded(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     asked = judge_question(check, (fixture,))
-    spec = asked if isinstance(asked, str) else graded_spec(asked)
-    if isinstance(asked, str) or isinstance(spec, str):
-        return str(spec)
+    if isinstance(asked, str):
+        return asked
+    spec = graded_spec(asked)
+    if isinstance(spec, str):
+        return spec
     # A criterion with a template would need a specification for each fixture.
     if not is_text(str(check.params)):
         return "the criterion of the check is a template"
