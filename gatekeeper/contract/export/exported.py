@@ -7,7 +7,7 @@ the file and on the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
 
 Messages = tuple[Message, ...]
-WRITTEN_KEYS = (
+_WRITTEN_KEYS = (
     *("contract", "name", "description", "prompt", "template", "model", "params"),
     *("fixtures", "checks", "judge"),
 )
@@ -70,12 +70,10 @@ def _counted(why: str, number: int) -> str:
     return why if number == 1 else f"{why} ({numbers.count(number, 'time')})"
 
 
-def name_settings(
-    contract: Contract, document: Document, losses: Losses, written: Sequence[str] = WRITTEN_KEYS
-) -> None:
+def name_settings(contract: Contract, document: Document, losses: Losses) -> None:
     """Add the settings of the contract's file that no export can write, such as objectives."""
     for key in document.data:
-        if key not in written:
+        if key not in _WRITTEN_KEYS:
             at = document.position((key,))
             losses.add(str(key), at, "the other tool has no such setting")
     for check in contract.checks:
