@@ -86,6 +86,8 @@ def _model(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:
+    if base.fixtures is head.fixtures:
+        return  # a variant of one contract
     kept = {fixture.id: fixture for fixture in head.fixtures}
     renaming = find_renaming(base.fixtures, head.fixtures)
     for fixture in base.fixtures:

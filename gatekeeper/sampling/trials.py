@@ -3,12 +3,13 @@ sampling/trial_order.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.contract.chain import first_step, join_steps, markers, with_places
 from gatekeeper.contract.conversation import with_turns
 from gatekeeper.contract.definition import Contract, Fixture, Message, SimulatedUser, Target
+from gatekeeper.contract.kept_results import kept_by_identity
 from gatekeeper.contract.modes import with_requirements
 from gatekeeper.contract.prompt_steps import refused_turns
 from gatekeeper.contract.prompts.render import render_all, render_value
@@ -22,6 +23,7 @@ from gatekeeper.sampling.shared_prefix import shared_prefixes
 from gatekeeper.sampling.trial_order import in_order
 
 Messages = Mapping[str, tuple[Message, ...]]
+_Rendered = tuple[Fixture, tuple[Message, ...] | ContractError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +54,19 @@ def plan_trials(
     and arms depends on `order_seed`. The prompt of head's contract must take all its own fixtures:
     raises ContractError with every reason why it does not.
     """
-    fixtures = list(contract.fixtures)
+    fixtures = contract.fixtures
     seed = contract.sampling.seed
     for target in (head, base or head):
         refused_turns(target, contract)
 
     strict = contract_from == "head"
-    answers = _render_own(contract, head) if strict else _render(head, fixtures, lent)
+    answers = _render_own(contract, head) if strict else _render(head, contract.fixtures, lent)
     arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
-        arms.insert(0, ("base", base, _render(base, fixtures, lent)))
+        arms.insert(0, ("base", base, _render(base, contract.fixtures, lent)))
     arms = _conversations(arms, fixtures)
     # Only requests for the first step of a chain begin alike.
     shared = shared_prefixes([list(map(first_step, found.values())) for _, _, found in arms])
-    # All requests of an arm share one copy: what depends on it is computed once.
-    params = {arm: dict(target.params) for arm, target, _ in arms}
     trials = tuple(
         Trial(
             contract=contract.name,
@@ -76,7 +76,7 @@ def plan_trials(
             request=Request(
                 model=target.model,
                 messages=messages[fixture.id],
-                params=params[arm],
+                params=target.params,
                 seed=None if seed is None else seed + repetition,
                 repetition=repetition,
                 shared_prefix=prefix,
@@ -102,6 +102,8 @@ def _conversations(
 ) -> list[tuple[Arm, Target, Messages]]:
     """Return the messages of each arm and fixture with those of its conversation. Both arms speak
     with the same user. Raises ContractError if the goal of a user cannot be rendered."""
+    if not any(fixture.turns or fixture.user for fixture in fixtures):
+        return list(arms)
     turns = {fixture.id: fixture.turns for fixture in fixtures if fixture.turns}
     budget = Budget()
     users = {f.id: (user_message(_rendered_user(f, budget)),) for f in fixtures if f.user}
@@ -152,9 +154,7 @@ def _render_own(contract: Contract, target: Target) -> Messages:
     return rendered
 
 
-def _rendered(
-    target: Target, fixtures: Sequence[Fixture]
-) -> Iterator[tuple[Fixture, tuple[Message, ...] | ContractError]]:
+def _rendered(target: Target, fixtures: Sequence[Fixture]) -> Iterator[_Rendered]:
     """Render the target's prompts for each fixture, all within one budget."""
     places, names = markers(target), [step.name for step in target.steps]
     values = [{**fixture.vars, **places} for fixture in fixtures]
@@ -184,22 +184,30 @@ def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
     )
 
 
-def _render(target: Target, fixtures: list[Fixture], lent: Mapping[str, Fixture]) -> Messages:
+def _render(target: Target, fixtures: tuple[Fixture, ...], lent: Mapping[str, Fixture]) -> Messages:
     rendered: dict[str, tuple[Message, ...]] = {}
-    failing = _failing(target, fixtures, rendered)
+    failing = _failing(_last_rendered(target, fixtures), rendered)
     if failing:
         # They have a budget of their own: they must not use up that of the others.
         renaming = find_renaming(fixtures, lent.values())
-        _failing(target, lent_values(failing, lent, renaming), rendered)
+        _failing(_rendered(target, lent_values(failing, lent, renaming)), rendered)
     return rendered
 
 
+def _list_rendered(target: Target, fixtures: tuple[Fixture, ...]) -> list[_Rendered]:
+    return list(_rendered(target, fixtures))
+
+
+_last_rendered = kept_by_identity(_list_rendered, most=1)
+"""Variants of a contract are compared with one base, which is rendered once."""
+
+
 def _failing(
-    target: Target, fixtures: Sequence[Fixture], rendered: dict[str, tuple[Message, ...]]
+    found_of_each: Iterable[_Rendered], rendered: dict[str, tuple[Message, ...]]
 ) -> list[Fixture]:
     """Add the messages of each fixture to `rendered`; return the fixtures that have none."""
     failing = []
-    for fixture, found in _rendered(target, fixtures):
+    for fixture, found in found_of_each:
         if isinstance(found, ContractError):
             failing.append(fixture)
         else:

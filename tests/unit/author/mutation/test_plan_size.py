@@ -11,6 +11,7 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.errors import UsageError
 
 CONTRACT = """\
@@ -42,3 +43,20 @@ def test_requests_that_do_not_fit_into_memory_are_refused():
 
 def test_a_usual_prompt_is_planned():
     assert len(planned(10, "Say what you think of it").mutants) == 20
+
+
+def test_the_prompt_that_all_mutants_are_compared_with_is_rendered_once(monkeypatch):
+    rendered = []
+
+    def counted(prompt, values, budget):
+        rendered.append(prompt.messages)
+        return render_all(prompt, values, budget)
+
+    monkeypatch.setattr("gatekeeper.sampling.trials.render_all", counted)
+    plan = planned(3, "Say what you think of it")
+    assert rendered.count(plan.contract.target.prompt.messages) == 1
+    assert len(rendered) == 1 + len(plan.mutants)
+    # The base arm of every comparison still has its own trials, with the same requests.
+    base = [trial for trial in plan.work.trials if trial.arm == "base"]
+    assert len(base) == 3 * len(plan.mutants)
+    assert len({trial.request.messages for trial in base}) == 3
