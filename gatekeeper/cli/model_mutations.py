@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -23,27 +23,6 @@ if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision
     from gatekeeper.contract.definition import Contract, Prompt
     from gatekeeper.contract.policy import Policy
-
-
-@dataclass(frozen=True, slots=True)
-class AskedMutants:
-    """The mutants of a model with what to say about them. In a forecast they are as many as there
-    can be."""
-
-    mutants: tuple[Mutant, ...]
-    notices: tuple[str, ...] = ()
-    forecast: tuple[str, ...] = ()
-    calls: int = 0
-    cost_usd: float | None = None
-
-    def policy_after(self, policy: Policy) -> Policy:
-        """Return the policy with what is left of its limits on calls and cost."""
-        limits = policy.limits
-        if limits.calls is not None:
-            limits = replace(limits, calls=max(0, limits.calls - self.calls))
-        if limits.cost_usd is not None and self.cost_usd is not None:
-            limits = replace(limits, cost_usd=max(0.0, limits.cost_usd - self.cost_usd))
-        return replace(policy, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +62,16 @@ class ModelMutations:
         revision: Revision,
         policy: Policy,
         mutations: Sequence[Mutation],
-    ) -> AskedMutants:
-        """Return the mutants; for a forecast without a recording, one for each part.
+    ) -> ModelMutants:
+        """Return the mutants; for an estimate without a recording, one for each part.
 
         Raises GatekeeperError, also if the model proposes nothing that can be used.
         """
         prompt = contract.target.prompt
         if not parts_to_rewrite(prompt):
             raise UsageError(f"{prompt.path}: this prompt has no part that a model can rewrite")
-        if self.estimate and self.recording is None:
-            return self._forecast(prompt)
+        if self._only_estimates:
+            return ModelMutants(_possible(prompt), {}, self.model)
         known = {mutant.now for mutant in make_mutants(prompt, mutations)}
         found = ask_for_mutants(
             prompt,
@@ -106,18 +85,24 @@ class ModelMutations:
         )
         if not found.mutants and set(mutations) == {"model"}:
             raise MeasurementError(" ".join(found.notices) + " There is nothing to measure.")
-        return _asked(found)
+        return found
 
-    def _forecast(self, prompt: Prompt) -> AskedMutants:
+    def estimate_lines(self, prompt: Prompt) -> Iterator[str]:
+        """Yield how many calls ask for the mutants, and what they cost."""
         from gatekeeper.author.cost_words import cost_lines
 
-        parts = parts_to_rewrite(prompt)
-        made = (rewrite_part(prompt, n, part, f"{part.text} …") for n, part in parts.items())
-        requests = mutation_requests(prompt, self.model)
-        cost = cost_lines([(request, 1) for request in requests], requests)
-        said = (f"{count(len(requests), 'call')} to {self.model} for the mutations", *cost)
-        return AskedMutants(tuple(mutant for mutant in made if mutant), forecast=said)
+        if self._only_estimates:
+            requests = mutation_requests(prompt, self.model)
+            yield f"{count(len(requests), 'call')} to {self.model} for the mutations"
+            yield from cost_lines([(request, 1) for request in requests], requests)
+
+    @property
+    def _only_estimates(self) -> bool:
+        return self.estimate and self.recording is None
 
 
-def _asked(found: ModelMutants) -> AskedMutants:
-    return AskedMutants(found.mutants, found.notices, calls=found.calls, cost_usd=found.cost_usd)
+def _possible(prompt: Prompt) -> tuple[Mutant, ...]:
+    """Return a mutant for each part that a model can rewrite."""
+    parts = parts_to_rewrite(prompt).items()
+    made = (rewrite_part(prompt, number, part, f"{part.text} …") for number, part in parts)
+    return tuple(mutant for mutant in made if mutant)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,15 @@ class ModelMutants:
             f"({count(self.calls, 'call') if self.calls else 'recorded'}{spent})."
         )
         return (made, *(f"{count(n, 'proposal')} left out: {why}." for why, n in self._sorted))
+
+    def policy_after(self, policy: Policy) -> Policy:
+        """Return the policy with what these calls left of its limits on calls and cost."""
+        limits = policy.limits
+        if limits.calls is not None:
+            limits = replace(limits, calls=max(0, limits.calls - self.calls))
+        if limits.cost_usd is not None and self.cost_usd is not None:
+            limits = replace(limits, cost_usd=max(0.0, limits.cost_usd - self.cost_usd))
+        return replace(policy, limits=limits)
 
     @property
     def _sorted(self) -> list[tuple[str, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -93,8 +94,8 @@ def mutate(arguments: argparse.Namespace) -> int:
         plan = plan_mutation(contract, left, revision, mutations, order_seed, more)
         few = too_few_fixtures(plan)
         if arguments.estimate:
-            forecast = asked.forecast if asked else ()
-            return _estimate(plan, few, forecast)
+            more_lines = by_model.estimate_lines(contract.target.prompt) if by_model else ()
+            return _estimate(plan, few, more_lines)
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
@@ -142,10 +143,10 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
     return tuple(mutation for mutation in every if mutation in names)
 
 
-def _estimate(plan: MutationPlan, few: str | None, forecast: tuple[str, ...]) -> int:
+def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
     from gatekeeper.author.mutation.estimate import mutation_estimate_lines
 
-    print_lines((*mutation_estimate_lines(plan), *forecast))
+    print_lines((*mutation_estimate_lines(plan), *more))
     if few:
         print_error(few)
     return 0
