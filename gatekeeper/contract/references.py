@@ -41,7 +41,7 @@ from gatekeeper.contract.size_limits import (
     MOST_STEPS,
 )
 from gatekeeper.contract.syntax.yaml_positions import parse, parse_once
-from gatekeeper.contract.templates.client import find_included
+from gatekeeper.contract.templates.client import NotATemplate, find_included
 from gatekeeper.errors import ContractError
 
 Shapes = Mapping[str, CheckShape]
@@ -370,11 +370,9 @@ def _include_files(text: str, path: str) -> frozenset[str] | None:
 def _included_files(sources: Sequence[str], path: str) -> frozenset[str] | None:
     """Return the included files; None if a template does not parse, or names a file by anything but
     literal text."""
-    from jinja2 import TemplateSyntaxError
-
     try:
         named = [name for source in sources for name, _ in find_included(source)]
-    except (TemplateSyntaxError, RecursionError):
+    except (NotATemplate, RecursionError):
         return None
     known = [name for name in named if name is not None]
     return frozenset(locate(name, path) for name in known) if len(known) == len(named) else None

@@ -22,7 +22,12 @@ from gatekeeper.contract.prompts.value_at_key import prompt_at_key
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.role_lines import BY_ROLE_LINES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
-from gatekeeper.contract.templates.client import check_syntax_ahead, find_included, find_role_lines
+from gatekeeper.contract.templates.client import (
+    NotATemplate,
+    check_syntax_ahead,
+    find_included,
+    find_role_lines,
+)
 from gatekeeper.errors import ContractError, Problem
 
 
@@ -266,18 +271,16 @@ def _structured(text: str, path: str) -> Prompt:
 
 def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
     """Return every file that the prompt includes, also through other includes."""
-    from jinja2 import TemplateSyntaxError
-
     includes: dict[str, str] = {}
 
     def visit(source: MessageTemplate, path: str, chain: tuple[str, ...]) -> None:
         try:
             names = find_included(source.content)
-        except TemplateSyntaxError as error:
+        except NotATemplate as error:
             if path == prompt.path:
                 return  # `template_problems` says so, with the message it stands in
-            what = f"not a template: {error.message}"
-            line = source.line_at(error.lineno)
+            what = f"not a template: {error.what}"
+            line = source.line_at(error.line)
             raise ContractError([Problem(path, what, "correct the template", line)]) from None
         except RecursionError:
             what, fix = "the template is nested too deeply", "make the template simpler"

@@ -30,9 +30,10 @@ def _problems(contract: Contract) -> Iterator[Problem]:
 def _without_user(
     contract: Contract, spec: CheckSpec, fixtures: Sequence[Fixture]
 ) -> Iterator[Problem]:
-    if any(fixture.user for fixture in fixtures if spec.name not in fixture.left_out):
+    goals = list(_goal_checks(spec))
+    if not goals or any(f.user for f in fixtures if spec.name not in f.left_out):
         return
-    for found in _goal_checks(spec):
+    for found in goals:
         at = found.position or spec.position or Position(contract.path)
         what = f"check `{found.name}` applies to no fixture with a simulated user"
         fix = "add `user: {model: …, goal: …}` to the contract, or remove the check"

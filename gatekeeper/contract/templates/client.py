@@ -10,7 +10,7 @@ from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.role_lines import BY_ROLE_LINES
 from gatekeeper.contract.templates.ahead import ChecksAhead
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
-from gatekeeper.contract.templates.plain import is_plain
+from gatekeeper.contract.templates.plain import is_plain, plain_includes
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess
@@ -184,30 +184,49 @@ def evaluate_text(text: str, variables: Mapping[str, Any], budget: Budget) -> An
     return response["value"]
 
 
+class NotATemplate(Exception):
+    """A source that does not parse: what is wrong, and the line."""
+
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.what = what
+        self.line = line
+
+
 def find_included(source: str) -> Sequence[tuple[str | None, int]]:
     """Return every template that the source includes, imports or extends, with its line. None means
     that the name is only known when rendering.
 
     Raises:
-        jinja2.TemplateSyntaxError: The source is no template, or too large to tell.
+        NotATemplate: The source is no template, or too large to tell.
         RecursionError: It is nested too deeply.
     """
     if "{%" not in source:
         return ()
+    plain = plain_includes(source)
+    if plain is not None:
+        return plain
+    if len(source) <= _PARSED_HERE:
+        return _parse_included(source)
+    try:
+        answers = _CHILD.ask({"kind": "includes", "source": source})
+    except FrameError as error:
+        raise NotATemplate(str(error), 1) from None
+    if not answers.responses:
+        # It does not parse, or not within the limits: the child says why where it compiles it.
+        raise NotATemplate("the text is too large, or not a template", 1)
+    return [(name, line) for name, line in answers.responses[0]]
+
+
+def _parse_included(source: str) -> Sequence[tuple[str | None, int]]:
     from jinja2 import TemplateSyntaxError
 
     from gatekeeper.contract.templates.environment import environment_for, included_names
 
-    if len(source) <= _PARSED_HERE:
-        return included_names(source, environment_for(()))
     try:
-        answers = _CHILD.ask({"kind": "includes", "source": source})
-    except FrameError as error:
-        raise TemplateSyntaxError(str(error), 1) from None
-    if not answers.responses:
-        # It does not parse, or not within the limits: the child says why where it compiles it.
-        raise TemplateSyntaxError("the text is too large, or not a template", 1)
-    return [(name, line) for name, line in answers.responses[0]]
+        return included_names(source, environment_for(()))
+    except TemplateSyntaxError as error:
+        raise NotATemplate(error.message or "", error.lineno) from None
 
 
 def find_role_lines(source: str) -> Sequence[RoleLine]:

@@ -28,7 +28,8 @@ from gatekeeper.contract.definition import (
 from gatekeeper.contract.prompts.render import render_all, render_messages, render_value
 from gatekeeper.contract.templates import client, worker
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.templates.plain import MAX_FILTERS, MAX_TAGS, is_plain
+from gatekeeper.contract.templates.environment import environment_for, included_names
+from gatekeeper.contract.templates.plain import MAX_FILTERS, MAX_TAGS, is_plain, plain_includes
 from gatekeeper.contract.templates.rendering import render_prompt
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process import Answers, LimitedProcess, Limits
@@ -203,10 +204,8 @@ def test_what_is_no_data_is_no_value() -> None:
 def test_a_template_too_large_to_parse_here_is_parsed_in_the_child() -> None:
     padding = "{{ [" + "1," * 60_000 + "] }}"
     assert list(client.find_included("{% include 'a' %}" + padding)) == [("a", 1)]
-    from jinja2 import TemplateSyntaxError
-
     for source in ("{% if %}" + padding, "{% if x %}" + "x" * 65_000_000):
-        with pytest.raises(TemplateSyntaxError):
+        with pytest.raises(client.NotATemplate):
             client.find_included(source)
 
 
@@ -279,6 +278,38 @@ def _here(made: Prompt) -> list[Any]:
         return list(render_prompt(made, VALUES, Budget()))
     except ContractError as error:
         return [asdict(problem) for problem in error.problems]
+
+
+INCLUDES = [
+    "{% include 'a.md' %}",
+    '{%- include  "é b.md"-%}',
+    "{%include 'a'%}",
+    "{% include a %}",
+]
+FRAGMENTS = ["t ", "\n", "\r", "{", "%", "}", '{{ a["', '"] }}', '{{ "', '" }}', "{#", "#}"]
+
+
+@given(st.lists(st.one_of(st.sampled_from(FRAGMENTS + INCLUDES), TAGS), max_size=6))
+def test_plain_includes_are_those_of_the_parser(pieces: list[str]) -> None:
+    source = "".join(pieces)
+    found = plain_includes(source)
+    if found is not None:
+        assert found == included_names(source, environment_for(()))
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("{% include 'a.md' %}", (("a.md", 1),)),
+        ("{{ x }}\n\n{%- include \"b/a.md\" -%} and {% include 'c' %}", (("b/a.md", 3), ("c", 3))),
+        ("{{ x[\"{% include 'a' %}\"] }}", None),
+        ("{% include a %}", None),
+        ("{% include 'a' ignore missing %}", None),
+        ("{% raw %}{% include 'a' %}{% endraw %}", None),
+    ],
+)
+def test_which_includes_are_plain(source: str, found: object) -> None:
+    assert plain_includes(source) == found
 
 
 @pytest.mark.parametrize(
