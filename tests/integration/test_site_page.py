@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.browser import chromium
+from support.browser import chromium, reload_until
 from support.machine_needs import CHROMIUM
 from support.outcomes import contract
 from support.site_history import name_of, nightly_history
@@ -123,6 +123,7 @@ def test_the_theme_is_chosen_by_keyboard_and_lasts(page: Page) -> None:
     assert dark != light
     page.get_by_role("link", name="Costs").click()
     page.wait_for_url("**/costs.html")
+    reload_until(page, lambda: page.evaluate(BACKGROUND) == dark)
     expect_background(page, dark)
     page.emulate_media(media="print")
     expect_background(page, "rgb(255, 255, 255)")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 PROGRAM = shutil.which("chromium")
 # Chromium's own traffic would be taken for the page's.
@@ -27,3 +27,12 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=_QUIET.split(" "))
         yield browser
         browser.close()
+
+
+def reload_until(page: Page, is_stored: Callable[[], bool]) -> None:
+    """Load the page again until it shows what was stored, or 100 times. Chromium keeps what pages
+    store in another process, and on a busy machine a page can load before that process has it."""
+    for _ in range(100):
+        page.reload()
+        if is_stored():
+            return

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.browser import chromium
+from support.browser import chromium, reload_until
 from support.machine_needs import CHROMIUM
 
 from gatekeeper.gate.calibration.label_tasks import LabelTask
@@ -44,11 +44,7 @@ def test_the_page_gives_the_labels_as_a_file(tmp_path: Path):
         assert page.locator("#input-part").is_hidden()
         page.keyboard.press("f")
         assert page.evaluate("window.owned") is None
-        # Chromium stores in another process, and on a busy machine a page may load before it has.
-        for _ in range(100):
-            page.reload()
-            if page.locator("#fixture").inner_text() != "f0":
-                break
+        reload_until(page, lambda: page.locator("#fixture").inner_text() != "f0")
         assert page.locator("#fixture").inner_text() == "f1"
         page.keyboard.press("p")
         page.keyboard.press("b")
