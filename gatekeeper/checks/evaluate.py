@@ -296,12 +296,12 @@ def _require_pairs_alone(
     if any(compares_pairs(part.evaluate) for part in inner):
         raise ParameterError(
             "another check cannot contain `judge: prefer`",
-            "write it as a check of its own",
+            "write `judge: prefer` as a separate check",
         )
     if spec.step and compares_pairs(evaluate):
         raise ParameterError(
             "`judge: prefer` compares only the last outputs",
-            "move it to the contract's own `checks`",
+            "move this check to the contract's own `checks`",
         )
     if (spec.negated or spec.severity == "warn") and compares_pairs(evaluate):
         key = "not: true" if spec.negated else "severity: warn"

@@ -46,7 +46,7 @@ def parse_path(text: str) -> FieldPath:
     if at < len(rest) or not steps:
         raise ParameterError(
             f"`{text}` is not a path into JSON",
-            'write it like `customer.name`, `items[0].id` or `["a key with '
+            'write the path like `customer.name`, `items[0].id` or `["a key with '
             'dots."].id`; to write a JSONPath, begin with `$`, such as '
             "`$.items[*].id`",
         )

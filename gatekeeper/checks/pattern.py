@@ -173,7 +173,7 @@ def _require_compiles(pattern: str, ignore_case: bool) -> None:
 def _does_not_compile(pattern: str, message: str) -> ParameterError:
     return ParameterError(
         f"the pattern `{shorten(pattern)}` does not compile: {message}",
-        "correct it; to match a special character itself, write a `\\` before it",
+        "correct the pattern; to match a special character itself, write a `\\` before it",
     )
 
 

@@ -60,7 +60,7 @@ def named_categories(when: str | Mapping[str, Any] | None) -> frozenset[str]:
 def _name(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator[Problem]:
     name = item.get("name", "x")
     if not isinstance(name, str) or not name.strip():
-        fix = "write a few words, or remove it"
+        fix = "write a few words, or remove `name`"
         yield document.problem((*key, "name"), "the name is not text", fix)
     elif len(name) > LONGEST_NAME:
         what = f"the name has {len(name):,} characters, more than {LONGEST_NAME}"

@@ -75,7 +75,7 @@ class CheckReader:
         self, document: Document, key: KeyPath, item: Any, problems: list[Problem], level: int
     ) -> CheckSpec | None:
         if not isinstance(item, dict):
-            fix = "write it like `{type: contains, value: …}`"
+            fix = "write the check like `{type: contains, value: …}`"
             problems.append(document.problem(key, "a check is not a mapping", fix))
             return None
         kind = check_type(item)
@@ -133,7 +133,7 @@ class CheckReader:
         if level < MOST_LEVELS:
             return self.read(document, key, written, problems, level + 1)
         what = f"checks are nested deeper than {MOST_LEVELS} levels"
-        problems.append(document.problem(key, what, "write one of them as a separate check"))
+        problems.append(document.problem(key, what, "write one of the checks as a separate check"))
         return ()
 
     def _with_files(
@@ -259,7 +259,7 @@ def _named_twice(document: Document, key: KeyPath, written: Sequence[Any]) -> It
     for name, count in Counter(name for name in named if isinstance(name, str)).items():
         if count > 1:
             what = f"{count} checks are named `{name}`"
-            yield document.problem(key, what, "give each its own name")
+            yield document.problem(key, what, "give each check its own name")
 
 
 def _distinct(specs: Sequence[CheckSpec], given: Sequence[bool]) -> tuple[CheckSpec, ...]:

@@ -232,7 +232,7 @@ def _added(before: Sequence[CheckSpec], now: Sequence[CheckSpec], counts_in: str
     if len(now) > len(before):
         for spec in now:
             if canonical(check_meaning(spec)) not in known:
-                yield f"check `{spec.name}` added, which counts in {counts_in}"
+                yield f"check `{spec.name}` added; the check counts in {counts_in}"
 
 
 def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:

@@ -35,7 +35,7 @@ _DEEPEVAL_UNUSED = (
     "output_token_count",
     "expectations",
 )
-_NO_INPUT = "add it, or name its column in the contract as `columns: {input: …}`"
+_NO_INPUT = "add the column, or name another column in the contract as `columns: {input: …}`"
 _INSPECT_UNUSED = ("sandbox", "files", "setup", "checkpoint")
 
 

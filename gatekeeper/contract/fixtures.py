@@ -95,7 +95,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
     document, key, data = row.document, row.key, row.data
     if not isinstance(data, dict) or not data:
         what = "an empty row" if data in ({}, None) else "a row that is not a mapping"
-        fix = "write it like `{vars: {text: …}, expected: …}`"
+        fix = "write the row like `{vars: {text: …}, expected: …}`"
         problems.append(document.problem(key, what, fix))
         return None
     before = len(problems)

@@ -149,7 +149,7 @@ def _keys_of_the_root(document: Document, data: Any) -> Iterator[Problem]:
     for key in keys:
         if key in policy_schema()["properties"] and key not in FOLDER_KEYS:
             what = f"`{key}` applies to the whole repository, but this policy is for one folder"
-            yield document.problem((key,), what, f"write it in {POLICY_PATH} at the root")
+            yield document.problem((key,), what, f"write `{key}` in {POLICY_PATH} at the root")
 
 
 def _schema() -> Mapping[str, Any]:

@@ -249,7 +249,7 @@ class _Loading:
         if prompt is None or "model" in data or prompt.model:
             return
         what = f"no model is named, neither here nor in `{prompt.path}`"
-        fix = "add one, such as `model: openai/gpt-4o-mini`"
+        fix = "add a model, such as `model: openai/gpt-4o-mini`"
         self._problems.append(self._document.problem((), what, fix))
 
     def _require_known_params(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
@@ -270,7 +270,8 @@ class _Loading:
                     at = spec.position or Position(self._document.path)
                     what = f"two checks of the fixture `{fixture.id}` are named `{spec.name}`"
                     fix = (
-                        "give each its own name, different from the names of the contract's checks"
+                        "give each check its own name, different from the names of "
+                        "the contract's checks"
                     )
                     self._problems.append(Problem(at.path, what, fix, at.line, at.column, "name"))
                 taken.add(spec.name)

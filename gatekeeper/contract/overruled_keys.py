@@ -35,5 +35,5 @@ def overruled_keys(revision: Revision, policy: Policy) -> Iterator[Problem]:
             if written is not None and written != applies:
                 name = ".".join(key)
                 what = f"`{name}` has no effect: a policy above it is stricter ({applies})"
-                fix = "remove it; a folder can only make rules stricter"
+                fix = "remove the key; a folder can only make rules stricter"
                 yield read_policy(revision, folder.path).problem(key, what, fix)

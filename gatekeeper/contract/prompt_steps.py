@@ -164,7 +164,7 @@ def _setting_problems(target: Target) -> Iterator[Problem]:
             names.insert(0, "model")
         for name in names:
             what = f"step `{step.name}` sets `{name}`, but all steps run with the contract's value"
-            fix = "remove it from the front matter, or set the same value in the contract"
+            fix = "remove the setting from the front matter, or set the same value in the contract"
             yield Problem(own.path, what, fix, own.model_line if name == "model" else 1)
 
 
@@ -207,7 +207,9 @@ def _use_problems(
         for name, line, inserted, path in _uses(prompt, names):
             if line is None:
                 what = f"the template is too long to search it for `{name}`"
-                yield Problem(path, what, f"shorten it to less than {_MOST_TEXT:,} characters")
+                yield Problem(
+                    path, what, (f"shorten the template to less than {_MOST_TEXT:,} characters")
+                )
             elif name in later:
                 what = (
                     f"`{name}` has no output here: step `{name}` runs later, or is this step itself"

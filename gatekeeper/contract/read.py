@@ -55,7 +55,7 @@ def read_text(revision: Revision, path: str) -> str:
     if entry is None:
         raise _missing(revision, path)
     if entry.kind == "symlink":
-        fix = "name the file that it points to; gatekeeper does not follow links"
+        fix = "name the file that the link points to; gatekeeper does not follow links"
         raise UnreadableError(f"`{path}` is a symbolic link", fix)
     if entry.kind == "submodule":
         raise UnreadableError(f"`{path}` is a submodule", "name a file of this repository")
@@ -80,7 +80,7 @@ def refuse_lfs_pointer(content: bytes, path: str) -> None:
     """Raise UnreadableError if the file is a pointer to content that is stored elsewhere."""
     if content.startswith(_LFS_POINTER):
         fix = (
-            f"store it in git itself: `git lfs untrack '{path}'`, then `git add "
+            f"store the file in git itself: `git lfs untrack '{path}'`, then `git add "
             f"--renormalize '{path}'` and commit; gatekeeper fetches nothing from "
             "Git LFS"
         )

@@ -146,4 +146,4 @@ def _words_of_check(spec: CheckSpec) -> Iterator[str]:
 
 def _advice(name: str, wanted: set[str]) -> str:
     near = difflib.get_close_matches(name, sorted(wanted), n=1, cutoff=_ALIKE)
-    return f"did you mean `{near[0]}`?" if near else "remove it, or move it to `metadata`"
+    return f"did you mean `{near[0]}`?" if near else "remove the variable, or move it to `metadata`"

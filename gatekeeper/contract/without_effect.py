@@ -26,10 +26,10 @@ def without_effect(
     """
     if contract.mode == "observe" and contract.repair.steps:
         what = "`repair` has no effect, because `mode: observe` repairs no output"
-        yield document.problem(("repair",), what, "remove one of them", at_key=True)
+        yield document.problem(("repair",), what, "remove one of these settings", at_key=True)
     elif contract.repair.similar and not set(STEPS_ON_WORDS) & set(contract.repair.steps):
         what = "`similar` has no effect, because no step changes a text without JSON"
-        fix = f"remove it, or add one of the steps {', '.join(STEPS_ON_WORDS)}"
+        fix = f"remove `similar`, or add one of the steps {', '.join(STEPS_ON_WORDS)}"
         yield document.problem(("repair", "similar"), what, fix, at_key=True)
     yield from _empty_enforcement(contract, document)
     yield from _unused_judge(contract, document)
@@ -64,7 +64,9 @@ def _unused_judge(contract: Contract, document: Document) -> Iterator[Problem]:
     parts = (contract, *contract.groups)
     if not any(spec.type in ASKING for part in parts for spec in part.every_check()):
         what = "no check uses this judge"
-        yield document.problem(("judge",), what, "remove it, or add a `judge` check", at_key=True)
+        yield document.problem(
+            ("judge",), what, ("remove `judge`, or add a `judge` check"), at_key=True
+        )
 
 
 def _idle_weight(part: Contract, spec: CheckSpec) -> Iterator[Problem]:

@@ -97,6 +97,9 @@ def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
         kappa, least = calibration.confusion.kappa(), policy.judge.min_kappa
         if least is not None and (kappa is None or kappa.value < least):
             found = "cannot be computed" if kappa is None else f"is {kappa.value:.2f}"
-            what = f"the kappa of its judge {found}, but {POLICY_PATH} requires at least {least:g}"
+            what = (
+                f"the kappa of the check's judge {found}, but {POLICY_PATH} requires at "
+                f"least {least:g}"
+            )
             fix = "make the judge's criteria clearer or choose another judge, then calibrate again"
             yield Problem(path, what, fix, line, column, f"check `{name}`")

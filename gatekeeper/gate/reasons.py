@@ -371,8 +371,8 @@ def _unasked(evaluation: Evaluation) -> str:
     if not lost:
         return ""
     return (
-        f": head's prompt cannot take {numbers.count(len(lost), 'fixture')} of "
-        f"the base contract ({_names(lost)}). First add its new variables to "
+        f": head's prompt cannot be filled in with {numbers.count(len(lost), 'fixture')} of "
+        f"the base contract ({_names(lost)}). First add the prompt's new variables to "
         "these fixtures, in a pull request that leaves the prompt unchanged"
     )
 

@@ -134,7 +134,7 @@ def _raters(counts: Sequence[Sequence[int]]) -> int | None:
     raters = sum(counts[0])
     for row in counts:
         if len(row) != len(counts[0]):
-            raise ValueError("counts: every subject must have the same categories")
+            raise ValueError("counts: every subject must have a count for each category")
         if sum(row) != raters:
             raise ValueError(
                 f"counts: every subject must have as many raters as the first, {raters}, "

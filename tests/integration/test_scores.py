@@ -134,7 +134,7 @@ def test_an_answer_without_the_field_scores_nothing_and_is_missed(repository, tm
         ),
         (
             CONTRACT.replace("checks:\n", f"checks:\n{EASY}"),
-            "check `easy` added, which counts in slo.judge_score",
+            "check `easy` added; the check counts in slo.judge_score",
         ),
     ],
     ids=["lowered", "removed", "passes from less", "another score"],

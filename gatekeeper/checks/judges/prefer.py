@@ -57,7 +57,7 @@ class Prefer:
             if name in params:
                 raise ParameterError(
                     f"`judge: prefer` does not use `{name}`",
-                    "remove it; the verdicts are always A, B or tie",
+                    "remove this parameter; the verdicts are always A, B or tie",
                 )
         given = {"criteria": DEFAULT_CRITERIA, **params}
         path = params.get("prompt", "prefer.md")

@@ -55,7 +55,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     among = tuple(sorted({code.lower() for code in params.get("among", ())} | set(wanted)))
     if "among" in params and len(among) == 1:
         raise ParameterError(
-            "`among` names one language", "name at least two languages, or remove it"
+            "`among` names one language", "name at least two languages, or remove `among`"
         )
     known = _known_languages()
     for code in among:

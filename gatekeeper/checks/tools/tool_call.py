@@ -151,9 +151,9 @@ def _has_arguments(wanted: Parameters) -> Callable[[Sample, ToolCall], Finding]:
     def test(_sample: Sample, call: ToolCall) -> Finding:
         given = parse_json(_written(call))
         if isinstance(given, NotJson):
-            return failed(f"its arguments are {given.message}")
+            return failed(f"the arguments of the call are {given.message}")
         if not isinstance(given, dict):
-            return failed(f"its arguments are not a mapping: {quote(given)}")
+            return failed(f"the arguments of the call are not a mapping: {quote(given)}")
         for key, value in wanted.items():
             if key not in given:
                 return failed(f"expected the argument `{key}`; got {quote(given)}")

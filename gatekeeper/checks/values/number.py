@@ -74,12 +74,16 @@ def _limit(params: Parameters, name: str) -> Decimal | None:
 
 def _require_sense(params: Parameters, low: Decimal | None, high: Decimal | None) -> None:
     if not {"min", "max", "expected"} & params.keys():
-        raise ParameterError("none of `min`, `max` and `expected` is set", "set one of them")
+        raise ParameterError(
+            "none of `min`, `max` and `expected` is set", "set one of these parameters"
+        )
     if low is not None and high is not None and low > high:
         raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
     for name in ("absolute", "relative"):
         if name in params and "expected" not in params:
-            raise ParameterError(f"`{name}` needs `expected`", "add it, or use `min` and `max`")
+            raise ParameterError(
+                f"`{name}` needs `expected`", ("add `expected`, or use `min` and `max`")
+            )
         if (_limit(params, name) or 0) < 0:
             raise ParameterError(f"`{name}` is below 0", "write 0 or more")
 

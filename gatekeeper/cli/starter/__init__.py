@@ -29,7 +29,9 @@ _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
 _KEY = re.compile(r"^( *)OPENAI_API_KEY: .*\n", re.MULTILINE)
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
-_HOW_TO_NAME = "write it as OWNER/REPO@SHA, with the full commit of the release that you trust"
+_HOW_TO_NAME = (
+    "write the action as OWNER/REPO@SHA, with the full commit of the release that you trust"
+)
 
 
 def require_action(name: str) -> str:

@@ -74,7 +74,7 @@ def _exported(
     if contract.target.steps:
         at = read.document.position(("steps",))
         what = "a chain of prompts cannot be exported, because other tools test one prompt"
-        fix = "write a contract for one of its prompts, and export that"
+        fix = "write a contract for one of these prompts, and export that contract"
         raise ContractError([Problem(at.path, what, fix, at.line, at.column)])
     made = _format(to).export(contract, read.document)
     if not made.texts:

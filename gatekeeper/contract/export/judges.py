@@ -77,7 +77,7 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
     texts = {*rendered_values(check.params[name], fixtures, check.position)}
     text = next(iter(texts))
     if len(texts) > 1 or not isinstance(text, str) or not is_text(text):
-        return f"its `{name}` is a template"
+        return f"`{name}` of the check is a template"
     models = check.params.get("models") or [check.params.get("model")]
     if len(models) > 1 or check.params.get("repeat", 1) > 1:
         return "several judges decide together"

@@ -86,8 +86,11 @@ def _normal(text: str) -> str:
 def _filled_in(contract: Contract, sent: Sequence[Messages]) -> SimpleMessages:
     roles = [message.role for message in sent[0]]
     if any([message.role for message in messages] != roles for messages in sent):
-        what = "the fixtures make messages of different roles, which no other tool can write"
-        fix = "divide the contract so that each has messages of the same roles"
+        what = (
+            "the messages have different roles in different fixtures, which other tools "
+            "do not support"
+        )
+        fix = "divide the contract, so that all fixtures of a contract have the same roles"
         raise ContractError([Problem(contract.path, what, fix)])
     written: list[tuple[str, str]] = []
     variables: list[dict[str, Any]] = [{} for _ in sent]

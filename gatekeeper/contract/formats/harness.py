@@ -205,7 +205,7 @@ def _invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> list
         made = make(item.get("spec")) if make else None
         if made is None:
             why = (
-                "gatekeeper does not understand its `spec`"
+                "gatekeeper does not understand the `spec` of this invariant"
                 if make
                 else "gatekeeper has no check of this type"
             )

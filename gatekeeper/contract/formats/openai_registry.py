@@ -119,7 +119,7 @@ def _settings(document: Document, name: str) -> tuple[At, dict[str, At]]:
         if isinstance(values.get("model"), str):
             return copy_value(document, (*place, "model")), found
     what = "the registry names no model, because `oaieval` expects the model on the command line"
-    fix = "add one to `args`, such as `model: openai/gpt-4o-mini`"
+    fix = "add the model to `args`, such as `model: openai/gpt-4o-mini`"
     raise ContractError([document.problem(key, what, fix)])
 
 

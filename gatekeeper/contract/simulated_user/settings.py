@@ -67,7 +67,7 @@ def _own_prompt(
         return None
     if not _GOAL.search(text):
         what = f"`{path}` does not contain `{{{{ goal }}}}`"
-        fix = "write it at the place of the goal; you can also use `{{ persona }}`"
+        fix = "write `{{ goal }}` at the place of the goal; you can also use `{{ persona }}`"
         problems.append(document.problem(("user", "prompt"), what, fix))
     return text
 
@@ -105,12 +105,12 @@ def _with_user(
         return fixture
 
     if contract is None:
-        return complain("its simulated user has no model", "add `user: {model: …}` to the contract")
+        return complain("the simulated user has no model", "add `user: {model: …}` to the contract")
     if fixture.turns:
         return complain("has both `turns` and a `user`", "keep one of them")
     if not (own.goal or contract.goal):
         return complain(
-            "its simulated user has no goal", "add `goal`, here or in `user` of the contract"
+            "the simulated user has no goal", "add `goal`, here or in `user` of the contract"
         )
     user = replace(
         contract,
@@ -149,7 +149,7 @@ def user_weakenings(base: Sequence[Fixture], head: Sequence[Fixture]) -> Iterato
 
 def _changes(base: SimulatedUser | None, head: SimulatedUser | None) -> Iterator[str]:
     if base is None or head is None:
-        yield "its simulated user was removed" if base else "a simulated user was added"
+        yield "the simulated user was removed" if base else "a simulated user was added"
         return
     if base.model != head.model:
         yield f"user.model changed from {base.model} to {head.model}"
@@ -158,8 +158,8 @@ def _changes(base: SimulatedUser | None, head: SimulatedUser | None) -> Iterator
     if base.prompt != head.prompt:
         yield "user.prompt changed"
     if base.goal != head.goal:
-        yield "the goal of its simulated user changed"
+        yield "the goal of the simulated user changed"
     if base.persona != head.persona:
-        yield "the persona of its simulated user changed"
+        yield "the persona of the simulated user changed"
     if head.max_turns < base.max_turns:
-        yield f"max_turns of its user lowered from {base.max_turns} to {head.max_turns}"
+        yield f"max_turns of the simulated user lowered from {base.max_turns} to {head.max_turns}"

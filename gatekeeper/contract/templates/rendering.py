@@ -201,7 +201,9 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         if fault is not None:
             return fault, "correct the value in the fixture, or write the prompt in Jinja"
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
-        return message.replace("'", "`"), f"add it to the fixture's vars, which are: {names}"
+        return message.replace("'", "`"), (
+            f"add the variable to the fixture's vars, which are: {names}"
+        )
     if isinstance(error, TemplateSyntaxError):
         fix = (
             "correct the template; put text that contains `{{` or `{%` between "

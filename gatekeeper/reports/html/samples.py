@@ -260,7 +260,7 @@ def _fixture(
 def _notes(fixture: FixtureResult) -> str:
     notes = []
     if fixture.p_value is not None:
-        notes.append(f"its own test, adjusted: p {numbers.p_value(fixture.p_value)}")
+        notes.append(f"the fixture's own test, adjusted: p {numbers.p_value(fixture.p_value)}")
     if fixture.duplicate_of is not None:
         notes.append(f"the same input as {fixture.duplicate_of}")
     if fixture.cluster is not None:

@@ -249,7 +249,7 @@ class TestWeakenings:
     def test_a_check_that_dilutes_the_score(self):
         base = loaded(ALWAYS, pass_score=0.8)
         assert weakenings(base, loaded(ALWAYS, CONTAINS, pass_score=0.8)) == (
-            "check `n` added, which counts in pass_score",
+            "check `n` added; the check counts in pass_score",
         )
         assert weakenings(loaded(ALWAYS), loaded(ALWAYS, CONTAINS)) == ()
         heavier = loaded({**ALWAYS, "weight": 3}, pass_score=0.8)

@@ -315,11 +315,11 @@ def test_another_score_changes_what_the_mean_score_asks():
     score = read_objectives({"judge_score": 0.9})
     base = replace(checks(like()), slo=score)
     head = replace(checks(like(), like("easy", "warn", min=0)), slo=score)
-    assert weakenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
+    assert weakenings(base, head) == ("check `easy` added; the check counts in slo.judge_score",)
     assert weakenings(checks(like()), checks(like(), like("easy", min=0))) == ()
     own = replace(FIXTURES[1], checks=(like("easy", min=0),))
     head = replace(base, fixtures=(FIXTURES[0], own))
-    assert weakenings(base, head) == ("check `easy` added, which counts in slo.judge_score",)
+    assert weakenings(base, head) == ("check `easy` added; the check counts in slo.judge_score",)
     new = replace(base, fixtures=(*FIXTURES, replace(own, id="c")))
     assert weakenings(base, new) == ()
 

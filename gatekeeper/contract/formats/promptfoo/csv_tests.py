@@ -173,6 +173,6 @@ def _threshold(column: str, cell: str, path: str, line: int) -> Iterator[tuple[i
     number = _number(cell)
     if match is None or number is None:
         what = f"gatekeeper cannot read the column `{column[:100]}`"
-        fix = "name it `__config:__expected1:threshold` and write a number in each row"
+        fix = "name the column `__config:__expected1:threshold` and write a number in each row"
         raise ContractError([Problem(path, what, fix, line)])
     yield int(match[1] or 1) - 1, number

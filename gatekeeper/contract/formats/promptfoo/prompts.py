@@ -186,7 +186,13 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         raise node.problem(what, "give the file the suffix .json")
     if suffix == ".md" and (has_roles(text, path) or text.startswith("---")):
         what = f"`{name}` has front matter or role lines, but promptfoo sends them as text"
-        raise node.problem(what, "remove them, or write a native contract for the prompt")
+        raise node.problem(
+            what,
+            (
+                "remove the front matter and the role lines, or write a native contract for "
+                "the prompt"
+            ),
+        )
     return text
 
 

@@ -75,7 +75,7 @@ class Sources:
         file, or all that match a pattern. Raises ContractError if no file matches."""
         reference = reference.removeprefix(FILE)
         if is_remote(reference):
-            fix = "copy it into the repository and write its path; gatekeeper fetches nothing"
+            fix = "copy the file into the repository and write its path; gatekeeper fetches nothing"
             raise node.problem(f"`{reference[:200]}` is not in the repository", fix)
         try:
             path = locate(reference, base or self.root.path)

@@ -71,7 +71,7 @@ def regex(assertion: Assertion) -> Check:
     except NotJavaScriptError as error:
         what = f"promptfoo cannot read the pattern: {error}"
         raise assertion.node.problem(
-            what, "write it as a regular expression of JavaScript"
+            what, "write the pattern as a regular expression of JavaScript"
         ) from None
     check: Check = {"type": "regex", "pattern": as_parameter(pattern)}
     if pattern != written and written.strip():

@@ -97,7 +97,7 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
         value = find_value(variables, match[1])
         if value is MISSING:
             what = f"this test has no variable `{{{{ {match[1]} }}}}`"
-            raise node.problem(what, "add it to `vars`, or correct the name")
+            raise node.problem(what, "add the variable to `vars`, or correct the name")
         return script_text(value)
 
     filled = _filled(text, value_of)

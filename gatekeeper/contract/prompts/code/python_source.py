@@ -68,7 +68,7 @@ def _parse(source: str) -> ast.Module:
         coding = _CODING.match(line)
         if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
             what = f"the file declares the encoding {coding[1][:50]}"
-            raise CodeFault(what, "save it as UTF-8, and remove the declaration", number)
+            raise CodeFault(what, "save the file as UTF-8, and remove the declaration", number)
     try:
         return ast.parse(source)
     except SyntaxError as error:

@@ -84,7 +84,7 @@ def _translated(
     try:
         if len(message.content) > _LONGEST:
             what = f"a text of more than {_LONGEST:,} characters"
-            raise StyleFault(what, "write it in Jinja, or make it shorter", 1)
+            raise StyleFault(what, "write the text in Jinja, or shorten the text", 1)
         if by_evidence and style == "fstring":
             refuse_both(message.content)
         return replace(message, content=_translate(message.content, style))

@@ -79,7 +79,7 @@ def _value(match: re.Match[str], line: int) -> str:
     sign = match["sign"] or ""
     if sign in _LOGIC:
         what = f"`{match['tag'][:100]}` is {_LOGIC[sign]}"
-        fix = "remove it, or write the prompt in Jinja with `template: jinja`"
+        fix = "remove this tag, or write the prompt in Jinja with `template: jinja`"
         raise StyleFault(what, fix, line)
     written = (match["raw"] if match["raw"] is not None else match["name"]).strip()
     if not _PATH.fullmatch(written):
