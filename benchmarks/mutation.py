@@ -105,8 +105,8 @@ def count(case: Case, runs: int, seed: int) -> int:
 def table(counts: Mapping[Case, int], runs: int, seed: int) -> str:
     """The table of the page."""
     lines = [
-        f"{runs:,} runs of each row, seed {seed}; {_FIXTURES} fixtures. In % of runs, in brackets "
-        "the 95 % interval of the simulation itself (Wilson).",
+        f"{runs:,} runs of each row, seed {seed}; {_FIXTURES} fixtures. Figures are % of runs; "
+        "brackets contain the 95 % interval of the simulation itself (Wilson).",
         "",
         "| parts | samples | pass rate | a harmless part noticed | the part that matters noticed |",
         "| ---: | ---: | ---: | ---: | ---: |",
@@ -118,6 +118,9 @@ def table(counts: Mapping[Case, int], runs: int, seed: int) -> str:
                 f"| {case.parts} | {case.samples} | {case.passes * 100:.0f} % | "
                 f"{rate(counts[case], runs)} | {rate(counts[other], runs)} |"
             )
+    together = {kind: [n for c, n in counts.items() if c.matters is kind] for kind in (False, True)}
+    rates = [rate(sum(each), runs * len(each)) for each in together.values()]
+    lines.append(f"| all rows | | | {' | '.join(rates)} |")
     return "\n".join(lines) + "\n"
 
 
