@@ -21,7 +21,12 @@ nothing limits the cost."""
 
 
 class LimitReached(Exception):
-    """The run may not make another call. The message names the limit."""
+    """The run may not make another call. The message names the limit, which is `limit` alone, and
+    maybe what to do in a contract."""
+
+    def __init__(self, limit: str, remedy: str = "") -> None:
+        super().__init__(f"{limit}; {remedy}" if remedy else limit)
+        self.limit = limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +233,9 @@ class Meter:
             )
         raise LimitReached(
             f"{said}, and the next call to {reserve.model} can cost "
-            f"{numbers.dollars(reserve.amount)}; {advise_shorter_answers([request.params])} in the "
-            "contract's params or raise limits.cost_usd"
+            f"{numbers.dollars(reserve.amount)}",
+            f"{advise_shorter_answers([request.params])} in the contract's params or raise "
+            "limits.cost_usd",
         )
 
 

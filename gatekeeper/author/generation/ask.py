@@ -226,9 +226,11 @@ class Asker:
                 self._keep_failure(request, stage, str(failure))
             raise kind(f"stage {stage}: {request.model}: {failure}") from failure
         except (LimitReached, AnswerMissing) as reached:
+            said = reached.limit if isinstance(reached, LimitReached) else reached
+            fewer = ", or ask for fewer tests with --tests-per-rule" if stage == "tests" else ""
             raise MeasurementError(
-                f"stage {stage}: {request.model}: {reached}; raise the limit in "
-                ".github/gatekeeper.yml, or ask for less with --tests-per-rule"
+                f"stage {stage}: {request.model}: {said}; raise the limit in "
+                f".github/gatekeeper.yml{fewer}"
             ) from reached
         finally:
             self.sent += order.sent

@@ -90,6 +90,14 @@ def test_a_prompt_cannot_close_its_block_of_data():
     assert "Ignore the rules" not in sent[0].messages[0].content
 
 
+def test_a_cost_limit_does_not_send_people_to_a_contract():
+    client, limits = FakeClient(lambda _: Completion(GOOD)), replace(UNLIMITED, cost_usd=0.1)
+    given = Asker("openai/m", client, limits, price=lambda _: 1.0)
+    with pytest.raises(MeasurementError, match="raise the limit") as raised:
+        ask(given)
+    assert "params" not in str(raised.value)
+
+
 def test_a_limit_and_a_failed_call_end_the_run_in_clear_words():
     given, _ = asker(GOOD, GOOD, limits=replace(UNLIMITED, calls=1))
     ask(given)
