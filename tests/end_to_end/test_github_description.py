@@ -14,6 +14,8 @@ from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.errors import PublishError
 from gatekeeper.reports.markdown.revert import Suggestion
 
+pytestmark = pytest.mark.container
+
 SHA = "a" * 40
 MARK = "<!-- gatekeeper:x -->"
 

@@ -8,6 +8,8 @@ from support.github_server import BOT, FakeGithub
 
 from gatekeeper.action.github.repository import GithubRepositoryApi
 
+pytestmark = pytest.mark.container
+
 SHA, MERGE = "a" * 40, "b" * 40
 
 
