@@ -118,7 +118,8 @@ class Runner:
             (folder / "cache" / part).mkdir(parents=True, exist_ok=True)
             (folder / "cache" / part / "action.yml").write_text(CACHE)
         (folder / "event.json").write_text(json.dumps(payload))
-        text = (repository.path / workflow).read_text()
+        workflows = (repository.path / ".github/workflows").glob("*.yml")
+        text = "".join(path.read_text() for path in workflows)  # one may call another
         instead = {PUBLISHED: self.action}
         instead |= dict.fromkeys(
             re.findall(r"actions/upload-artifact@\w+", text), folder / "upload"

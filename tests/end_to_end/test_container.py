@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.container
 ACTION_FILES = ("action.yml", "Dockerfile", ".dockerignore", "pyproject.toml", "README.md")
 ACTION_FOLDERS = ("docker", "gatekeeper", "requirements")
 EXAMPLE = (ROOT / ".github/workflows/gate.yml").read_text()
+CALLED = ".github/workflows/prompt-gate.yml"
 SECRET = f"--secret=OPENAI_API_KEY={KEY}"
 HISTORY = """\
         with:
@@ -106,6 +108,28 @@ def test_a_merge_group_and_a_dispatch(runner: Runner, repository: GitRepository)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(model.requests) - calls == 24
     assert github.comments == {}
+
+
+def test_a_workflow_calls_the_gate_as_a_workflow(runner: Runner, repository: GitRepository) -> None:
+    """The caller is that of the documentation. act knows no `$/`, and calls workflows of other
+    repositories from GitHub only, so that the called one is copied."""
+    page = (ROOT / "docs/reusable-workflow.md").read_text()
+    caller = page.split("```yaml\n")[1].split("```")[0]
+    [remote] = re.findall(r"uses: (OWNER/.*@COMMIT)", caller)
+    called = (ROOT / CALLED).read_text()
+    assert called.count("uses: $/.\n") == 1
+    files = {
+        WORKFLOW: caller.replace(remote, f"./{CALLED}"),
+        CALLED: called.replace("uses: $/.\n", f"uses: {PUBLISHED}\n"),
+    }
+    repository.commit("call", files)
+    base, head, _ = merged(repository, "broken", BROKEN)
+    runner.github.pull_request(7, head)
+    done = runner.act("pull_request", pull_request(base, head), repository, SECRET)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Do not merge" in runner.github.comments[7][0].body
+    assert [(s.sha, s.state) for s in runner.github.statuses] == [(head, "failure")]
+    assert "uploaded comment.md" in done.stdout
 
 
 def test_what_a_push_has_brought_is_measured(runner: Runner, repository: GitRepository) -> None:
