@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.checks.check import Check
 from gatekeeper.checks.registry import ADDED, CHECKS
+from gatekeeper.contract.other_check_names import ENTRY_POINTS
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-GROUP = "gatekeeper.checks"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")
 
 _used: dict[str, str] = {}
@@ -40,9 +40,10 @@ def use_packages(policy: Policy) -> None:
 
 
 def _entry_points(pinned: str) -> Sequence[EntryPoint]:
-    points = [point for point in _installed(pinned).entry_points if point.group == GROUP]
+    points = [point for point in _installed(pinned).entry_points if point.group == ENTRY_POINTS]
     if not points:
-        raise _refusal(pinned, f"has no entry point `{GROUP}`", "remove it from `checks.packages`")
+        what = f"has no entry point `{ENTRY_POINTS}`"
+        raise _refusal(pinned, what, "remove it from `checks.packages`")
     return points
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from gatekeeper.contract.syntax.schema_errors import nearest
 
@@ -29,10 +30,32 @@ CHECKS_HERE: Mapping[str, str] = {
     "select_best": "judge: prefer",
 }
 """How to write the check of each name here; `...` stands for what its author chooses."""
+ENTRY_POINTS = "gatekeeper.checks"
+"""The group of entry points by which packages bring check types."""
 
 
 def hint_for_type(kind: str, known: Iterable[str]) -> str:
-    """Return how to write a check of an unknown type: by its name in other tools, else the nearest
-    known type, else all of them."""
+    """Return how to write a check of an unknown type: by its name in other tools, else by the
+    installed package that has it, else the nearest known type, else all of them."""
     here = CHECKS_HERE.get(kind.lower().replace("-", "_"))
-    return f"write `{{{here}}}`" if here else nearest(kind, known)
+    if here:
+        return f"write `{{{here}}}`"
+    package = _package_with(kind)
+    if package:
+        return (
+            f"an installed package has it: name `{package}` in `checks.packages` of the policy "
+            "on the branch to merge into"
+        )
+    return nearest(kind, known)
+
+
+@cache
+def _package_with(kind: str) -> str | None:
+    """Return the installed package that brings a check of this type, with its version. None if no
+    package does."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=ENTRY_POINTS, name=kind):
+        if point.dist is not None:
+            return f"{point.dist.name}=={point.dist.version}"
+    return None

@@ -21,6 +21,7 @@ from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import ADDED, CHECKS, SHAPES
 from gatekeeper.cli.main import main
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.other_check_names import hint_for_type
 from gatekeeper.contract.policy import OwnChecks, Policy
 from gatekeeper.errors import MeasurementError, UsageError
 
@@ -78,6 +79,13 @@ def test_a_package_that_only_head_names_is_not_loaded(check_of: CheckOf, tmp_pat
     assert checked.codes() == {"regression"}
     assert checked.result is not None
     assert [found["key"] for found in checked.result["policy_weakened"]] == ["checks.packages"]
+    assert "acme_checks" not in sys.modules
+
+
+def test_an_unknown_type_of_an_installed_package_names_the_package(tmp_path: Path) -> None:
+    unpack(tmp_path, check="says_unnamed")
+    assert f"`{PINNED}` in `checks.packages`" in hint_for_type("says_unnamed", SHAPES)
+    assert "acme" not in hint_for_type("says_nothing", SHAPES)
     assert "acme_checks" not in sys.modules
 
 
