@@ -223,11 +223,12 @@ class _Bench:
     def _prepared_for(
         self, spec: CheckSpec, check: Check, fixture: Fixture
     ) -> PreparedCheck | None:
+        if id(spec) in self._done:
+            return self._done[id(spec)]
         if spec.parts or check.per_fixture or _has_template(_templates(spec, check)):
             return self._attempt(spec, check, fixture)
-        if id(spec) not in self._done:
-            self._done[id(spec)] = self._attempt(spec, check, None)
-        return self._done[id(spec)]
+        found = self._done[id(spec)] = self._attempt(spec, check, None)
+        return found
 
     def _attempt(
         self, spec: CheckSpec, check: Check, fixture: Fixture | None

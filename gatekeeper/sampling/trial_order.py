@@ -28,6 +28,7 @@ import hmac
 import secrets
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from gatekeeper.contract.clusters import count_as_one, members_of
 from gatekeeper.contract.digests import digest, request_digest
@@ -55,11 +56,14 @@ def in_order(trials: Sequence[Trial], seed: str) -> tuple[Trial, ...]:
     places = {name: _draw(seed, "fixture", name) for name in set(inputs.values())}
     unit_places = _unit_places(trials, inputs, seed)
 
+    @cache
+    def is_head_first(repetition: int, name: str) -> bool:
+        # Fixtures that share a request draw the same, so their one call keeps its place.
+        return bool(_draw(seed, f"arms {repetition}", name)[0] & 1)
+
     def place(trial: Trial) -> tuple[int, bytes, bytes, str, bool]:
         name = inputs[trial.fixture]
-        # Fixtures that share a request draw the same, so their one call keeps its place.
-        head_first = bool(_draw(seed, f"arms {trial.repetition}", name)[0] & 1)
-        second = (trial.arm == "head") != head_first
+        second = (trial.arm == "head") != is_head_first(trial.repetition, name)
         unit = unit_places.get(trial.fixture, places[name])
         return trial.repetition, unit, places[name], trial.fixture, second
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatekeeper.runs.session import RunOptions
 
 MOST_TEXT = 500_000_000
-"""Characters of the prompts in all requests, of both arms. Planning so many takes ten seconds."""
+"""Characters of the prompts in all requests, of both arms. Planning so many takes some seconds."""
 
 
 @dataclass(frozen=True, slots=True)

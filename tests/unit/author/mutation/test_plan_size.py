@@ -53,6 +53,8 @@ def test_the_prompt_that_all_mutants_are_compared_with_is_rendered_once(monkeypa
         return render_all(prompt, values, budget)
 
     monkeypatch.setattr("gatekeeper.sampling.trials.render_all", counted)
+    # All mutants have the fixtures and checks of one contract: nothing digests them again.
+    monkeypatch.setattr("gatekeeper.gate.plan.contract_digest", None)
     plan = planned(3, "Say what you think of it")
     assert rendered.count(plan.contract.target.prompt.messages) == 1
     assert len(rendered) == 1 + len(plan.mutants)
