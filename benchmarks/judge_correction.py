@@ -231,12 +231,13 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
         (
             f"{runs:,} runs of each case, seed {seed}. Brackets contain the 95 % interval of the "
             "simulation itself (Wilson). All figures are % of runs.",
-            "**Labels are a random part of this run's inputs.**",
+            "**The labels are of a random part of this run's inputs.**",
             markdown_table(COLUMNS, rows),
-            "**Labels are of an earlier run**, 400 inputs now, 80 % of the answers good.",
+            "**The labels come from an earlier run.** This run has 400 inputs, and 80 % of the "
+            "answers are good.",
             markdown_table(SHIFT_COLUMNS, shifted),
-            "**Scores**, 400 inputs now. The judge gives 0.25 and 60 % of people's score, with an "
-            "error of 0.15, in steps of a quarter.",
+            "**Scores.** This run has 400 inputs. The judge's score is 0.25 plus 60 % of people's "
+            "score, with an error of 0.15, in steps of 0.25.",
             markdown_table(SCORE_COLUMNS, _score_rows(seed, runs, broken)),
         )
     )
@@ -251,14 +252,14 @@ COLUMNS = (
     "Favours the longer, ± points",
     "Blocks, as judged",
     "Blocks, corrected",
-    "Interval of the difference holds the truth",
-    "Interval of the rate holds it, as judged",
-    "Interval of the rate holds it, corrected",
+    "Interval contains the true difference",
+    "Interval contains the true rate, as judged",
+    "Interval contains the true rate, corrected",
 )
 SHIFT_COLUMNS = (
     "Good among the labels",
     "Labels",
-    "Holds the truth, as judged",
+    "Interval contains the true rate, as judged",
     "Prediction-powered",
     "By sensitivity and specificity",
 )
@@ -267,7 +268,7 @@ SHIFT_COLUMNS = (
 SCORE_COLUMNS = (
     "Outputs among the labels",
     "Labels",
-    "Holds the mean score, as judged",
+    "Interval contains the true mean score, as judged",
     "Prediction-powered",
     "By the line",
 )

@@ -108,7 +108,7 @@ def copied(inputs: int, copies: int, of: int, target: float) -> Suite:
         sizes = np.where(np.arange(inputs) < of, copies, 1)
         return np.where(rng.random(inputs) < target, sizes, 0), sizes
 
-    return Suite(f"{of} of {inputs} inputs stand in {copies} fixtures each", target, draw)
+    return Suite(f"{of} of {inputs} inputs occur in {copies} fixtures each", target, draw)
 
 
 def lognormal(inputs: int, sigma: float, most: float | None = None) -> Amounts:
@@ -238,16 +238,17 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
             f"{runs:,} runs of each suite and {runs * FREEZE_RUNS:,} of each prompt, seed {seed}. "
             "Brackets contain the 95 % interval of the simulation itself (Wilson).",
             "**Rates that are exactly at their target**, in % of runs; up to 2.5 may be wrong at "
-            "each end. Columns with a method are for the interval that gatekeeper used before.",
+            "each end. Columns with the name of a method show the interval that gatekeeper used "
+            "before.",
             markdown_table(["suite", "target", *_decision_columns("Korn and Graubard")], rates),
             "**Cost or tokens whose mean is exactly the target**, in % of runs; up to 2.5 may be "
-            "wrong at each end. Columns with a method are for the interval that gatekeeper used "
-            "before.",
+            "wrong at each end. Columns with the name of a method show the interval that "
+            "gatekeeper used before.",
             markdown_table(
                 ["amounts", "limit of a call", *_decision_columns("Student's t")], means
             ),
-            "**Prompts that are ever frozen**, in % of runs; a run every night, and a window of 28 "
-            "days.",
+            "**Prompts that are ever frozen**, in % of runs. There is one run every night, and the "
+            "window has 28 days.",
             markdown_table(FREEZE_COLUMNS, freezes),
         )
     )

@@ -156,9 +156,10 @@ def rule_comparison(
         once = [(found, value) for found, value in cells if not found.repeated]
         counts.append(sum(found.reproduces(value) == "yes" for found, value in once))
     return (
-        f"Of the {len(once)} cells with one recording of each test, {counts[0]} are as published "
-        "when the tests of rules and of inverse rules are counted together; with the tests of "
-        f"rules alone {counts[1]} are, with the baseline tests added {counts[2]}."
+        f"{len(once)} cells have one recording of each test. If the tests of rules and of inverse "
+        f"rules count together, {counts[0]} of these cells have the published value. If only the "
+        f"tests of rules count, {counts[1]} cells have this value. If the baseline tests count "
+        f"too, {counts[2]} cells have this value."
     )
 
 

@@ -46,7 +46,13 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
         "interval of the simulation itself (Wilson).\n\n"
     )
     first = markdown_table(
-        ["fixtures", "flicker", "drop called visible", "found", "found if it took breaks alone"],
+        [
+            "fixtures",
+            "flicker",
+            "reported detectable drop",
+            "found",
+            "found, if computed from breaks alone",
+        ],
         drops,
     )
     second = markdown_table(

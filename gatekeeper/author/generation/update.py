@@ -275,7 +275,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     retired = [name for one in every for name in one.retired]
     settled = [name for name in retired if name.startswith(QUESTION)]
     unsaid = [name for name in retired if name not in settled]
-    said += said_of("removed, because the changed lines no longer state it", unsaid)
+    said += said_of("removed, because the changed lines no longer state this", unsaid)
     said += said_of("removed, because the changed lines settle the question", settled)
     removed = [name for one in every for name in one.removed]
     said += said_of("not made again, because you removed it", removed)

@@ -56,7 +56,7 @@ def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
     most = _sum(worst)
     costs = f"about {numbers.dollars(_sum(expected))}, at most {numbers.dollars(most)}"
     if limits.cost_usd is not None and (most is None or most > limits.cost_usd):
-        costs += f"; limits.cost_usd ends it at {numbers.dollars(limits.cost_usd)}"
+        costs += f"; limits.cost_usd ends the run at {numbers.dollars(limits.cost_usd)}"
     shared = f"{numbers.count(calls, 'call')} on {numbers.count(shards, 'shard')}: {costs}."
     if limits.calls is None or calls <= limits.calls:
         return (shared,)
