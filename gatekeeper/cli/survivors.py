@@ -88,7 +88,7 @@ def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
         text = " ".join(part.mutant.part.text.split())[:60]
         left_out = part.proposed - part.tried
         found = (
-            f"the output of {part.proven} of {count(part.tried, 'input')} depends on it"
+            f"the output of {part.proven} of {count(part.tried, 'input')} depends on this part"
             if part.tried
             else "not tried"
         )

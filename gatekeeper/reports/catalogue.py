@@ -96,8 +96,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "The error budget is spent",
         "Until the window has moved on, only changes that make things better may merge.",
         "Make the prompt significantly better by the objective whose budget is "
-        "spent. Or wait until the budget recovers, or ask a maintainer to waive "
-        "it.",
+        "spent. Or wait until the budget recovers, or ask a maintainer to waive the result.",
         "error",
         ("has no error budget left", "have no error budget left"),
         news="freeze",
@@ -172,7 +171,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "The policy is weakened",
         "The change makes `.github/gatekeeper.yml` less strict, or changes the labels that correct "
         "judges, and the base policy requires a maintainer's waiver.",
-        "Undo the change that weakens the policy, or ask a maintainer to waive it.",
+        "Undo the change that weakens the policy, or ask a maintainer to waive the result.",
         "error",
         ("is weakened", "are weakened"),
     ),
@@ -207,7 +206,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "unseen": ReasonEntry(
         "No change could be detected",
         "There are too few fixtures to detect a change of any size.",
-        "Add fixtures to detect smaller differences, or an objective if nothing is compared.",
+        "Add fixtures to detect smaller differences. If nothing is compared, add an objective.",
         "warning",
         example="worse",
         adds_units=True,

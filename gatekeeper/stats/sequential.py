@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     in the order in which they are first sampled. If related fixtures count as one unit, it is the
     total of each unit."""
     Sizes = NDArray[np.int64]
-    """How many fixtures each unit has. None means one each."""
+    """How many fixtures each unit has. By default, each unit has one fixture."""
 
 Stop = Literal["regressed", "not_worse", "exhausted"]
 

@@ -1,9 +1,9 @@
 """The output cites sources, and every source that it cites exists.
 
 `pattern` finds citations: its first group is the id, and several ids in it may be separated by
-commas or semicolons, as in `[1, 3]`. The ids that exist are those of the documents in `context`,
-or are listed as `ids`. With `each_sentence`, every sentence must have a citation. A sentence ends
-at a full stop, an exclamation or question mark before white space, or at the end of a line; a
+commas or semicolons, as in `[1, 3]`. The existing ids come from the documents in `context`, or
+from the list `ids`. With `each_sentence`, every sentence must have a citation. A sentence ends at
+a full stop, an exclamation or question mark before white space, or at the end of a line; a
 citation right after the end of a sentence still belongs to that sentence. Sentences shorter than
 20 characters, headings, and lines that end with a colon need no citation.
 

@@ -55,7 +55,7 @@ CHECK = Check(
             "enum": ["both", "prompt", "answer"],
             "default": "both",
             "description": (
-                "Which tokens are counted: those of the `prompt`, of the `answer`, or both."
+                "Which tokens count: the tokens of the `prompt`, of the `answer`, or both."
             ),
         },
     ),

@@ -27,8 +27,8 @@ A pull request cannot change the code that evaluates it. The function runs as it
 to merge into; a change of the file is named as a weakening and applies after the merge. Gatekeeper
 does not run a new file: merge the file first, in a separate pull request, and use it in the next
 pull request. `gatekeeper run` runs the file of the revision that you name, by default your last
-commit, so you can try the function. The function has no keys, no network and no files except those
-of Python and its packages: see [security](security.md#checks-of-your-own).
+commit, so you can try the function. The function has no keys and no network, and can read only the
+files of Python and its packages: see [security](security.md#checks-of-your-own).
 
 [order-facts.yaml](../contracts/order-facts.yaml) is a whole contract with such a check.
 """

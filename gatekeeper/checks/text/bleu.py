@@ -62,10 +62,7 @@ CHECK = Check(
         tokenize={
             "enum": ["13a", "intl", "zh", "char", "none"],
             "default": "13a",
-            "description": (
-                "The method by which sacrebleu splits a text into words: 13a, intl, "
-                "zh, char or none."
-            ),
+            "description": ("How sacrebleu splits a text into words: 13a, intl, zh, char or none."),
         },
         smoothing={
             "enum": ["exp", "floor"],

@@ -1,8 +1,8 @@
 """The output, or one field of it, is written in a language, or in one of several.
 
 Languages are two-letter codes of ISO 639-1, such as `en`, `de` or `zh`; 75 are known. The check
-passes if one of the given languages has a confidence of at least `min`. The confidence is
-lingua's, from 0 to 1, over all languages or those of `among`.
+passes if one of the given languages has a confidence of at least `min`. lingua computes the
+confidence, from 0 to 1, among all languages or among the languages in `among`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
 name them in `among`: among all languages, "Uw terugbetaling is onderweg." is Dutch with a
@@ -122,7 +122,8 @@ CHECK = Check(
             **_CODES,
             "type": ["string", "array"],
             "description": (
-                "The code of the expected language, or a list of codes of which one must match."
+                "The code of the expected language, or a list of codes. One of the "
+                "codes must match."
             ),
         },
         among={

@@ -103,7 +103,7 @@ def _nothing(contract: Contract, made: Exported) -> Problem:
     first = first or made.not_exported[0]
     at = first.position
     what = (
-        "no check of this contract can be exported to this format; the first is "
+        "no check of this contract can be exported to this format; for example, "
         f"`{first.kind}`: {first.why}"
     )
     return Problem(at.path, what, "export to another format, or add a check", at.line, at.column)

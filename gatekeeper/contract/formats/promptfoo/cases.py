@@ -152,7 +152,9 @@ def default_test(sources: Sources, root: Node) -> Node:
     if node.value is None:
         return Node(root.document, node.key, {})
     if not isinstance(node.value, dict):
-        raise node.problem("`defaultTest` is not a mapping", "write `assert:` or `vars:` in it")
+        raise node.problem(
+            "`defaultTest` is not a mapping", ("write `assert:` or `vars:` in `defaultTest`")
+        )
     return node
 
 
