@@ -14,7 +14,9 @@ from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.role_lines import BY_ROLE_LINES
+from gatekeeper.contract.templates.client import find_role_lines
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,10 +116,19 @@ def _together(examples: Sequence[Part]) -> Part:
 
 
 def _of_message(prompt: Prompt, index: int) -> Iterator[Part]:
-    content = prompt.messages[index].content
-    starts = _line_starts(content)
-    for kind, first, end in _blocks(content):
+    starts = _line_starts(prompt.messages[index].content)
+    for kind, first, end in _blocks(_without_role_lines(prompt.messages[index])):
         yield from _of_block(prompt, index, kind, starts[first], starts[end])
+
+
+def _without_role_lines(template: MessageTemplate) -> str:
+    """Return the content with a blank line for each line that begins a message, so that no part
+    has one."""
+    if template.role != BY_ROLE_LINES:
+        return template.content
+    begin = {found.line for found in find_role_lines(template.content)}
+    lines = template.content.splitlines(keepends=True)
+    return "".join("\n" if n in begin else line for n, line in enumerate(lines, start=1))
 
 
 def _of_block(prompt: Prompt, index: int, kind: PartKind, start: int, end: int) -> Iterator[Part]:

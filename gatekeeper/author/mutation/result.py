@@ -139,9 +139,9 @@ def _of_mutant(
     finding: Finding = "not_noticed"
     if any(map(_is_noticed, found)):
         finding = "noticed"
-    elif any(reason.code in _UNMEASURED for one in found for reason in one.reasons):
+    elif not pairs or any(r.code in _UNMEASURED for one in found for r in one.reasons):
         finding = "unknown"
-    elif pairs and not changed:
+    elif not changed:
         finding = "no_effect"
     elif _net_broken(deciding) > 0:
         finding = "too_few_broke"

@@ -57,6 +57,35 @@ def mutants(text: str, path: str = "prompt.txt") -> dict[str, str]:
     return {one.id: "\n--\n".join(m.content for m in one.prompt.messages) for one in made}
 
 
+def test_lines_that_begin_messages_of_a_loop_are_no_parts():
+    looped = """\
+---
+name: mood
+---
+system:
+Answer with one word.
+- Be kind.
+
+user:
+Great lamp.
+assistant:
+positive
+
+{% for turn in history %}
+{{ turn.role }}:
+{{ turn.text }}
+{% endfor %}
+user:
+{{ review }}
+"""
+    assert parts(looped) == [
+        ("sentence", "Answer with one word.", 5, 5),
+        ("list item", "- Be kind.", 6, 6),
+        ("sentence", "Great lamp.", 9, 9),
+        ("sentence", "positive", 11, 11),
+    ]
+
+
 def test_sentences_list_items_and_code_are_parts_with_their_lines():
     assert parts(RULES) == [
         ("sentence", "You tag words.", 6, 6),
