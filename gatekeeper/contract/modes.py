@@ -125,6 +125,7 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         sent = {"response_format": format_}
         return Negotiation(mode, "enforce", can.reason, "response_format", sent)
     if not can.choices:
-        return f"the outputs are not JSON, and {can.reason}, but it takes no list of texts"
+        only = ", but it takes no list of texts" if can.schema else ""
+        return f"the outputs are not JSON, and {can.reason}{only}"
     grammar = {"grammar": grammar_of(choices or ())}
     return Negotiation(mode, "enforce", can.reason, "grammar", grammar)

@@ -48,6 +48,7 @@ def having(*checks: Mapping[str, Any], mode: RepairMode = "auto", **common: Any)
         ([JSON], NOTHING, "assist", "text"),
         ([LABELS], GRAMMAR, "enforce", "grammar"),
         ([LABELS], SCHEMAS, "assist", "text"),
+        ([LABELS], NOTHING, "assist", "text"),
         ([SHORT], GRAMMAR, "assist", "text"),
         ([OWN], GRAMMAR, "observe", "nothing"),
         ([JSON, LABELS], GRAMMAR, "enforce", "response_format"),
@@ -61,6 +62,12 @@ def test_auto_is_the_strictest_that_is_possible(
     assert found.reason
     assert bool(found.text) == (added == "text")
     assert set(found.params) == ({added} - {"text", "nothing"})
+
+
+def test_the_reason_says_only_what_the_model_can_do() -> None:
+    takes, takes_not = (negotiate(having(LABELS), can).reason for can in (SCHEMAS, NOTHING))
+    assert takes.endswith("and it takes a schema, but it takes no list of texts")
+    assert takes_not.endswith("and it takes no schema")
 
 
 def test_a_group_sends_what_its_contract_sends() -> None:
