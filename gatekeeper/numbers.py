@@ -88,8 +88,9 @@ def p_value(
     """Format a p-value: `= 0.031` or `< 0.0001`, with enough digits to lie on the right side of
     alpha.
 
-    With `at_most` the value is a bound: `≤ 0.031`. A table whose heading says that it is p has no
-    use for `equals`.
+    A value just above alpha is `> 0.05`: the sequential test knows no more of a result that is not
+    significant. With `at_most` the value is a bound: `≤ 0.031`. A table whose heading says that it
+    is p has no use for `equals`.
     """
     if p is None or not math.isfinite(p):
         return NONE
@@ -99,6 +100,8 @@ def p_value(
     while alpha is not None and digits < 9 and (round(p, digits) <= alpha) != (p <= alpha):
         digits += 1
     number = f"{p:.{digits}f}"
+    if alpha is not None and not at_most and p > alpha and float(number) <= alpha:
+        return f"> {alpha:g}"
     sign = "≤ " if at_most else equals
     return f"{sign}1" if float(number) == 1 else f"{sign}{number}"
 

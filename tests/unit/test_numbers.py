@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -94,6 +95,7 @@ def test_interval() -> None:
         (0.04996, 0.05, "= 0.050"),
         (0.05004, 0.05, "= 0.05004"),
         (0.0500, None, "= 0.050"),
+        (math.nextafter(0.05, 1), 0.05, "> 0.05"),
     ],
 )
 def test_p_value(p: float | None, alpha: float | None, text: str) -> None:
