@@ -140,8 +140,8 @@ def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
     text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been detected"
     if paired.broke or paired.fixed:
         text = f"No drop could have been detected: {counts}"
-    if flips_note(paired):
-        return f"{text}."  # the note says what helps
+    if flips_note(paired) or paired.stopped == "regressed":
+        return f"{text}."  # the note says what helps; or the result was certain before
     noun = unit_noun(clustered=paired.clusters is not None)
     needed = paired.fixtures_needed
     if needed is None or needed <= paired.units:

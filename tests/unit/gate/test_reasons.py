@@ -47,6 +47,13 @@ def test_what_no_drop_could_be_seen_in_is_told_with_how_many_it_takes() -> None:
     )
 
 
+def test_a_comparison_that_another_result_ended_needs_no_more_fixtures() -> None:
+    found = paired(fixtures=60, minimum_detectable_effect=None, broke=6, stopped="regressed")
+    (reason,) = called_for(found)
+    assert reason.code == "unseen"
+    assert "add fixtures" not in reason.text
+
+
 @pytest.mark.parametrize("effect", [None, 0.16])
 def test_broken_fixtures_are_named_whatever_the_suite_could_have_shown(
     effect: float | None,
