@@ -354,9 +354,9 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     own, *others = job.evaluations
     warnings = list(job.notices)
     if own.unpaired:
-        text = "cannot be compared, because the variables do not fit the base prompt"
+        text = "keep the variables that the base prompt uses until this change is merged"
         count = numbers.count(len(own.unpaired), "fixture")
-        warnings.append(f"{count} {text}: {_names(own.unpaired)}")
+        warnings.append(f"{count} cannot be compared: {_names(own.unpaired)}; {text}")
     for other in others:
         if other.unanswerable:
             text = "of the base contract cannot be tested: the variables do not fit head's prompt"
