@@ -179,8 +179,8 @@ def _count(case: Case, runs: int, seed: int) -> int:
 
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
-        f"{runs:,} runs of each entry, seed {seed}; a fixture of a family that flips does so with "
-        f"probability {_TAKEN_ALONG}. Brackets contain the 95 % interval of the simulation.",
+        f"{runs:,} runs of each entry, seed {seed}; if a family flips, each of its fixtures flips "
+        f"with probability {_TAKEN_ALONG}. Brackets contain the 95 % interval of the simulation.",
         "",
         "| families | flip | samples | harmless change fails: fixtures | clusters | "
         "30 % of families broken, found: clusters | "

@@ -89,14 +89,16 @@ def one_bad_in_fifty(rng: Generator) -> float:
 
 
 TEMPERATURE_0 = Setting("temperature 0", always_the_same)
-FEW_UNDECIDED = Setting("temperature 0, 5 of 100 fixtures undecided", few_undecided)
+FEW_UNDECIDED = Setting("temperature 0, 5 of 100 fixtures pass at random", few_undecided)
 MIXED = Setting("easy and hard fixtures", easy_and_hard)
 THREE = Setting("easy and hard fixtures, 3 samples of each", easy_and_hard, samples=3)
 SMALL = Setting("the same, 10 fixtures", easy_and_hard, fixtures=10)
 PERFECT = Setting("every fixture passes at 98.5 %", nearly_perfect)
 FAILING = Setting("easy and hard, 5 % of calls fail", easy_and_hard, failing=0.05)
 NOISY = Setting("easy and hard fixtures; whole nights are good or bad", easy_and_hard, shared_noise)
-BAD_NIGHTS = Setting("easy and hard, one night in 50 loses 30 %", easy_and_hard, one_bad_in_fifty)
+BAD_NIGHTS = Setting(
+    "easy and hard, one night in 50 is 30 % worse", easy_and_hard, one_bad_in_fifty
+)
 
 QUIET = (TEMPERATURE_0, FEW_UNDECIDED, MIXED, THREE, SMALL, PERFECT, FAILING, NOISY, BAD_NIGHTS)
 DRIFTING = (TEMPERATURE_0, FEW_UNDECIDED, MIXED, THREE, NOISY)
@@ -191,10 +193,10 @@ def tables(
             _markdown(
                 ["setting", "change found, wrongly, % of years", "alarms a year"], quiet_rows
             ),
-            f"**The pass rate drops** after {BEFORE} nights: nights until the test finds it and "
-            "until the chart gives an alarm, counted from the first night with the drop as 1. "
-            "The table shows the median and the 90th percentile; – stands for more than "
-            f"{AFTER} nights.",
+            f"**The pass rate drops** after {BEFORE} nights. The table shows how many nights the "
+            "test needs to find the drop, and how many nights the chart needs to give an alarm. "
+            "The first night with the drop counts as night 1. The table shows the median and the "
+            f"90th percentile; – stands for more than {AFTER} nights.",
             _markdown(
                 [
                     "setting",

@@ -87,7 +87,7 @@ def rare(inputs: int, samples: int, share: float, target: float) -> Suite:
         rates = np.where(rng.random(inputs) < share, 0.0, target / (1 - share))
         return rng.binomial(samples, rates), np.full(inputs, samples)
 
-    name = f"{share * 100:g} % of inputs always fail, {inputs} x {samples}"
+    name = f"{share * 100:g} % of inputs always fail, {inputs} inputs x {samples} samples"
     return Suite(name, target, draw)
 
 
@@ -98,7 +98,7 @@ def mixed(inputs: int, samples: int, target: float) -> Suite:
         rates = rng.beta(5 * target, 5 * (1 - target), inputs)
         return rng.binomial(samples, rates), np.full(inputs, samples)
 
-    return Suite(f"easy and hard inputs, {inputs} x {samples}", target, draw)
+    return Suite(f"easy and hard inputs, {inputs} inputs x {samples} samples", target, draw)
 
 
 def copied(inputs: int, copies: int, of: int, target: float) -> Suite:
@@ -151,7 +151,13 @@ NIGHTS = (
         Nights(f"{(1 - r) * 100:g} % against 95 %", TARGET_95, 20, r)
         for r in (0.03, 0.05, 0.10, 0.20)
     ),
-    Nights("95 % against 95 %, fixtures of 90 and of 100 %", TARGET_95, 20, 0.05, 0.05),
+    Nights(
+        "95 % against 95 %, half of the fixtures at 90 % and half at 100 %",
+        TARGET_95,
+        20,
+        0.05,
+        0.05,
+    ),
     Nights("99 % against 99 %, 100 samples", 0.01, 100, 0.01),
     Nights("98 % against 99 %, 100 samples", 0.01, 100, 0.02),
 )

@@ -181,7 +181,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("provider drifts from 0.95 to 0.6", "null", drifting()),
     Scenario("1 % of calls fail", "null", failing_calls(failing=0.01)),
     Scenario("5 % of calls fail", "null", failing_calls()),
-    Scenario("8 contracts at once, any of them", "null", steady(0.95, 0.95), contracts=8),
+    Scenario("8 contracts at once, at least one", "null", steady(0.95, 0.95), contracts=8),
     *(
         Scenario(f"{name} fixtures broken outright", "effect", broken(share))
         for name, share in (
@@ -193,7 +193,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         )
     ),
     Scenario(
-        "every fixture down by 0.1, 50 fixtures x 5",
+        "every fixture down by 0.1, 50 fixtures x 5 samples",
         "effect",
         steady(0.95, 0.85, fixtures=50, rounds=5),
     ),

@@ -81,7 +81,7 @@ def _expression(field: str, line: int) -> str:
 
 def _remedy(field: str) -> str:
     if not field.strip() or field.strip()[0].isdecimal():
-        return "give the field a name, such as `{text}`; fixtures name their variables"
+        return "give the field a name, such as `{text}`, because fixtures set variables by name"
     if re.fullmatch(r"[\w.\[\]]+[!:].*", field):
         return "write only the name; put the formatted text into the fixture"
     return "write `{name}`; write each brace that belongs to the text twice, `{{` and `}}`"
