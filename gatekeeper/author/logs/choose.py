@@ -17,8 +17,8 @@ from typing import Any
 NEAR = 0.7
 """An input counts as covered by another up to this distance: they share three tenths of their
 words."""
-SAME_FAMILY = 0.4
-"""The distance up to which two chosen inputs are proposed as one cluster."""
+CLOSE = 0.5
+"""Two chosen inputs are proposed as one cluster if a logged input is no farther from either."""
 _WORD = re.compile(r"\w+")
 
 Input = Mapping[str, Any]
@@ -50,23 +50,29 @@ def choose_inputs(known: Sequence[Input], logged: Sequence[Input], most: int) ->
         _approach(nearest, words, words_of(values))
     before = _share_near(nearest)
     chosen: list[int] = []
+    close: list[list[int]] = []
     while len(chosen) < most and words:
         farthest = max(range(len(words)), key=nearest.__getitem__)
         if nearest[farthest] <= NEAR and (known or chosen):
             break
         chosen.append(farthest)
-        _approach(nearest, words, words[farthest])
-    clusters = _clusters([words[position] for position in chosen])
-    return Chosen(tuple(chosen), clusters, before, _share_near(nearest))
+        close.append(_approach(nearest, words, words[farthest]))
+    return Chosen(tuple(chosen), _clusters(close), before, _share_near(nearest))
 
 
 def _approach(
     nearest: list[float], words: Sequence[AbstractSet[str]], centre: AbstractSet[str]
-) -> None:
-    """Shorten each input's distance to the nearest centre by a new centre."""
+) -> list[int]:
+    """Shorten each input's distance to the nearest centre by a new centre, and return those that
+    are close to the new one."""
+    close = []
     for position, own in enumerate(words):
         if nearest[position] > 0:
-            nearest[position] = min(nearest[position], distance(own, centre))
+            found = distance(own, centre)
+            nearest[position] = min(nearest[position], found)
+            if found <= CLOSE:
+                close.append(position)
+    return close
 
 
 def distance(one: AbstractSet[str], other: AbstractSet[str]) -> float:
@@ -80,12 +86,14 @@ def _share_near(nearest: Sequence[float]) -> float:
     return sum(far <= NEAR for far in nearest) / len(nearest) if nearest else 1.0
 
 
-def _clusters(words: Sequence[AbstractSet[str]]) -> tuple[str | None, ...]:
-    """Return a name for each family of similar inputs."""
-    family = list(range(len(words)))
-    for later in range(len(words)):
-        for earlier in range(later):
-            if distance(words[earlier], words[later]) <= SAME_FAMILY:
-                family[later] = family[earlier]
-                break
-    return tuple(f"family-{first + 1}" if family.count(first) > 1 else None for first in family)
+def _clusters(close: Sequence[Sequence[int]]) -> tuple[str | None, ...]:
+    """Return a name for each family of chosen inputs: those that share an input in `close`, which
+    has the positions of what is close to each."""
+    family = list(range(len(close)))
+    first: dict[int, int] = {}
+    for number, positions in enumerate(close):
+        for position in positions:
+            one, other = family[first.setdefault(position, number)], family[number]
+            if one != other:
+                family = [min(one, other) if name in (one, other) else name for name in family]
+    return tuple(f"family-{one + 1}" if family.count(one) > 1 else None for one in family)

@@ -85,9 +85,20 @@ def test_the_most_distant_inputs_come_first_and_covered_ones_never():
     assert choose_inputs(known, [], 5).covered == 1
 
 
-def test_similar_inputs_of_other_words_are_proposed_as_a_cluster():
-    found = choose_inputs([], [{"x": "a b c d e f"}, {"x": "u v w"}], 5)
-    assert found.clusters == (None, None)
+def test_inputs_that_another_one_connects_are_proposed_as_a_cluster():
+    apart = [{"x": "a b c d e f"}, {"x": "u v w"}, {"x": "e f g h i j"}]
+    assert choose_inputs([], apart, 5).clusters == (None, None, None)
+    # This one shares four of eight words with the first, and with the last.
+    found = choose_inputs([], [*apart, {"x": "c d e f g h"}], 5)
+    assert sorted(zip(found.positions, found.clusters, strict=True)) == [
+        (0, "family-1"),
+        (1, None),
+        (2, "family-1"),
+    ]
+    # The last chosen input connects two families.
+    rows = [{"x": " ".join(words)} for words in ("abcdef", "mnijkl", "efghij", "cdefgh", "ghijkl")]
+    found = choose_inputs([], rows, 5)
+    assert (found.positions, set(found.clusters)) == ((0, 1, 2), {"family-1"})
 
 
 @pytest.mark.parametrize(
