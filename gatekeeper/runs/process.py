@@ -13,6 +13,9 @@ from typing import NoReturn
 
 _USUAL_SWITCH_INTERVAL = 0.005
 """Seconds; Python's own setting."""
+_OBJECTS_BETWEEN_COLLECTIONS = 2_000
+"""How many objects a run adds before garbage is collected. With Python's own 700, a run of 10,000
+calls spends a seventh of its processor time on that; with 10,000, it takes more memory."""
 
 
 def postpone_garbage_collection() -> None:
@@ -30,6 +33,7 @@ def start_garbage_collection() -> None:
     """
     if not gc.isenabled():
         gc.freeze()
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         gc.enable()
 
 

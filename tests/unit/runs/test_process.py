@@ -25,6 +25,22 @@ def run(script: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProce
     )
 
 
+def test_garbage_is_collected_rarely_once_models_are_called() -> None:
+    script = """
+import gc
+from gatekeeper.runs.process import postpone_garbage_collection, start_garbage_collection
+usual = gc.get_threshold()
+postpone_garbage_collection()
+assert not gc.isenabled()
+start_garbage_collection()
+assert gc.isenabled()
+assert gc.get_threshold()[0] > usual[0]
+assert gc.get_threshold()[1:] == usual[1:]
+end_process(0)
+"""
+    assert run(script).returncode == 0
+
+
 @pytest.mark.parametrize("exit_code", [0, 1, 3])
 def test_exit_code_and_everything_that_was_printed(exit_code: int) -> None:
     done = run(f"print('x' * 100_000, end='')\nend_process({exit_code})")
