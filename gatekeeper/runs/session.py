@@ -158,9 +158,9 @@ def measure(
     more = [] if options.replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, found.outcomes)
     more += _about_unfinished(log, unfinished, found) if log else ()
-    found = redact.value(replace(found, notices=(*found.notices, *more)))
+    found = replace(found, notices=(*found.notices, *more))
     if options.history and options.keep:
-        found = keep_run(options.history, past, work, found, options.keep)
+        found = keep_run(options.history, past, work, redact.value(found), options.keep)
     return redact.value(build_result(work, found, past_runs(past.records)))
 
 
