@@ -89,11 +89,7 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
         ) from None
     except OSError as error:
         raise UsageError(f"--resume: {path} cannot be read: {error.strerror}") from error
-    if tracked(path):
-        raise UsageError(
-            f"--resume: git tracks {path}, so anybody may have written its "
-            "answers; remove it from the repository and run without --resume"
-        )
+    require_untracked(path, tracked)
     first, *rest = content.split(b"\n")
     try:
         header = json.loads(first)
@@ -106,6 +102,15 @@ def read_unfinished(path: Path, tracked: Callable[[Path], bool]) -> UnfinishedRu
         ) from None
     answers, damaged = _answers(rest)
     return UnfinishedRun(path, order_seed, plan, answers, damaged)
+
+
+def require_untracked(path: Path, tracked: Callable[[Path], bool]) -> None:
+    """Raise UsageError if git tracks a file of answers: a pull request could bring its own."""
+    if tracked(path):
+        raise UsageError(
+            f"--resume: git tracks {path}, so anybody may have written its "
+            "answers; remove it from the repository and run without --resume"
+        )
 
 
 def plan_digest(trials: Sequence[Trial]) -> str:

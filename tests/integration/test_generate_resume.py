@@ -76,6 +76,13 @@ def test_a_killed_run_is_continued_with_every_answer_that_it_got(run):
     assert len(stages(run)) == 7
 
 
+def test_answers_that_git_tracks_are_not_taken_for_those_of_an_earlier_run(run, repository, capsys):
+    assert run(answer=failing("tests", "no"))[0] == 3
+    repository.git("add", "--force", ANSWERS)
+    assert run("--resume") == (2, [])
+    assert "git tracks" in capsys.readouterr().err
+
+
 def test_a_run_that_its_limit_would_end_stops_before_its_tests(run, capsys):
     policy = run.path / ".github" / "gatekeeper.yml"
     policy.parent.mkdir()

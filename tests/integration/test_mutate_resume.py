@@ -149,3 +149,19 @@ def test_what_cannot_be_continued_is_refused(
 ) -> None:
     assert mutate(repository, tmp_path, *flags) == 2
     assert named in capsys.readouterr().err
+
+
+def test_proposals_that_git_tracks_are_not_taken_for_those_of_an_earlier_run(
+    repository: GitRepository,
+    server: OpenAIServer,
+    author: Author,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    author.broken = f"Part {PARTS}:"
+    out = repository.path / "out"
+    assert mutate(repository, out, *BY_MODEL) == 3
+    repository.git("add", "--force", "out")
+    before = len(server.requests)
+    assert mutate(repository, out, *BY_MODEL, "--resume") == 2
+    assert "git tracks" in capsys.readouterr().err
+    assert len(server.requests) == before

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
+from gatekeeper.runs.unfinished import read_own_file
 
 if TYPE_CHECKING:
     from gatekeeper.providers import ModelRouter
@@ -25,7 +26,7 @@ class ResumedClient:
         from gatekeeper.providers.recorded import ReplayClient
 
         try:
-            content = path.read_bytes()
+            content = read_own_file(path)
         except OSError as error:
             raise UsageError(
                 f"--resume: {path} cannot be read: {error.strerror or error}; run the command "

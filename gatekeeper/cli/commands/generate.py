@@ -90,8 +90,11 @@ def generate(arguments: argparse.Namespace) -> int:
     usable answer or a file cannot be written; then no file is changed.
     """
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
+    from gatekeeper.author.generation.session import ANSWERS
     from gatekeeper.author.generation.unfinished_files import finish_replacements
     from gatekeeper.contract.policy import load_policy
+    from gatekeeper.runs.library.repository import tracked_by
+    from gatekeeper.runs.unfinished import require_untracked
 
     effort = EFFORTS[arguments.effort]
     tests = effort.tests_per_rule if arguments.tests_per_rule is None else arguments.tests_per_rule
@@ -116,6 +119,8 @@ def generate(arguments: argparse.Namespace) -> int:
     )
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
+        if arguments.resume:
+            require_untracked(arguments.out / ANSWERS, tracked_by(repository))
         reference = _reference(arguments.prompt, arguments.repo, root)
         revision = repository.worktree()
         plan = plan_generation(revision, load_policy(revision), reference)

@@ -117,15 +117,19 @@ def _unfinished(
 ) -> UnfinishedRun | None:
     """Return the comparisons to continue; None if a run ended before them, while a model proposed
     mutations. Raises UsageError if there is nothing to continue."""
+    from gatekeeper.author.generation.model_mutations import ANSWERS
     from gatekeeper.runs.library.repository import tracked_by
-    from gatekeeper.runs.unfinished import FILE, read_unfinished
+    from gatekeeper.runs.unfinished import FILE, read_unfinished, require_untracked
 
     if not arguments.resume or arguments.estimate:
         return None
     path: Path = arguments.out / FILE
+    tracked = tracked_by(repository)
+    if by_model and by_model.recording is None:
+        require_untracked(path.with_name(ANSWERS), tracked)
     if by_model and by_model.resume and not path.exists():
         return None
-    return read_unfinished(path, tracked_by(repository))
+    return read_unfinished(path, tracked)
 
 
 def _mutations(written: str | None) -> tuple[Mutation, ...]:
