@@ -243,13 +243,13 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
         (
             f"{runs:,} runs of each suite and {runs * FREEZE_RUNS:,} of each prompt, seed {seed}. "
             "Brackets contain the 95 % interval of the simulation itself (Wilson).",
-            "**Rates that are exactly at their target**, in % of runs; up to 2.5 may be wrong at "
-            "each end. Columns with the name of a method show the interval that gatekeeper used "
-            "before.",
+            '**Rates that are exactly at their target**, in % of runs. "Met" and "missed" may each '
+            "be wrong in up to 2.5 % of runs. Columns with the name of a method show the interval "
+            "that gatekeeper used before.",
             markdown_table(["suite", "target", *_decision_columns("Korn and Graubard")], rates),
-            "**Cost or tokens whose mean is exactly the target**, in % of runs; up to 2.5 may be "
-            "wrong at each end. Columns with the name of a method show the interval that "
-            "gatekeeper used before.",
+            '**Cost or tokens whose mean is exactly the target**, in % of runs. "Met" and "missed" '
+            "may each be wrong in up to 2.5 % of runs. Columns with the name of a method show the "
+            "interval that gatekeeper used before.",
             markdown_table(
                 ["amounts", "limit of a call", *_decision_columns("Student's t")], means
             ),

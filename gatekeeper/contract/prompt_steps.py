@@ -141,7 +141,7 @@ def refused_turns(target: Target, contract: Contract) -> None:
     if turned is not None:
         key = "turns" if turned.turns else "user"
         what = f"fixture `{turned.id}` has `{key}`, but the prompt has `steps`"
-        fix = "change only one of these, and the other in a separate pull request"
+        fix = "change the conversations and the steps in two separate pull requests"
         raise ContractError([Problem(contract.path, what, fix, field="fixtures")])
 
 

@@ -94,7 +94,7 @@ class Translation:
     def _one(self, node: Node, scope: Scope) -> dict[str, Any]:
         kind = node.get("type")
         if not isinstance(kind, str):
-            fix = "write it like `{type: contains, value: …}`"
+            fix = "write the assertion like `{type: contains, value: …}`"
             raise node.problem("an assertion has no type", fix)
         if kind == "assert-set":
             return self._set(node, scope)

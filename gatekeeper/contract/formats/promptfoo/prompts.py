@@ -88,7 +88,9 @@ def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
         elif isinstance(item.value, dict):
             raw = item.child("raw") if isinstance(item.get("raw"), str) else item.child("id")
             if not isinstance(raw.value, str):
-                raise item.problem("a prompt has no `raw`", "write its text or its file as `raw`")
+                raise item.problem(
+                    "a prompt has no `raw`", "write the text or the file of the prompt as `raw`"
+                )
             found += _entries(sources, item, raw, raw.value, item.value)
         else:
             raise item.problem("a prompt is not text", "write a text, or `file://…`")

@@ -243,7 +243,7 @@ class _Reading:
         path = _path(self._inside(inner[0])) if len(inner) == 1 else None
         if path is None:
             what = f"the hole `{text_of(node)[:60]}` is computed"
-            fix = "give the value a name first; the fixture gives it to the prompt"
+            fix = "assign the value to a name first; fixtures then give that name a value"
             raise CodeFault(what, fix, line_of(node))
         name = str(path[0])
         known = self.declared(name) if len(path) == 1 and name not in self.own else []
