@@ -9,7 +9,7 @@ from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation.ask import stage_request
 from gatekeeper.author.generation.estimate import ASSUMED_RULES, ASSUMED_TEXT, assumed_sample
 from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
-from gatekeeper.author.generation.tests import answer_schema
+from gatekeeper.author.generation.tests import variables_schema
 from gatekeeper.author.quality import agreement, baseline, ground_truth, groundedness, validity
 from gatekeeper.author.quality.judges import (
     VERDICT,
@@ -48,7 +48,7 @@ def _requests(
     text = {"a": ASSUMED_TEXT}
     prompt = plan.prompt.prompt
     if quality.baseline:
-        schema = answer_schema(plan.prompt)
+        schema = baseline.schema_with(variables_schema(plan.prompt))
         settings = {"count": str(baseline.BATCH)}
         request = stage_request(baseline.STAGE, data, schema, settings, options.model)
         yield request, math.ceil(quality.baseline / baseline.BATCH)
