@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,8 +28,14 @@ def prompt_variables(prompt: Prompt) -> tuple[str, ...]:
     found: dict[str, int] = {}
     for index, (text, tree) in enumerate(_parsed(prompt)):
         for name in meta.find_undeclared_variables(tree):
-            found.setdefault(name, index * 1_000_000 + max(text.find(name), 0))
+            found.setdefault(name, index * 1_000_000 + _first_use(name, text))
     return tuple(sorted(found, key=lambda name: found[name]))
+
+
+def _first_use(name: str, text: str) -> int:
+    """Return where a variable stands between braces first."""
+    used = re.search(rf"\{{[{{%][^{{}}%]*\b{re.escape(name)}\b", text)
+    return used.end() if used else max(text.find(name), 0)
 
 
 def example_values(prompt: Prompt, variables: Sequence[str], text: str) -> dict[str, Any]:

@@ -40,3 +40,8 @@ def test_variables_come_in_the_order_of_their_use() -> None:
     found = prompt_variables(prompt("{{ b }} {{ a }}", "{% set d = c %}{{ d }} {{ broken"))
     assert found == ("b", "a")
     assert prompt_variables(prompt("{{ b }} {{ a }}", "{% set d = c %}{{ d }}")) == ("b", "a", "c")
+    # A word of the text is no use of the variable with its name.
+    assert prompt_variables(prompt("The letter of {{ author }}: {{ letter }}")) == (
+        "author",
+        "letter",
+    )
