@@ -221,27 +221,29 @@ def _exhausted_at(
     """Return when the budget reaches zero, if events leave the window in time and new events come
     evenly, as many and as bad as in the `recent` past.
 
-    Between two departures the level runs along a straight line. In microseconds, exactly.
+    Between two departures the level runs along a straight line. It is counted in whole numbers of
+    the smallest part that occurs, and time in microseconds, so that the result is exact.
     """
     total, spent = _count(kept)
     events, failed = _count(e for e in kept if e.time > now - recent)
-    level = allowed * total - spent
+    good, whole, ticks = allowed.numerator, allowed.denominator, recent // _TICK
+    level = (good * total - whole * spent) * ticks
     if failed == 0 or level <= 0:
         return None
-    slope = (allowed * events - failed) / (recent // _TICK)
-    at = Fraction(0)
+    slope = good * events - whole * failed
+    at = 0
     for time, leaving in groupby(sorted(kept, key=_time), key=_time):
-        until = Fraction((min(time, now) + length - now) // _TICK)
+        until = (min(time, now) + length - now) // _TICK
         if level + slope * (until - at) <= 0:
             break
         gone, bad = _count(leaving)
-        level += slope * (until - at) - allowed * gone + bad
+        level += slope * (until - at) - (good * gone - whole * bad) * ticks
         at = until
         if level <= 0:
-            return now + math.ceil(at) * _TICK
+            return now + at * _TICK
     if slope >= 0:
         return None
-    return now + math.ceil(at - level / slope) * _TICK
+    return now + math.ceil(at - Fraction(level, slope)) * _TICK
 
 
 def _time(event: Event) -> datetime:
