@@ -14,7 +14,7 @@ from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.command import GitCommand, Option
 from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
 from gatekeeper.git.objects import CommitRevision, Objects, text
-from gatekeeper.git.worktree import WorktreeRevision, read_worktree, worktree_change
+from gatekeeper.git.worktree import WorktreeRevision, has_changes, read_worktree, worktree_change
 
 if TYPE_CHECKING:
     from gatekeeper.git.data_branch import DataBranch
@@ -258,6 +258,10 @@ class Repository:
         if not self.has_commit(parents[0]):
             raise UsageError(f"the base {parents[0]} of {merge} is not in this clone; {FETCH_ALL}")
         return self._objects.between(parents[0], sha)
+
+    def has_uncommitted_changes(self) -> bool:
+        """Return whether the files of the work tree differ from the last commit."""
+        return has_changes(self._git)
 
     def worktree_change(self, base_ref: str | None = None) -> Change:
         """Return the change of the work tree's files, committed or not, against the merge base.

@@ -21,6 +21,8 @@ from gatekeeper.git.objects import (
     regular_file,
 )
 
+_STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
+
 
 @dataclass(frozen=True)
 class WorktreeRevision:
@@ -62,6 +64,12 @@ def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) ->
     return Change(origin, head, _untracked_renames(origin.entries, head.entries) | moved)
 
 
+def has_changes(git: GitCommand) -> bool:
+    """Return whether the index or a file differs from the last commit. A new file does, unless git
+    ignores it."""
+    return bool(git.run(*_STATUS))
+
+
 def read_worktree(git: GitCommand, objects: Objects, root: Path) -> WorktreeRevision:
     """Return the files below `root` as they are now, without ignored ones."""
     entries: dict[str, Entry] = {}
@@ -69,8 +77,7 @@ def read_worktree(git: GitCommand, objects: Objects, root: Path) -> WorktreeRevi
         about, path = record.split("\t", 1)
         mode, name, _ = about.split(" ")
         entries[path] = Entry(name, kind(mode))
-    options = ("-z", "-uall", "--no-renames", "--ignore-submodules=all")
-    listing = records(git.run("status", "--porcelain=v1", *options))
+    listing = records(git.run(*_STATUS))
     # `XY path`: Y tells the work tree from the index, and the index is what was listed.
     touched = [record[3:] for record in listing if record[1] != " "]
     for path in touched:

@@ -37,11 +37,9 @@ def uncommitted(
 
 def _notice(repository: Repository, policy: Policy, advice: str) -> tuple[str, ...]:
     """Return the notice, with the contracts that the changes affect, or the prompts without one."""
-    if repository.root is None:
+    if repository.root is None or not repository.has_uncommitted_changes():
         return ()
     change = repository.worktree_change("HEAD")
-    if change.base.entries == change.head.entries:
-        return ()
     try:
         use_packages(policy)
         found = find_affected(change, policy, SHAPES)

@@ -41,6 +41,29 @@ def test_clean_work_tree_is_the_commit(git_repository: MakeRepository) -> None:
     assert contents(change) == {"a": b"a", "deep/b": b"b"}
 
 
+@pytest.mark.parametrize(
+    ("written", "staged", "changed"),
+    [
+        ({}, False, False),
+        ({"debug.log": "ignored"}, False, False),
+        ({"a": "old"}, False, False),
+        ({"a": "new"}, False, True),
+        ({"a": "new"}, True, True),
+        ({"folder/new": ""}, False, True),
+    ],
+)
+def test_what_counts_as_an_uncommitted_change(
+    written: dict[str, str], staged: bool, changed: bool, git_repository: MakeRepository
+) -> None:
+    made = git_repository()
+    made.commit("start", {"a": "old", ".gitignore": "*.log\n"})
+    made.write_all(written)
+    if staged:
+        made.git("add", "a")
+    with Repository.open(made.path) as repository:
+        assert repository.has_uncommitted_changes() is changed
+
+
 def test_staged_modified_untracked_and_deleted_files(git_repository: MakeRepository) -> None:
     made = git_repository()
     names = ["a", "b", "c", "gone", "gone from index"]
