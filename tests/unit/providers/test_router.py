@@ -61,8 +61,15 @@ def test_all_missing_keys_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("GEMINI_API_KEY", "set")
     models = ["openai/gpt-4o", "gemini/gemini-2.0-flash", "anthropic/claude-haiku-4-5"]
 
+    async def ask() -> None:
+        router = ModelRouter(no_file)
+        try:
+            await router.require_keys(models)
+        finally:  # else later tests in this process may connect to no other host
+            await router.aclose()
+
     with pytest.raises(UsageError) as caught:
-        asyncio.run(ModelRouter(no_file).require_keys(models))
+        asyncio.run(ask())
 
     first, second = str(caught.value).splitlines()
     assert first.startswith("openai/gpt-4o: no API key")
