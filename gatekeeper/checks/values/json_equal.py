@@ -67,13 +67,19 @@ def _wanted(value: Any) -> Any:
     return parsed
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
 def _simplified(value: Any, ignored: Set[str], unordered: bool) -> Any:
     """Return the value without the ignored keys, and with the items of lists in one order."""
     if isinstance(value, Mapping):
         kept = {name: part for name, part in value.items() if name not in ignored}
         return {name: _simplified(part, ignored, unordered) for name, part in kept.items()}
     if isinstance(value, list | tuple):
-        items = [_simplified(item, ignored, unordered) for item in value]
+        items = [
+            item if type(item) in _SCALARS else _simplified(item, ignored, unordered)
+            for item in value  # lists of numbers can be long
+        ]
         return sorted(items, key=canonical_json) if unordered else items
     return value
 
