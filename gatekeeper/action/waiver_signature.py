@@ -70,11 +70,11 @@ def _problem(
 ) -> str | None:
     if api.is_edited(candidate.command):
         # People with the role `write` can edit the comments of others.
-        return f"its command was edited. {_AGAIN} in a new comment."
+        return f"the waiver's command was edited. {_AGAIN} in a new comment."
     found = role(candidate.waiver.author)
     if not enough(found, permission):
         return (
-            f"its author has the role {found} now, and the policy requires {permission} "
+            f"the waiver's author has the role {found} now, and the policy requires {permission} "
             "(waivers.permission)."
         )
     return None

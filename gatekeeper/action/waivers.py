@@ -151,7 +151,7 @@ def _is_signed(record: dict[str, Any], place: Place) -> bool:
 
 
 def _unsigned(record: dict[str, Any]) -> str:
-    how = "it is not signed with this run's key" if record["signatures"] else "it is not signed"
+    how = "the waiver is not signed" + (" with this run's key" if record["signatures"] else "")
     return (
         f"{how}. {_AGAIN}; if the waiver still has no effect, give the bot's job "
         "and the gate's job the same secret GATEKEEPER_WAIVER_KEY"

@@ -124,7 +124,7 @@ def _thaw(contract: ContractResult) -> str:
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
-        sooner = "earlier if good runs follow, later if more samples fail"
+        sooner = "but ends earlier if good runs follow, and later if more samples fail"
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     return (
         f"{better[0].upper()}{better[1:]} by more than chance explains: such a change may "

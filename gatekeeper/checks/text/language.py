@@ -5,12 +5,12 @@ passes if one of the given languages has a confidence of at least `min`. lingua 
 confidence, from 0 to 1, among all languages or among the languages in `among`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
-name them in `among`: among all languages, "Uw terugbetaling is onderweg." is Dutch with a
-confidence of 0.03 and Afrikaans with 0.97; among `en`, `de`, `fr` and `nl`, it is Dutch with 0.99.
-Short texts fail more often: `value: en` was tried on texts from two public studies of prompts,
-nearly all of them English. It fails 1.3 % of 1,729 texts of at least 60 characters, and 0.9 % if
-`among` has five languages. It fails 31 % of 302 shorter texts, often lists of names, and 16 % if
-`among` has five languages.
+name them in `among`. For example, among all languages, "Uw terugbetaling is onderweg." is Dutch
+with a confidence of 0.03 and Afrikaans with 0.97. Among `en`, `de`, `fr` and `nl`, the text is
+Dutch with a confidence of 0.99. Short texts fail more often: `value: en` was tried on texts from
+two public studies of prompts, nearly all of them English. It fails 1.3 % of 1,729 texts of at
+least 60 characters, and 0.9 % if `among` has five languages. It fails 31 % of 302 shorter texts,
+often lists of names, and 16 % if `among` has five languages.
 
 A text without a word fails. A translation with one sentence in another language passes, because the
 check rates the whole text. A text of more than 100,000 characters is undetermined.

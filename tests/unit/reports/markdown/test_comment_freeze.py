@@ -37,8 +37,9 @@ def test_a_freeze_names_its_remedies() -> None:
     assert action == (
         "**What to do:** Raise the success rate, lower the latency p95 by more than "
         "chance explains: such a change may merge now. Or wait: the freeze lasts until "
-        "2026-03-09 12:30 UTC, earlier if good runs follow, later if more samples fail. Or a "
-        "maintainer waives it with the comment ``/gatekeeper waive a `b`: REASON``."
+        "2026-03-09 12:30 UTC, but ends earlier if good runs follow, and later if more "
+        "samples fail. Or a maintainer waives it with the "
+        "comment ``/gatekeeper waive a `b`: REASON``."
     )
 
 
