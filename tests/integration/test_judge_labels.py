@@ -86,6 +86,15 @@ def test_the_outputs_of_one_fixture_follow_each_other(run, tmp_path, monkeypatch
     assert sorted(fixtures[0::2]) == sorted(WORDS)
 
 
+def test_people_who_stop_early_label_the_same_outputs(run, tmp_path, monkeypatch):
+    labels = tmp_path / "labels.jsonl"
+    for annotator in ("ada", "ben"):
+        typed(monkeypatch, "p\np\np\nq\n")
+        assert label(run, labels, "--annotator", annotator) == 0
+    given = [(row["fixture"], row["output"]) for row in rows(labels)]
+    assert given[:3] == given[3:]
+
+
 @pytest.mark.parametrize(
     "more",
     [["--labels", "labels.csv"], ["--run", "nowhere"]],

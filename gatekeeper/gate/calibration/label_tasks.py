@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.digests import digest
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import Label, require_last_output
@@ -30,19 +31,18 @@ def label_tasks(
     fixtures: Mapping[str, Fixture],
     labelled: Sequence[Label] = (),
     check: str | None = None,
-    source: random.Random | None = None,
 ) -> list[LabelTask]:
     """Return each different output of a fixture once, without those that are labelled.
 
     The order of the fixtures is random, and so is that of the outputs of one fixture, which follow
     each other: whoever stops in between has labelled a random part of the fixtures, on both arms.
-    An output that was too long to be kept is left out. Raises UsageError if the run has no output
-    of the contract.
+    The order is the same for everybody who labels the run, so that two people who stop early have
+    labelled the same outputs. An output that was too long to be kept is left out. Raises UsageError
+    if the run has no output of the contract.
     """
     require_last_output(
         contract, (o for o in outcomes if o.sample.trial.contract == contract), check
     )
-    source = source or random.SystemRandom()
     known = {(label.fixture, label.output) for label in labelled if label.check == check}
     by_fixture: dict[str, list[str]] = defaultdict(list)
     for outcome in outcomes:
@@ -55,6 +55,7 @@ def label_tasks(
     if not by_fixture:
         raise UsageError(f"the run has no output of the contract {contract}")
     tasks: list[LabelTask] = []
+    source = random.Random(digest(by_fixture))  # noqa: S311 - nobody gains by knowing the order
     names = list(by_fixture)
     source.shuffle(names)
     for name in names:
