@@ -205,8 +205,8 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "description": (
-                "For the judge `complies`: the rules that the output must obey. Without them, the "
-                "judge gets the prompt of each arm instead, without the input."
+                "For the judge `complies`: the rules that the output must obey. By "
+                "default, the rules are the prompt of each arm, without the input."
             ),
         },
         choices={
