@@ -32,9 +32,16 @@ ONE_BY_DEFAULT = [
     *(pytest.param(name, marks=pytest.mark.long) for name in EMBEDDED[:2]),
     EMBEDDED[2],
 ]
-FOLDERS = ("contracts", ".github", "gatekeeper/author/generation/prompts")
-OTHERS = "generate-*"
-"""The contracts of the prompts of generation: see test_generation_contracts.py."""
+FOLDERS = (
+    "contracts",
+    ".github",
+    "gatekeeper/author/generation/prompts",
+    "gatekeeper/checks/judges/prompts",
+    "gatekeeper/contract/simulated_user",
+)
+OTHERS = ("generate-*", "judge-*", "simulated-user*")
+"""The contracts of this project's own prompts: see test_generation_contracts.py and
+test_judge_prompt_contracts.py."""
 
 
 def copied(git_repository: Callable[..., GitRepository]) -> GitRepository:
@@ -42,7 +49,7 @@ def copied(git_repository: Callable[..., GitRepository]) -> GitRepository:
     repository = git_repository("examples")
     for folder in FOLDERS:
         shutil.copytree(
-            ROOT / folder, repository.path / folder, ignore=shutil.ignore_patterns(OTHERS)
+            ROOT / folder, repository.path / folder, ignore=shutil.ignore_patterns(*OTHERS)
         )
     repository.commit("examples")
     return repository
@@ -51,8 +58,8 @@ def copied(git_repository: Callable[..., GitRepository]) -> GitRepository:
 @pytest.fixture(scope="module")
 def revision() -> MemoryRevision:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    found = {path.relative_to(ROOT).as_posix(): path for path in files if not path.match(OTHERS)}
-    return MemoryRevision({name: path.read_bytes() for name, path in found.items()})
+    kept = [path for path in files if not any(map(path.match, OTHERS))]
+    return MemoryRevision({path.relative_to(ROOT).as_posix(): path.read_bytes() for path in kept})
 
 
 @pytest.fixture(params=NAMES)
