@@ -68,7 +68,7 @@ def _check(point: EntryPoint, pinned: str) -> Check:
     if point.name in CHECKS:
         owner = _used.get(point.name, "gatekeeper")
         raise _refusal(
-            pinned, f"has a check `{point.name}`, but {owner} has a check with this name too", fix
+            pinned, f"has a check `{point.name}`, but {owner} already has a check of this name", fix
         )
     try:
         check = point.load()

@@ -282,7 +282,8 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     kinds = (step.input, step.rules, step.questions)
     own = [name for kind in kinds for name in kind.own_affected]
     said += said_of(
-        "kept, because you changed or added it; its lines changed, so check whether it is right",
+        "kept, because you changed or added it; the lines of the prompt that it "
+        "names have changed, so check whether it is still right",
         own,
     )
     lost = sum(one.dropped for one in every)

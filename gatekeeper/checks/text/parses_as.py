@@ -88,7 +88,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     for name, only in _ONLY_FOR.items():
         if name in params and kind != only:
             raise ParameterError(
-                f"the format `{kind}` does not use `{name}`", f"only {only} has it"
+                f"the format `{kind}` does not use `{name}`f",
+                f"only the format {only} has this parameter",
             )
     dialect = params.get("dialect", "ansi")
     options = {
