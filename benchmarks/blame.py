@@ -8,7 +8,7 @@ any other fails one time in twenty. The search and its sequential test are those
 only the model is simulated. It ends with an error if the harmful edits are named less often than
 promised, an innocent edit is blamed in more than 5 % of runs, a proposed revert leaves a cause in
 more than 1 % of runs, or all of it takes more than 40 % of the calls that every edit alone on every
-fixture would take.
+fixture would take. Nothing is promised of more rows, in which a broken fixture passes more often.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ BEGIN, END = "<!-- bench-blame:begin -->", "<!-- bench-blame:end -->"
 EDITS, FIXTURES = 10, 40
 PROMISES = {"one edit": 0.95, "two edits": 0.9, "two edits together": 0.8}
 INNOCENT, INCOMPLETE, CALLS = 0.05, 0.01, 0.4
-_PASSES, _STILL_PASSES, _BREAKS = 0.95, 0.1, 0.4
+_PASSES, _BREAKS = 0.95, 0.4
+_STILL_PASSES, _NOISY = 0.1, (0.3, 0.5)
+"""How often a broken fixture passes: in what is promised, and in what is only shown."""
 _REPETITIONS = 5
 
 
@@ -41,6 +43,7 @@ class World:
 
     causes: Sequence[Group]
     drawn: random.Random
+    still_passes: float = _STILL_PASSES
     breaks: list[set[int]] = field(init=False)
     calls: int = 0
 
@@ -56,7 +59,7 @@ class World:
             cause <= edits and fixture in hit
             for cause, hit in zip(self.causes, self.breaks, strict=True)
         )
-        return self.drawn.random() < (_STILL_PASSES if broken else _PASSES)
+        return self.drawn.random() < (self.still_passes if broken else _PASSES)
 
     def measure(self, edits: Group, fixtures: Sequence[int]) -> list[bool]:
         """One answer to each fixture, of base with these edits."""
@@ -93,39 +96,72 @@ class World:
 def table(seed: int, runs: int) -> tuple[str, list[str]]:
     """The table, and the promises that are broken."""
     rows, broken = [], []
-    for kind, promised in PROMISES.items():
-        drawn = random.Random(f"{seed}|{kind}")  # noqa: S311
-        named = innocent = calls = proposed = incomplete = 0
-        for _ in range(runs):
-            (found, revert), causes, took = _run(kind, drawn)
-            named += sorted(map(sorted, found)) == sorted(map(sorted, causes))
-            innocent += not frozenset().union(*found) <= frozenset().union(*causes)
-            calls += took
-            proposed += revert is not None
-            incomplete += revert is not None and not all(revert & cause for cause in causes)
-        share = calls / runs / (EDITS * FIXTURES)
-        rates = [rate(count, runs) for count in (named, innocent, proposed, incomplete)]
-        rows.append([kind, *rates, f"{share * 100:.0f} %"])
-        if wilson(named, runs, 0.99).high < promised:
-            broken.append(f"{kind}: named in {named} of {runs} runs")
-        if wilson(innocent, runs, 0.99).low > INNOCENT:
-            broken.append(f"{kind}: an innocent edit blamed in {innocent} of {runs} runs")
-        if wilson(incomplete, runs, 0.99).low > INCOMPLETE:
-            broken.append(f"{kind}: a revert that leaves a cause in {incomplete} of {runs} runs")
-        if share > CALLS:
-            broken.append(f"{kind}: {share:.2f} of the calls of every edit alone")
+    for still in (_STILL_PASSES, *_NOISY):
+        for kind, promised in PROMISES.items():
+            name = f"{seed}|{kind}" if still == _STILL_PASSES else f"{seed}|{kind}|{still}"
+            found = _count(kind, still, random.Random(name), runs)  # noqa: S311
+            rows.append([kind, f"{still * 100:.0f} %", *found.cells(runs)])
+            if still == _STILL_PASSES:
+                broken += found.broken_promises(kind, promised, runs)
     said = (
         f"{runs:,} changes of each kind that the gate blocks, seed {seed}; {EDITS} edits, "
         f"{FIXTURES} fixtures. Figures are % of runs; brackets contain the 95 % interval "
         "of the simulation itself (Wilson).\n\n"
     )
-    titles = ["harmful", "named exactly", "an innocent edit blamed"]
+    titles = ["harmful", "broken fixtures pass", "named exactly", "an innocent edit blamed"]
     titles += ["a revert proposed", "it leaves a cause", "calls"]
     return said + markdown_table(titles, rows), broken
 
 
+@dataclass
+class _Counts:
+    """In how many runs the harmful edits are named, an innocent one is blamed, a revert is proposed
+    and leaves a cause; and the calls of all runs."""
+
+    named: int = 0
+    innocent: int = 0
+    proposed: int = 0
+    incomplete: int = 0
+    calls: int = 0
+
+    def share(self, runs: int) -> float:
+        """The calls, as a share of those that every edit alone on every fixture takes."""
+        return self.calls / runs / (EDITS * FIXTURES)
+
+    def cells(self, runs: int) -> list[str]:
+        """The cells of a row."""
+        counts = (self.named, self.innocent, self.proposed, self.incomplete)
+        return [*(rate(n, runs) for n in counts), f"{self.share(runs) * 100:.0f} %"]
+
+    def broken_promises(self, kind: str, promised: float, runs: int) -> list[str]:
+        """What is worse than promised by more than the simulation's error."""
+        broken = []
+        if wilson(self.named, runs, 0.99).high < promised:
+            broken.append(f"{kind}: named in {self.named} of {runs} runs")
+        if wilson(self.innocent, runs, 0.99).low > INNOCENT:
+            broken.append(f"{kind}: an innocent edit blamed in {self.innocent} of {runs} runs")
+        if wilson(self.incomplete, runs, 0.99).low > INCOMPLETE:
+            said = f"a revert that leaves a cause in {self.incomplete} of {runs} runs"
+            broken.append(f"{kind}: {said}")
+        if self.share(runs) > CALLS:
+            broken.append(f"{kind}: {self.share(runs):.2f} of the calls of every edit alone")
+        return broken
+
+
+def _count(kind: str, still_passes: float, drawn: random.Random, runs: int) -> _Counts:
+    counts = _Counts()
+    for _ in range(runs):
+        (found, revert), causes, took = _run(kind, still_passes, drawn)
+        counts.named += sorted(map(sorted, found)) == sorted(map(sorted, causes))
+        counts.innocent += not frozenset().union(*found) <= frozenset().union(*causes)
+        counts.calls += took
+        counts.proposed += revert is not None
+        counts.incomplete += revert is not None and not all(revert & cause for cause in causes)
+    return counts
+
+
 def _run(
-    kind: str, drawn: random.Random
+    kind: str, still_passes: float, drawn: random.Random
 ) -> tuple[tuple[Sequence[Group], Group | None], Sequence[Group], int]:
     """One change that the gate blocks: what is found, the causes, and the calls."""
     everything = frozenset(range(EDITS))
@@ -136,7 +172,7 @@ def _run(
             "two edits": [frozenset({one}), frozenset({other})],
             "two edits together": [frozenset({one, other})],
         }[kind]
-        world = World(causes, drawn)
+        world = World(causes, drawn, still_passes)
         base, head = (
             [world.passes(edits, number) for number in range(FIXTURES)]
             for edits in (frozenset(), everything)
