@@ -15,8 +15,9 @@ from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.own_code_paths import code_paths
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.errors import Problem
 
 
 def with_trusted_code(
@@ -77,6 +78,23 @@ def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def unlisted_code(contract: Contract, policy: Policy) -> Iterator[Problem]:
+    """Yield each check whose code the policy does not list, so that it would never run."""
+    for spec in contract.every_check():
+        if spec.shape.code is None:
+            continue
+        for path in code_paths(spec.params, spec.shape):
+            if not _is_listed(path, policy):
+                what = f"check `{spec.name}` cannot run, because the policy does not list `{path}`"
+                fix = f"add `{path}` to `checks: {{python: […]}}` in {POLICY_PATH}"
+                at = spec.position
+                yield Problem(at.path, what, fix, at.line, at.column)
+
+
+def _is_listed(path: str, policy: Policy) -> bool:
+    return any(path in matching([path], pattern) for pattern in policy.checks.python)
+
+
 def _has_code(spec: CheckSpec) -> bool:
     return spec.shape.code is not None or any(map(_has_code, spec.parts))
 
@@ -88,7 +106,7 @@ def _every_check(contract: Contract) -> Iterator[CheckSpec]:
 
 
 def _trusted_text(path: str, trusted: Revision, policy: Policy) -> str | None:
-    if not any(path in matching([path], pattern) for pattern in policy.checks.python):
+    if not _is_listed(path, policy):
         return None
     try:
         return read_text(trusted, path)
