@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import CheckSpec, Contract
+from gatekeeper.contract.definition import CheckSpec, Contract, Position
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.own_code_paths import code_paths
 from gatekeeper.contract.policy import POLICY_PATH, Policy
@@ -78,17 +78,22 @@ def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def unlisted_code(contract: Contract, policy: Policy) -> Iterator[Problem]:
-    """Yield each check whose code the policy does not list, so that it would never run."""
+def unlisted_code(contract: Contract, policy: Policy) -> Iterator[tuple[CheckSpec, str]]:
+    """Yield each file of a check's code that the policy does not list, so that it would never run,
+    with the check."""
     for spec in contract.every_check():
-        if spec.shape.code is None:
-            continue
-        for path in code_paths(spec.params, spec.shape):
+        for path in code_paths(spec.params, spec.shape) if spec.shape.code is not None else ():
             if not _is_listed(path, policy):
-                what = f"check `{spec.name}` cannot run, because the policy does not list `{path}`"
-                fix = f"add `{path}` to `checks: {{python: […]}}` in {POLICY_PATH}"
-                at = spec.position
-                yield Problem(at.path, what, fix, at.line, at.column)
+                yield spec, path
+
+
+def unlisted_code_problems(contract: Contract, policy: Policy) -> Iterator[Problem]:
+    """Yield each check with such code, with its place."""
+    for spec, path in unlisted_code(contract, policy):
+        what = f"check `{spec.name}` cannot run, because the policy does not list `{path}`"
+        fix = f"add `{path}` to `checks: {{python: […]}}` in {POLICY_PATH}"
+        at = spec.position or Position(contract.path)
+        yield Problem(at.path, what, fix, at.line, at.column)
 
 
 def _is_listed(path: str, policy: Policy) -> bool:

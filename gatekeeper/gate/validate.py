@@ -33,7 +33,7 @@ from gatekeeper.contract.models.faults import (
 from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.near_duplicates import near_duplicate_warning
 from gatekeeper.contract.overruled_keys import overruled_keys
-from gatekeeper.contract.own_code import unlisted_code
+from gatekeeper.contract.own_code import unlisted_code_problems
 from gatekeeper.contract.placeholder_fixtures import placeholder_fixtures
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
@@ -170,7 +170,8 @@ class _Validating:
         alone = contract.gate.tolerance is not None or read.is_foreign
         self.note_keys(prompt.path for prompt in contract.target.prompts)
         doubts = _doubts(job, read, self.price, alone=alone)
-        self._add("warning", [*doubts, *unlisted_code(contract, self.policy)], path)
+        self._add("warning", doubts, path)
+        self._add("warning", unlisted_code_problems(contract, self.policy), path)
         self._add("warning", (found.problem for found in unused), path)
         self._add("note", _notes(job, alone=alone), path)
 

@@ -17,6 +17,7 @@ from gatekeeper.author.onboarding.patterns import (
     NATIVE,
     contract_folder,
     contract_patterns,
+    literal,
     prompt_patterns,
 )
 from gatekeeper.author.onboarding.skeleton import (
@@ -37,6 +38,7 @@ from gatekeeper.contract.inventory import (
 )
 from gatekeeper.contract.models.allowed import models_in_use
 from gatekeeper.contract.models.names import is_hosted, read_model_name
+from gatekeeper.contract.own_code import unlisted_code
 from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
@@ -59,7 +61,8 @@ class ProposalRow:
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """What `init` proposes. `skeletons` are the contracts to write, `contracts` and `prompts` the
-    policy's patterns, `models` the patterns of models in use, `providers` those of hosted ones.
+    policy's patterns, `models` the patterns of models in use, `providers` those of hosted ones,
+    `code` the files of checks in Python.
     `missing` are patterns that the repository's own policy lacks; it is not changed."""
 
     rows: tuple[ProposalRow, ...] = ()
@@ -67,6 +70,7 @@ class Proposal:
     contracts: tuple[str, ...] = NATIVE
     prompts: tuple[str, ...] = ("prompts/**",)
     providers: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     has_contracts: bool = False
 
@@ -96,6 +100,7 @@ class _Proposing:
     names: set[str] = field(default_factory=set)
     models: Counter[str] = field(default_factory=Counter)
     judges: set[str] = field(default_factory=set)
+    code: set[str] = field(default_factory=set)
 
     def proposal(self) -> Proposal:
         has_policy = POLICY_PATH in self.revision.entries
@@ -119,6 +124,7 @@ class _Proposing:
             tuple(dict.fromkeys((*kept, *chosen))),
             prompt_patterns(second.prompts),
             self._providers(),
+            tuple(map(literal, sorted(self.code))),
             self._missing(chosen, suites, skeletons) if has_policy else (),
             bool(used),
         )
@@ -156,6 +162,7 @@ class _Proposing:
             self.names.add(job.contract.name)
             self.models[job.contract.target.model] += 1
             self.judges.update(model for _, model in judge_models(job))
+            self.code.update(path for _, path in unlisted_code(job.contract, self.policy))
         fixtures = sum(len(job.contract.fixtures) for job in jobs)
         skipped = sum(len(job.contract.not_run) for job in jobs)
         note = f"used as it is: {numbers.count(fixtures, 'fixture')}"
@@ -246,7 +253,12 @@ def policy_lines(proposal: Proposal) -> Mapping[str, str]:
         "prompts": _list("prompts", proposal.prompts),
     }
     models = [f"{provider}/*" for provider in proposal.providers]
-    return {**lines, "models": _list("models", models)}
+    lines["models"] = _list("models", models)
+    if proposal.code:
+        listed = ", ".join(map(json.dumps, proposal.code))
+        why = "# Files with functions of your own checks. They run as they are on this branch."
+        lines["checks"] = f"{why}\nchecks: {{python: [{listed}]}}"
+    return lines
 
 
 def _list(key: str, values: Sequence[str]) -> str:

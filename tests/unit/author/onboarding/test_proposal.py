@@ -81,6 +81,17 @@ def test_patterns_of_prompts() -> None:
     assert literal("a*b") == "a[*]b"
 
 
+def test_the_policy_lists_the_code_of_a_suite() -> None:
+    check = {"type": "python", "value": "file://checks.py:good"}
+    suite = {**SUITE, "tests": [{"vars": {"q": "a"}, "assert": [check]}]}
+    code = "def good(output, context):\n    return True\n"
+    files = {"evals/promptfooconfig.json": json.dumps(suite), "evals/checks.py": code}
+    made = propose(revision(files))
+    assert made.code == ("evals/checks.py",)
+    assert policy_lines(made)["checks"].endswith('\nchecks: {python: ["evals/checks.py"]}')
+    assert "checks" not in policy_lines(propose(revision({"prompts/a.md": "Say {{ a }}."})))
+
+
 def test_a_prompt_gets_a_contract_and_a_suite_runs_as_it_is() -> None:
     made = propose(
         revision(
