@@ -88,7 +88,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     for name, only in _ONLY_FOR.items():
         if name in params and kind != only:
             raise ParameterError(
-                f"the format `{kind}` does not use `{name}`f",
+                f"the format `{kind}` does not use `{name}`",
                 f"only the format {only} has this parameter",
             )
     dialect = params.get("dialect", "ansi")
