@@ -246,8 +246,8 @@ _PAIR_COLUMNS = (
     "right",
     "wrong",
     "tie",
-    "right if the right output is longer",
-    "right if the right output is shorter",
+    "right verdicts if the right output is longer",
+    "right verdicts if the right output is shorter",
 )
 
 
