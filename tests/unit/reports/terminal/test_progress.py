@@ -11,31 +11,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from rich.console import Console
+from support.terminal_stream import ESCAPE_CODES, SetClock, TerminalStream
 
 from gatekeeper.gate.progress import ContractProgress
 from gatekeeper.reports.terminal.progress import TerminalProgress
 
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _COLORS = re.compile(r"\x1b\[[0-9;]*[1-9][0-9;]*m")
-
-
-class _Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
 
 
 def _log() -> Console:
@@ -43,7 +24,7 @@ def _log() -> Console:
 
 
 def _terminal(width: int = 100, height: int = 25) -> Console:
-    return Console(file=_Terminal(), width=width, height=height, highlight=False)
+    return Console(file=TerminalStream(), width=width, height=height, highlight=False)
 
 
 def _text(console: Console) -> str:
@@ -52,7 +33,7 @@ def _text(console: Console) -> str:
 
 
 def _drawn(console: Console) -> str:
-    return _CODES.sub("", _text(console))
+    return ESCAPE_CODES.sub("", _text(console))
 
 
 def _standings(*standings: ContractProgress) -> Callable[[], Sequence[ContractProgress]]:
@@ -65,7 +46,7 @@ DONE = ContractProgress("greeting", 12, 400, pairs=6, broke=6, answer="regressed
 
 
 def test_a_log_gets_a_few_plain_lines() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(400)
         for _ in range(100):
@@ -81,7 +62,7 @@ def test_a_log_gets_a_few_plain_lines() -> None:
 
 
 def test_a_log_says_why_nothing_is_answered() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(400)
         for _ in range(12):
@@ -97,7 +78,7 @@ def test_a_log_says_why_nothing_is_answered() -> None:
 
 
 def test_a_log_tells_the_evidence_of_the_nearest_answer() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(1200, _standings(TAGS, ORDERS, DONE))
         clock.now += 16
@@ -109,7 +90,7 @@ def test_a_log_tells_the_evidence_of_the_nearest_answer() -> None:
 
 
 def test_when_all_is_answered_there_is_no_nearest() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(400, _standings(DONE))
         clock.now += 16
@@ -118,7 +99,7 @@ def test_when_all_is_answered_there_is_no_nearest() -> None:
 
 
 def test_what_a_contract_with_an_answer_would_have_drawn_takes_no_time() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(800, _standings(DONE, TAGS))
         for _ in range(32):
@@ -141,7 +122,7 @@ def test_what_a_contract_with_an_answer_would_have_drawn_takes_no_time() -> None
 def test_the_time_left_is_told_once_it_means_something(
     total: int, calls: int, seconds: float, told: bool
 ) -> None:
-    clock, console = _Clock(), _terminal()
+    clock, console = SetClock(), _terminal()
     progress = TerminalProgress(console, clock)
     progress.started(total)
     for _ in range(calls):
@@ -153,7 +134,7 @@ def test_the_time_left_is_told_once_it_means_something(
 
 
 def test_samples_of_a_run_that_compares_nothing() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(40, _standings(ContractProgress("order-id", 8, 40)))
         clock.now += 16
@@ -163,7 +144,7 @@ def test_samples_of_a_run_that_compares_nothing() -> None:
 
 def test_an_unknown_price_is_an_unknown_cost() -> None:
     console = _log()
-    with TerminalProgress(console, _Clock()) as progress:
+    with TerminalProgress(console, SetClock()) as progress:
         progress.started(2)
         progress.advanced(cost_usd=None)
         progress.advanced(cost_usd=None)
@@ -171,7 +152,7 @@ def test_an_unknown_price_is_an_unknown_cost() -> None:
 
 
 def test_a_terminal_is_drawn_on_and_one_line_stays() -> None:
-    clock, console = _Clock(), _terminal()
+    clock, console = SetClock(), _terminal()
     progress = TerminalProgress(console, clock)
     progress.started(1200, _standings(DONE, TAGS, ORDERS))
     clock.now += 1
@@ -190,7 +171,7 @@ def test_a_terminal_is_drawn_on_and_one_line_stays() -> None:
 
 
 def test_drawing_takes_a_small_part_of_the_time() -> None:
-    clock, console = _Clock(), _terminal()
+    clock, console = SetClock(), _terminal()
     asked = 0
 
     def slow() -> Sequence[ContractProgress]:
@@ -212,7 +193,7 @@ def test_colors_are_left_out_where_nobody_wants_them(monkeypatch: pytest.MonkeyP
         if not wanted:
             monkeypatch.setenv("NO_COLOR", "1")
         console = _terminal()
-        with TerminalProgress(console, _Clock()) as progress:
+        with TerminalProgress(console, SetClock()) as progress:
             progress.started(400, _standings(DONE, TAGS))
         assert bool(re.search(r"\x1b\[[0-9;]*3[0-9]", _text(console))) is wanted
 
@@ -224,7 +205,7 @@ def test_it_fits_terminals_of_any_size(width: int, height: int) -> None:
         for n in range(50)
     ]
     console = _terminal(width, height)
-    with TerminalProgress(console, _Clock()) as progress:
+    with TerminalProgress(console, SetClock()) as progress:
         progress.started(5000, _standings(*many))
     drawing = _drawn(console).split("sampling: 0 of 5,000 in")[0].split("\r")[0]
     rows = drawing.splitlines()
@@ -241,7 +222,7 @@ def test_it_fits_terminals_of_any_size(width: int, height: int) -> None:
 def test_a_name_cannot_write_control_codes() -> None:
     hostile = ContractProgress("evil\x1b]0;owned\x07[red]\x1b[2J", 1, 10, pairs=1, not_worse=0.5)
     for console in (_terminal(), _log()):
-        clock = _Clock()
+        clock = SetClock()
         with TerminalProgress(console, clock) as progress:
             progress.started(10, _standings(hostile))
             clock.now += 20
@@ -258,8 +239,8 @@ def test_a_log_gets_no_control_codes_whatever_is_set(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     monkeypatch.setenv(variable, value)
-    file = _Terminal() if variable == "TERM" else io.StringIO()
-    clock, console = _Clock(), Console(file=file, width=80, highlight=False)
+    file = TerminalStream() if variable == "TERM" else io.StringIO()
+    clock, console = SetClock(), Console(file=file, width=80, highlight=False)
     with TerminalProgress(console, clock) as progress:
         progress.started(10, _standings(TAGS))
         clock.now += 20
@@ -271,7 +252,7 @@ def test_a_log_gets_no_control_codes_whatever_is_set(
 def test_a_real_terminal() -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as writer:
-        progress = TerminalProgress(Console(file=writer, width=80, height=24), _Clock())
+        progress = TerminalProgress(Console(file=writer, width=80, height=24), SetClock())
         progress.started(400, _standings(TAGS))
         progress.finished()
     text = ""
@@ -307,7 +288,7 @@ def test_never_started_is_silent() -> None:
 
 def test_the_drawing_goes_away_when_a_run_breaks_off() -> None:
     console = _terminal()
-    progress = TerminalProgress(console, _Clock())
+    progress = TerminalProgress(console, SetClock())
     progress.started(3)
     progress.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert _drawn(console).splitlines()[-1].endswith("sampling: 0 of 3 in 0 s")
@@ -315,7 +296,7 @@ def test_the_drawing_goes_away_when_a_run_breaks_off() -> None:
 
 
 def test_a_log_of_a_batch_gets_rarer_lines() -> None:
-    clock, console = _Clock(), _log()
+    clock, console = SetClock(), _log()
     with TerminalProgress(console, clock) as progress:
         progress.started(72)
         for minute in range(24 * 60):
@@ -332,7 +313,7 @@ def test_a_log_of_a_batch_gets_rarer_lines() -> None:
 
 
 def test_a_terminal_shows_what_the_run_waits_for() -> None:
-    clock, console = _Clock(), _terminal()
+    clock, console = SetClock(), _terminal()
     with TerminalProgress(console, clock) as progress:
         progress.started(72)
         clock.now += 300
@@ -344,7 +325,7 @@ def test_a_terminal_shows_what_the_run_waits_for() -> None:
 
 
 def test_a_log_is_written_without_rich(capsys: pytest.CaptureFixture[str]) -> None:
-    clock = _Clock()
+    clock = SetClock()
     progress = TerminalProgress(clock=clock)
     with progress:
         progress.started(2)

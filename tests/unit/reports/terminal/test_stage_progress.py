@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import io
-import re
 
 import pytest
 from rich.console import Console
+from support.terminal_stream import ESCAPE_CODES, SetClock, TerminalStream
 
 from gatekeeper.reports.terminal.stage_progress import StageProgress
 
-_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-class _Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def _run(progress: StageProgress, clock: _Clock) -> None:
+def _run(progress: StageProgress, clock: SetClock) -> None:
     with progress:
         progress.asked("rules")
         clock.now += 3
@@ -43,7 +29,7 @@ def _run(progress: StageProgress, clock: _Clock) -> None:
 def test_a_log_has_a_line_for_each_stage_and_one_every_fifteen_seconds(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    clock = _Clock()
+    clock = SetClock()
     _run(StageProgress(clock=clock), clock)
     assert capsys.readouterr().err.splitlines() == [
         "rules: 1 of at most 1 call in 3 s",
@@ -53,13 +39,13 @@ def test_a_log_has_a_line_for_each_stage_and_one_every_fifteen_seconds(
 
 
 def test_a_terminal_shows_the_stage_under_way() -> None:
-    console = Console(file=_Terminal(), width=100, height=25, highlight=False)
-    clock = _Clock()
+    console = Console(file=TerminalStream(), width=100, height=25, highlight=False)
+    clock = SetClock()
     progress = StageProgress(console, clock)
     _run(progress, clock)
     progress.finished()
     assert isinstance(console.file, io.StringIO)
-    shown = _CODES.sub("", console.file.getvalue())
+    shown = ESCAPE_CODES.sub("", console.file.getvalue())
     assert "inverse rules: 0 of at most 3 calls" in shown
     assert shown.count("rules: 1 of at most 1 call in 3 s") == 1
     assert shown.count("inverse rules: 3 of at most 4 calls in 21 s, cost so far 0.75 USD") == 1
