@@ -104,7 +104,7 @@ def grammar_of(choices: tuple[str, ...]) -> str:
 
 
 def _impossible(contract: Contract, why: str, fix: str) -> ContractError:
-    what = f"mode {contract.mode} is not possible: {why}"
+    what = f"`{contract.mode}` is not possible: {why}"
     return ContractError([Problem(contract.path, what, fix, field="mode")])
 
 
