@@ -62,6 +62,16 @@ def same_order() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def without_proxies_and_keys() -> Iterator[None]:
+    """No test asks the developer's proxy for what is on 127.0.0.1, or sees the developer's keys."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.upper().endswith(("_PROXY", "_API_KEY", "_API_BASE", "_BASE_URL")):
+                patch.delenv(name)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def isolated_git(
     monkeypatch: pytest.MonkeyPatch,
