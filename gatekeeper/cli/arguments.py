@@ -76,6 +76,15 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FILE",
+        help="file of samples from earlier runs: reuse them and add new ones; needs an API key",
+    )
+
+
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run: its reports, its history, a recording, its order."""
     add_out(parser)

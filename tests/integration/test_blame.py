@@ -68,6 +68,26 @@ def test_the_deleted_rule_is_named_and_the_other_edits_are_harmless(
     )
 
 
+def test_with_the_cache_of_a_check_only_the_search_is_paid_for(repository, tmp_path, monkeypatch):
+    def answer(body: dict[str, Any]) -> str:
+        return "ok" if "Answer with ok only." in prompt_of(body) else "OK, gladly."
+
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-is-long-enough-to-sign-a-cache")
+    repository.commit("change", {"prompts/words.txt": HEAD})
+    arms = ["--base", "main", "--head", "pr", "--repo", str(repository.path)]
+    cache = ["--cache", str(tmp_path / "cache.jsonl")]
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(["check", *arms, *cache, "--out", str(tmp_path / "check")]) == 1
+        checked = {json.dumps(body) for body in server.requests}
+        server.requests.clear()
+        assert main(["blame", *arms, *cache, "--out", str(tmp_path / "blame")]) == 0
+        searched = {json.dumps(body) for body in server.requests}
+    assert checked
+    assert searched
+    assert not checked & searched
+
+
 def test_edits_that_only_break_together_are_one_cause(repository, tmp_path, monkeypatch):
     def answer(body: dict[str, Any]) -> str:
         prompt = prompt_of(body)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.cli.arguments import add_arms, add_out, add_replay
+from gatekeeper.cli.arguments import add_arms, add_cache, add_out, add_replay
 from gatekeeper.cli.output import print_error, write_and_show
 from gatekeeper.contract.policy import policy_in_force
 from gatekeeper.git import Repository
@@ -25,6 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_arms(parser)
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
+    add_cache(parser)
 
 
 def blame(arguments: argparse.Namespace) -> int:
@@ -46,7 +47,8 @@ def blame(arguments: argparse.Namespace) -> int:
         work = plan_check(change, policy, arguments.contract, notices)
         require_writable(arguments.out, work.called_models, arguments.replay)
         revisions = (change.base, change.head)
-        result = measure(work, revisions, RunOptions(replay=arguments.replay, terminal=True))
+        options = RunOptions(replay=arguments.replay, cache=arguments.cache, terminal=True)
+        result = measure(work, revisions, options)
         questions = find_questions(work, result)
         print_error(
             f"{len(questions)} of {count(len(result.contracts), 'contract')} got worse; finding "

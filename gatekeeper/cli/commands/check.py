@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from gatekeeper.cli.arguments import add_arms, add_run, library_arguments
+from gatekeeper.cli.arguments import add_arms, add_cache, add_run, library_arguments
 from gatekeeper.cli.output import report
 from gatekeeper.runs.library.arguments import CheckArguments
 
@@ -13,12 +12,7 @@ from gatekeeper.runs.library.arguments import CheckArguments
 def add(parser: argparse.ArgumentParser) -> None:
     add_arms(parser)
     add_run(parser)
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FILE",
-        help="file of samples from earlier runs: reuse them and add new ones; needs an API key",
-    )
+    add_cache(parser)
 
 
 def check(arguments: argparse.Namespace) -> int:
