@@ -130,7 +130,7 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     elif base.params.keys() == head.params.keys() and _files_of_files(base) != _files_of_files(
         head
     ):
-        yield f"{what}: a file that its schema refers to changed"
+        yield f"{what}: the change edits a file that the schema refers to"
     yield from _parts(what, base, head)
 
 

@@ -71,8 +71,9 @@ def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
                 notice = (
                     f"The check `{spec.name}` of {contract.name} cannot run, "
                     f"because {', '.join(missing)} is not on the branch to merge "
-                    "into, or not in its policy's `checks.python`. The models' "
-                    "answers are still paid for, so merge the code first."
+                    "into, or the policy of that branch does not name it under "
+                    "`checks.python`. The run pays for answers that this check cannot "
+                    "decide: merge the code first."
                 )
                 found[notice] = None
     return tuple(found)

@@ -290,7 +290,7 @@ def test_no_rule_left_is_said_and_changes_no_file(repository, run, capsys):
     before = texts(repository)
     repository.write("prompts/review.txt", "{{ review }}\n")
     assert run("--update", answer=updating(rules={"rules": []}))[0] == 2
-    assert "no rule for the output is left" in capsys.readouterr().err
+    assert "found no rule for the output" in capsys.readouterr().err
     assert texts(repository) == before
 
 

@@ -128,8 +128,8 @@ async def update(
     questions = await update_items(asker, prompt, changes, QUESTIONS, step.questions, others=ids)
     if not rules.items:
         raise UsageError(
-            f"{prompt.reference}: according to {asker.model}, no rule for the output is left; say "
-            "in the prompt what a good answer must be, or use a stronger --model"
+            f"{prompt.reference}: {asker.model} found no rule for the output in the changed "
+            "prompt; say in the prompt what a good answer must be, or use a stronger --model"
         )
     to_invert = {rule.id for rule in step.earlier.to_invert}
     edited = [rule for rule in rules.items if rule.id in to_invert]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -40,12 +41,14 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             counted = count(value)
         except QueryError as error:
             return undetermined(str(error))
-        if exactly is not None and counted != exactly:
-            return failed(f"expected {exactly} values at `{path}`; got {counted:,}")
-        if low is not None and counted < low:
-            return failed(f"expected at least {low} values at `{path}`; got {counted:,}")
-        if high is not None and counted > high:
-            return failed(f"expected at most {high} values at `{path}`; got {counted:,}")
+        for bound, number, is_met in (
+            ("", exactly, counted == exactly),
+            ("at least ", low, low is None or counted >= low),
+            ("at most ", high, high is None or counted <= high),
+        ):
+            if number is not None and not is_met:
+                wanted = numbers.count(number, "value")
+                return failed(f"expected {bound}{wanted} at `{path}`; got {counted:,}")
         return PASSED
 
     return on_json(inspect)

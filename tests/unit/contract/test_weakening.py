@@ -98,7 +98,7 @@ def length(**params: object) -> Contract:
         ),
         (
             checks(LENGTH, FIELDS, replace(SCHEMA, files={"s.json": "{}", "t.json": "true"})),
-            ["check `schema`: a file that its schema refers to changed"],
+            ["check `schema`: the change edits a file that the schema refers to"],
         ),
         (
             replace(BASE, slo=objectives(0.8, 2000, None, "1d")),
