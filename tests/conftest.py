@@ -22,7 +22,13 @@ from support.traced_threads import begin_traced_threads_one_by_one
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=20)
 # With new examples, a health check fails by chance now and then. The fixed ones are checked.
 BY_CHANCE = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=BY_CHANCE)
+settings.register_profile(
+    "random",
+    deadline=None,
+    derandomize=False,  # a hosted CI would otherwise set it
+    print_blob=True,
+    suppress_health_check=BY_CHANCE,
+)
 settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]

@@ -21,9 +21,11 @@ from gatekeeper.reports.redact import environment_redactor
 def replace_files(texts: Mapping[str, str], root: Path) -> None:
     """Write the texts to their paths below `root`, without secrets of the environment.
 
-    Every text is on the disk before the first file is replaced. If a replacement fails, the earlier
-    ones are undone. A process that is killed between two of them leaves each file as it was or as
-    it is to be, and `finish_replacements` makes them all as they are to be. Raises WriteError.
+    Every text is on the disk before the first file is replaced. If a replacement fails or is
+    interrupted, all are undone. A process that is killed between two of them leaves each file as it
+    was or as it is to be, and `finish_replacements` makes them all as they are to be.
+
+    Raises WriteError.
     """
     redact = environment_redactor()
     with contextlib.ExitStack() as unfinished:
@@ -38,10 +40,12 @@ def replace_files(texts: Mapping[str, str], root: Path) -> None:
         for path, temporary in ready.items():
             try:
                 temporary.replace(path)
-            except OSError as error:
-                for other in done:
+            except BaseException as error:  # also Ctrl-C, which may come just after the replacement
+                for other in (*done, path):
                     _put_back(other, earlier[other])
-                raise WriteError(path, error) from error
+                if isinstance(error, OSError):
+                    raise WriteError(path, error) from error
+                raise
             done.append(path)
 
 

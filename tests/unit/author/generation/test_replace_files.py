@@ -45,6 +45,28 @@ def test_a_replacement_that_fails_leaves_every_file_as_it_was(tmp_path, monkeypa
     assert held(tmp_path) == before
 
 
+@pytest.mark.parametrize("comes", [1, 2, 3])
+def test_an_interruption_after_a_replacement_leaves_every_file_as_it_was(
+    tmp_path, monkeypatch, comes
+):
+    before = {"a.txt": "a person's", "c.txt": "edits"}
+    for name, text in before.items():
+        (tmp_path / name).write_text(text)
+    replace, calls = Path.replace, []
+
+    def interrupted(self: Path, target: Path) -> Path:
+        calls.append(target)
+        replaced = replace(self, target)
+        if len(calls) == comes:
+            raise KeyboardInterrupt
+        return replaced
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace_files({"a.txt": "new", "b.txt": "new", "c.txt": "new"}, tmp_path)
+    assert held(tmp_path) == before
+
+
 @pytest.mark.parametrize("where", ["file/a.txt", "folder"])
 def test_a_path_that_cannot_be_written_is_named(tmp_path, where):
     (tmp_path / "file").write_text("a file")
