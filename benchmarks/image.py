@@ -135,7 +135,14 @@ def main() -> int:
         for name, command in measured.items():
             seconds = containers.seconds(options.repeat, *command)
             print(f"{name:60}{seconds:8.2f} s")
-    return int(added > options.megabytes or seconds > options.seconds)
+    broken = []
+    if added > options.megabytes:
+        broken.append(f"the image adds {added:.0f} MB to its base, above {options.megabytes:.0f}")
+    if seconds > options.seconds:
+        broken.append(f"an answer takes {seconds:.2f} s, above {options.seconds:.2f}")
+    for limit in broken:
+        print(f"image: {limit}")
+    return int(bool(broken))
 
 
 if __name__ == "__main__":
