@@ -72,6 +72,8 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
     known = read_calibration(revision, path)
     require_filled(contract)
     require_users(contract)
+    if not known:
+        return contract
     groups = tuple(replace(group, calibrations=known) for group in contract.groups)
     return replace(contract, calibrations=known, groups=groups)
 
@@ -263,8 +265,11 @@ class _Loading:
     ) -> None:
         """Require distinct names of checks, because outcomes are found by name, also for
         `must_pass` and objectives."""
+        names = {spec.name for spec in checks}
         for fixture in fixtures:
-            taken = {spec.name for spec in checks}
+            if not fixture.checks:
+                continue
+            taken = set(names)
             for spec in fixture.checks:
                 if spec.name in taken:
                     at = spec.position or Position(self._document.path)

@@ -44,6 +44,13 @@ def price_list() -> Mapping[str, Mapping[str, Any]]:
     return {}
 
 
+def release_price_list() -> None:
+    """Give the list's memory back. Entries that were looked up are kept; another name reads the
+    file again."""
+    price_list.cache_clear()
+    _names_by_lower_case.cache_clear()
+
+
 @lru_cache(maxsize=256)
 def price_entry(model: str) -> Mapping[str, Any] | None:
     """Find the entry by which litellm bills the model, with its name as `key`; None if the list

@@ -81,9 +81,12 @@ def prices_within_limits(
     """
     from gatekeeper.gate.spending_limits import require_within_limits
     from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.price_list import release_price_list
 
     worst = _kept(work, worst or worst_cost)
-    return worst, require_within_limits(work, worst, trusted=trusted)
+    notices = require_within_limits(work, worst, trusted=trusted)
+    release_price_list()  # the answers need the memory
+    return worst, notices
 
 
 def _kept(work: Work, worst: Price) -> Price:

@@ -181,7 +181,11 @@ class _Runner:
         finally:
             await self._cancel_all([work, *signals])
         self._deliver(past_gaps=True)
-        return self._result()
+        found = self._result()
+        # The judges refer to this runner, so its calls would stay until garbage is collected.
+        self._calls.clear()
+        self._call_of.clear()
+        return found
 
     async def _cancel_all(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Cancel all running calls; raise the error of a call that failed for another reason."""
@@ -210,12 +214,13 @@ class _Runner:
                 self._settle(call, "unwanted")
                 continue
             # In a task of its own, which can be cancelled without its worker.
-            call.task = asyncio.create_task(self._make(call))
+            task = call.task = asyncio.create_task(self._make(call))
             self._running.add(call)
-            await asyncio.wait([call.task])
+            await asyncio.wait([task])
             self._running.discard(call)
-            if not call.task.cancelled():
-                call.task.result()
+            call.task = None  # thousands of finished tasks would take megabytes
+            if not task.cancelled():
+                task.result()
 
     async def _make(self, call: Call) -> None:
         try:
@@ -270,12 +275,14 @@ class _Runner:
         for index in call.trials:
             if not self._watch.wants(self._trials[index]):
                 continue
-            call.judge_answers[index] = await self.judging.answers_about(
+            answers = await self.judging.answers_about(
                 self._sample(index, call),
                 self._watch.questions,
                 lambda: self._is_needed(call),
                 call,
             )
+            if answers:
+                call.judge_answers[index] = answers
 
     def _has_questions(self, call: Call) -> bool:
         return any(bool(self._watch.questions(self._sample(index, call))) for index in call.trials)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Indices: TypeAlias = NDArray[np.int64]
 
 RESAMPLES = 2000
-_BLOCK = 250_000
-"""How many resampled values are held at once: 2 MB."""
+_BLOCK = 100_000
+"""How many resampled values are held at once: 0.8 MB, which stays in the processor's cache."""
 
 
 def mean_interval(

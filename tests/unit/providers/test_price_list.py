@@ -50,6 +50,15 @@ def test_another_providers_price_is_no_price(model: str) -> None:
     assert price_entry(model) is None
 
 
+def test_a_price_outlives_the_list_and_other_prices_come_from_the_file_again() -> None:
+    known = price_entry("openai/gpt-4o-mini")
+    module.release_price_list()
+    assert price_entry("openai/gpt-4o-mini") is known
+    assert price_list.cache_info().currsize == 0
+    price_entry.cache_clear()
+    assert price_entry("openai/gpt-4o-mini") == known
+
+
 def test_the_entries_are_litellms_own() -> None:
     litellm = load_litellm()
     compared = 0
