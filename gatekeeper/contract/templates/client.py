@@ -96,10 +96,8 @@ def _ask_parts(
 def check_syntax(prompt: Prompt) -> list[Problem]:
     """Return what is wrong with the syntax of each message and include, without rendering."""
     sources = _sources(prompt)
-    if all(is_plain(text) for text, _ in sources):
-        from gatekeeper.contract.templates.rendering import check_templates
-
-        return check_templates(prompt)
+    if all(_is_certainly_sound(text) for text, _ in sources):
+        return []
     if not _sound.issuperset(sources):
         _AHEAD.wait_for(sources)
     if _sound.issuperset(sources):
@@ -120,8 +118,13 @@ def check_syntax_ahead(prompt: Prompt) -> None:
     """Let the child check the syntax while this process works on: `check_syntax` is then answered
     sooner."""
     sources = _sources(prompt)
-    if not _sound.issuperset(sources) and not all(is_plain(text) for text, _ in sources):
+    if not _sound.issuperset(sources) and not all(_is_certainly_sound(t) for t, _ in sources):
         _AHEAD.add(sources, _as_json(prompt))
+
+
+def _is_certainly_sound(text: str) -> bool:
+    """Return whether a look at the text shows that its syntax is sound."""
+    return is_plain(text) or plain_includes(text) is not None
 
 
 def _check_many(prompts: Mapping[Hashable, Any]) -> None:

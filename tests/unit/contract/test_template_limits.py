@@ -28,7 +28,11 @@ from gatekeeper.contract.definition import (
 from gatekeeper.contract.prompts.render import render_all, render_messages, render_value
 from gatekeeper.contract.templates import client, worker
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.templates.environment import environment_for, included_names
+from gatekeeper.contract.templates.environment import (
+    compiled,
+    environment_for,
+    included_names,
+)
 from gatekeeper.contract.templates.plain import MAX_FILTERS, MAX_TAGS, is_plain, plain_includes
 from gatekeeper.contract.templates.rendering import render_prompt
 from gatekeeper.errors import ContractError
@@ -230,6 +234,11 @@ def test_a_prompt_that_cannot_be_sent_or_checked_is_named(monkeypatch: pytest.Mo
         ("{{ a }}" * (MAX_TAGS + 1), False),
         ("{{ a | trim }}" * MAX_FILTERS, True),
         ("{{ a | trim }}" * (MAX_FILTERS + 1), False),
+        ("{{ a.0.b }}", True),
+        ("{{ a.01 }}", False),
+        ("{{ a.1b }}", False),
+        ("{{ a +}}", False),
+        ("{{{ a }}", False),
         ("{{ a | trim(b) }}", False),
         ("{{ a | indent }}", False),
         ("{{ a | trim | trim | trim | trim }}", False),
@@ -295,6 +304,25 @@ def test_plain_includes_are_those_of_the_parser(pieces: list[str]) -> None:
     found = plain_includes(source)
     if found is not None:
         assert found == included_names(source, environment_for(()))
+
+
+ODD_NAMES = [
+    *("if", "in", "is", "and", "or", "else", "none", "super", "loop", "caller", "import", "l_0_a"),
+    *("a.0", "a.01", "a.0.5", "a.1b", "a._1", "a[01]", "a[10]", "a.if", "a['\n']", "a[0].1.b"),
+]
+ODD_TAGS = st.tuples(
+    st.sampled_from(["{{", "{{-", "{{+", "{{{", "{{ -", "{{\xa0"]),
+    st.sampled_from(ODD_NAMES) | NAMES,
+    FILTERS,
+    st.sampled_from(["}}", "-}}", "+}}", "}}}", " - }}", "\x1f}}", "\x00}}"]),
+).map("".join)
+
+
+@given(st.lists(st.one_of(st.sampled_from(FRAGMENTS + INCLUDES), TAGS, ODD_TAGS), max_size=6))
+def test_the_parser_accepts_what_is_plain_and_what_includes_plainly(pieces: list[str]) -> None:
+    source = "".join(pieces)
+    if is_plain(source) or plain_includes(source) is not None:
+        compiled(environment_for(()), source, "prompts/a.md")
 
 
 @pytest.mark.parametrize(
