@@ -267,9 +267,7 @@ class _Loading:
         `must_pass` and objectives."""
         names = {spec.name for spec in checks}
         for fixture in fixtures:
-            if not fixture.checks:
-                continue
-            taken = set(names)
+            taken = set(names) if fixture.checks else names
             for spec in fixture.checks:
                 if spec.name in taken:
                     at = spec.position or Position(self._document.path)

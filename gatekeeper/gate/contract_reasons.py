@@ -1,5 +1,5 @@
-"""Reasons about the contract itself: what a pull request removes, replaces, adds or leaves the
-same, whatever the model answers. Pure."""
+"""Reasons about the contract itself: what a pull request removes, replaces, adds, leaves the same
+or leaves without one, whatever the model answers. Pure."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import Reason
+
+
+def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
+    """Return the reasons of changed prompts without a contract."""
+    found = ((path, policy.at(path).require_contract) for path in paths)
+    return [
+        Reason("uncovered", f"{path} has no contract.", "fail" if required else "pass")
+        for path, required in found
+    ]
 
 
 def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:

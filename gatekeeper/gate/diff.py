@@ -25,12 +25,13 @@ from gatekeeper.contract.definition import (
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.conclude import conclude
 from gatekeeper.gate.exit_code import exit_code
 from gatekeeper.gate.monitor import Watches
 from gatekeeper.gate.outcomes import duplicates
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.result import ContractResult, GateResult
-from gatekeeper.gate.verdict import conclude, worst
+from gatekeeper.gate.verdict import worst
 from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (

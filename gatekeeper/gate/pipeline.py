@@ -17,15 +17,13 @@ from gatekeeper.contract.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls, JudgeCalls
+from gatekeeper.gate.contract_reasons import uncovered_reasons
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code, strictest
 from gatekeeper.gate.judge_result import AnchorResults, JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
-from gatekeeper.gate.monitor import Progress, Watches
 from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.preference import has_preferences
 from gatekeeper.gate.promises import PromptPromises
-from gatekeeper.gate.reasons import uncovered_reasons
 from gatekeeper.gate.result import (
     ContractResult,
     GateResult,
@@ -33,15 +31,7 @@ from gatekeeper.gate.result import (
     Waiver,
 )
 from gatekeeper.gate.spending_limits import most_cost
-from gatekeeper.gate.verdict import (
-    conclude,
-    frozen,
-    removed,
-    untested,
-    waived,
-    weakened_policy,
-    worst,
-)
+from gatekeeper.gate.verdict import removed, untested, waived, weakened_policy, worst
 from gatekeeper.gate.votes import agreement_text, judge_agreements
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.client import ModelClient
@@ -51,6 +41,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
+    from gatekeeper.gate.monitor import Progress, Watches
     from gatekeeper.sampling.cache import Entry
     from gatekeeper.sampling.judging import JudgeTally, OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
@@ -122,15 +113,15 @@ async def measure(work: Work, around: RunContext) -> GateResult:
 async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     """Sample the models and conclude what they show. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
+    from gatekeeper.gate.conclude import conclude
+    from gatekeeper.gate.monitor import Watches
     from gatekeeper.sampling.cache import recall, recall_judge_answers
-    from gatekeeper.sampling.calls import distinct_requests
     from gatekeeper.sampling.runner import run_trials
 
     started = datetime.now(UTC)
     work = _sampled_whole(work, around, started)
     watches = Watches(work.jobs, around.progress)
-    if around.progress:
-        around.progress.started(len(distinct_requests(work.trials)), watches.progress_of_contracts)
+    _show_start(work, watches, around)
     known = {**around.resumed, **recall(work.trials, around.remembered)}
     sampled = await run_trials(
         work.trials,
@@ -181,11 +172,20 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     )
 
 
+def _show_start(work: Work, watches: Watches, around: RunContext) -> None:
+    from gatekeeper.sampling.calls import distinct_requests
+
+    if around.progress:
+        around.progress.started(len(distinct_requests(work.trials)), watches.progress_of_contracts)
+
+
 async def _compare_pairs(
     work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
 ) -> Run:
     """Have judges compare the outputs of contracts that ask for it, within the time that is
     left."""
+    from gatekeeper.gate.preference import has_preferences
+
     if not any(map(has_preferences, work.jobs)):
         return sampled
     from gatekeeper.gate.preference_run import compare_pairs
@@ -317,6 +317,9 @@ def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
     accepted regression, because objectives still need samples, those of a frozen prompt, which
     must show that it is better, all whose outputs are compared in pairs, and all whose calls are
     made together, because they are paid."""
+    from gatekeeper.gate.conclude import frozen
+    from gatekeeper.gate.preference import has_preferences
+
     accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(
         replace(

@@ -70,15 +70,6 @@ def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[
     return [Reason(codes.get(sampled.ended, "error"), text, "error")]
 
 
-def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
-    """Return the reasons of changed prompts without a contract."""
-    found = ((path, policy.at(path).require_contract) for path in paths)
-    return [
-        Reason("uncovered", f"{path} has no contract.", "fail" if required else "pass")
-        for path, required in found
-    ]
-
-
 def paired_reasons(
     paired: PairedResult,
     *,

@@ -57,6 +57,12 @@ class Call:
         replayed = self.completion is not None and self.completion.replayed
         return self.known or self.unrecorded or replayed
 
+    @property
+    def is_surplus(self) -> bool:
+        """Whether the call was paid for and is evidence for none of its trials."""
+        answered = self.state == "answered" and not self.free
+        return self.state == "surplus" or (answered and not self.used)
+
 
 def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:
     """Return the requests that the trials need if nothing stops early; shared ones once, and one

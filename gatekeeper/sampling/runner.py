@@ -67,8 +67,8 @@ class Run:
     evidence. `throttled` counts the requests that a provider refused because of load. `judged` are
     the calls to judges, `simulated` those to simulated users; those that were sent are in `made`
     too. `cost_usd` sums the known costs, None if none is known; `charged_usd` adds the highest
-    possible cost of each other call.
-    `author` says that a fatal failure is the author's to fix (exit 2).
+    possible cost of each other call. `author` says that a fatal failure is the author's to fix
+    (exit 2).
     """
 
     samples: tuple[Sample, ...]
@@ -272,14 +272,12 @@ class _Runner:
 
     async def _ask_judges(self, call: Call) -> None:
         """Ask the judges about each sample of the call that is wanted."""
+        is_needed = partial(self._is_needed, call)
         for index in call.trials:
             if not self._watch.wants(self._trials[index]):
                 continue
             answers = await self.judging.answers_about(
-                self._sample(index, call),
-                self._watch.questions,
-                lambda: self._is_needed(call),
-                call,
+                self._sample(index, call), self._watch.questions, is_needed, call
             )
             if answers:
                 call.judge_answers[index] = answers
@@ -380,11 +378,6 @@ class _Runner:
         if ended == "fatal":
             self._halt.set()
 
-    def _is_surplus(self, call: Call) -> bool:
-        """Return whether the call was paid for and is evidence for none of its trials."""
-        answered = call.state == "answered" and not call.free
-        return call.state == "surplus" or (answered and not call.used)
-
     def _result(self) -> Run:
         unwanted = sum(
             call.state == "unwanted" or (call.known and not call.used) for call in self._calls
@@ -396,7 +389,7 @@ class _Runner:
             failed=self._failed,
             unrecorded=self._model_calls.unrecorded,
             throttled=self._model_calls.throttled,
-            surplus=sum(self._is_surplus(call) for call in self._calls),
+            surplus=sum(call.is_surplus for call in self._calls),
             cost_usd=self._meter.cost_usd,
             ended=self._ended,
             detail=self._detail,

@@ -150,8 +150,8 @@ def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
 
 def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) -> Findings:
     """Return what was found of each contract; what belongs to none of them is of the change."""
+    from gatekeeper.gate.contract_reasons import uncovered_reasons
     from gatekeeper.gate.exit_code import exit_code, strictest
-    from gatekeeper.gate.reasons import uncovered_reasons
     from gatekeeper.gate.verdict import worst
     from gatekeeper.reports.escape import plain
 

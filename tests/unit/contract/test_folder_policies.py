@@ -23,8 +23,7 @@ from gatekeeper.contract.policy import (
 from gatekeeper.contract.policy_weakening import policy_weakenings
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.contract_reasons import policy_reasons
-from gatekeeper.gate.reasons import uncovered_reasons
+from gatekeeper.gate.contract_reasons import policy_reasons, uncovered_reasons
 
 SEARCH = f"services/search/{POLICY_PATH}"
 CONTRACT = """\

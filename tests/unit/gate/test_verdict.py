@@ -12,13 +12,10 @@ from support.verdicts import called_for, fixtures, paired
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.contract_reasons import left_reasons, not_held_up
+from gatekeeper.gate.contract_reasons import left_reasons, not_held_up, uncovered_reasons
 from gatekeeper.gate.exit_code import exit_code
 from gatekeeper.gate.fixture_reasons import tolerance_reasons
 from gatekeeper.gate.objective_reasons import slo_reasons
-from gatekeeper.gate.reasons import (
-    uncovered_reasons,
-)
 from gatekeeper.gate.result import Reason, SloResult
 from gatekeeper.gate.verdict import SEVERITY, removed, worst
 from gatekeeper.stats.interval import ConfidenceInterval
