@@ -60,7 +60,7 @@ HELP: Mapping[str, str] = {
     "gatekeeper_contract_latency_p95_seconds": "The 95th percentile of the latency of a call.",
     "gatekeeper_contract_cost_per_call_usd": "The mean cost of a call in US dollars.",
     "gatekeeper_contract_changed_fixtures": (
-        "Fixtures whose outcome changed from base to head, by change."
+        "Fixtures grouped by what changed from base to head: broke, fixed or unknown."
     ),
     "gatekeeper_contract_difference_ratio": (
         "The pass rate of head minus that of base, from -1 to 1."
