@@ -1,6 +1,6 @@
-"""Every one of several checks passes. The message names those that fail.
+"""All of the given checks pass. The message names the checks that fail.
 
-If the inner checks give scores, the lowest is the score of the whole.
+If the inner checks give scores, the score of `all_of` is the lowest of these scores.
 """
 
 from __future__ import annotations

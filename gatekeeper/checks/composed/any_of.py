@@ -1,6 +1,6 @@
-"""At least one of several checks passes. The message says why each of them fails.
+"""At least one of the given checks passes. If all fail, the message says why each check fails.
 
-If the inner checks give scores, the highest is the score of the whole.
+If the inner checks give scores, the score of `any_of` is the highest of these scores.
 """
 
 from __future__ import annotations

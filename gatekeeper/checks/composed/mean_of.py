@@ -1,9 +1,9 @@
-"""The weighted mean of the scores of several checks reaches a minimum.
+"""The weighted mean of the scores of the given checks reaches a minimum.
 
-An inner check that gives no score counts 1 if it passes and 0 if it fails. `weight` of an inner
-check, by default 1, says how much it counts. The mean is the score of the whole. With five checks
-that give no score, `min: 0.6` requires that three of them pass. If an inner check is undetermined
-and could change the result, `mean_of` is undetermined too.
+An inner check that gives no score counts 1 if it passes and 0 if it fails. The `weight` of an inner
+check, by default 1, says how much this check counts. The score of `mean_of` is the weighted mean.
+With five checks that give no score, `min: 0.6` requires that three of them pass. If an inner check
+is undetermined and could change the result, `mean_of` is undetermined too.
 """
 
 from __future__ import annotations

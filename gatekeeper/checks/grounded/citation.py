@@ -1,11 +1,12 @@
 """The output cites sources, and every source that it cites exists.
 
-`pattern` finds citations: its first group is the id, and several ids in it may be separated by
-commas or semicolons, as in `[1, 3]`. The existing ids come from the documents in `context`, or
-from the list `ids`. With `each_sentence`, every sentence must have a citation. A sentence ends at
-a full stop, an exclamation or question mark before white space, or at the end of a line; a
-citation right after the end of a sentence still belongs to that sentence. Sentences shorter than
-20 characters, headings, and lines that end with a colon need no citation.
+The regular expression `pattern` finds citations. The first group of the pattern captures the cited
+id. The group can also capture several ids that are separated by commas or semicolons, as in
+`[1, 3]`. The existing ids come from the documents in `context`, or from the list `ids`. With
+`each_sentence`, every sentence must have a citation. A sentence ends at the end of a line, or at a
+full stop, exclamation mark or question mark that white space follows. A citation right after the
+end of a sentence still belongs to that sentence. No citation is needed for a sentence shorter than
+20 characters, a heading, or a line that ends with a colon.
 
 The check compares only the ids and does not read the sources. To require that quoted words occur
 in the sources, use `quote`.
@@ -121,7 +122,7 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "default": "id",
-            "description": "The key of a document that holds its id.",
+            "description": "The key under which each document holds its id.",
         },
         ids={
             "type": "array",

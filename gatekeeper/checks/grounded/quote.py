@@ -1,11 +1,11 @@
-"""What the output quotes stands in the context, word for word.
+"""Every quotation in the output occurs in the context, word for word.
 
-A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within one paragraph. Quotations
-shorter than `min_length` characters are not checked, because people put single words in quotes for
-other reasons. Before texts are compared, quotes, dashes and white space are made alike, letters
-are made lower case, and punctuation at the end of a quotation is ignored. `…` or `[...]` inside a
-quotation stands for words that are left out: the words before and after the gap must be in the
-same document, in this order.
+A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within one paragraph. The check ignores
+quotations shorter than `min_length` characters, because people put single words in quotation marks
+for other reasons. The check also ignores upper and lower case, the form of quotation marks, dashes
+and white space, and punctuation at the end of a quotation. `…` or `[...]` inside a quotation stands
+for words that are left out. The words before and after this gap must be in the same document, in
+this order.
 """
 
 from __future__ import annotations

@@ -1,17 +1,19 @@
-"""The output means about the same as a text: the cosine of their embeddings reaches a minimum.
+"""The output has about the same meaning as the given text: the cosine of their embeddings reaches a
+minimum.
 
 An embedding model turns each text into a vector. The score is the cosine of the angle between the
 two vectors; negative values count as 0. Unlike `similarity`, the check recognises two texts that
-say the same in other words. Like every measure of this kind, the check may miss a `not`. Each
-output takes one call to the embedding model, under the limits, keys and allowed models of the run.
-Gatekeeper counts, caches and replays this call like a call to a judge.
+say the same thing in different words. Like every measure of this kind, the check may miss a `not`.
+For each output, gatekeeper calls the embedding model once. The limits, keys and allowed models of
+the run apply to this call. Gatekeeper counts, caches and replays this call like a call to a judge.
 
-There is no default for `min`, because cosines of different models cannot be compared: unrelated
-texts may have 0.1 with one model and 0.7 with another. Label some outputs, and
-`gatekeeper judge calibrate` says [which minimum](judges-trust.md#see-the-agreement) separates the
-good ones from the bad ones best. The check supports providers that gatekeeper calls natively by
-OpenAI's API. The check does not support the embedded model: see
-[local model](local-model.md#embeddings).
+`min` has no default, because the cosines of different models cannot be compared: two unrelated
+texts may have a cosine of 0.1 with one model and of 0.7 with another model. To choose `min`, label
+some outputs as good or bad. `gatekeeper judge calibrate` then says
+[which minimum](judges-trust.md#see-the-agreement) best separates the good outputs from the bad
+outputs. The check supports the providers that gatekeeper calls
+[natively](models.md#providers-and-their-keys) in the format of OpenAI's API. The check does not
+support the embedded model: see [local model](local-model.md#embeddings).
 """
 
 from __future__ import annotations

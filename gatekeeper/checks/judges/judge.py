@@ -2,15 +2,16 @@
 
 `judge` names the property to grade. `rubric` grades the output by your own criteria. `faithful`
 grades whether the context supports every claim, and `tone` grades how the output is written.
-`answers_question` grades whether the output answers the question, and `complies` whether the
-output obeys the prompt. `prefer` compares the outputs of head and base, and always passes a single
-output. Write `judge: rubric` without a `type`. The contract's `judge` names the model for all its
-judges. [judges.md](judges.md) describes the kinds of judges, the use of several judges, and the
-limits of trust in judges.
+`answers_question` grades whether the output answers the question, and `complies` whether the output
+obeys the prompt. `prefer` compares the outputs of head with the outputs of base; for a single
+output, `prefer` always passes. Write `judge: rubric` without a `type`. The key `judge` at the top
+of the contract names the model for all judges of the contract. [judges.md](judges.md) describes the
+kinds of judges, the use of several judges, and the limits of trust in judges.
 
-If a judge gives no answer, or no readable answer, the check is undetermined. Each judge gives a
-score from 0 to 1: the score of the choice or level, or the share of supported claims. The score of
-the check is the mean over the judges.
+If a judge gives no answer, or an unreadable answer, the check is undetermined. Each judge gives a
+score from 0 to 1. This score is the score of the choice or level that the judge chose, or, for
+`faithful`, the share of supported claims. The score of the check is the mean of the scores of all
+judges.
 """
 
 from __future__ import annotations
@@ -225,7 +226,7 @@ CHECK = Check(
             "description": (
                 "A mapping from levels to their meaning, such as {1: "
                 "useless, 2: helps a little, 3: solves the problem}. "
-                "Replaces choices."
+                "`scale` replaces `choices`."
             ),
         },
         **{
@@ -258,8 +259,8 @@ CHECK = Check(
         decide={
             "enum": ["majority", "unanimous"],
             "default": "majority",
-            "description": "With several judges: whether more than half must pass the output "
-            "(majority), or all (unanimous).",
+            "description": "With several judges: `majority` if more than half of the judges must "
+            "pass the output, `unanimous` if all judges must.",
         },
         repeat={
             "type": "integer",

@@ -1,10 +1,10 @@
 """The [simulated user](contracts.md#simulated-users) says that its goal is reached, with at most
 `max_messages` messages of its own.
 
-The check fails if the simulated user gives up, or has written the largest allowed number of
-messages. Fixtures without a simulated user need no such check: use `when` to limit the check to
-the other fixtures. A check that applies to no fixture with a simulated user is an error of the
-contract.
+The check fails if the simulated user gives up, or writes the largest allowed number of messages
+without reaching the goal. Some fixtures of a contract may have no simulated user. In this case, use
+`when` to limit the check to the fixtures with a simulated user. If the check applies to no fixture
+with a simulated user, the contract has an error.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ CHECK = Check(
             "type": "integer",
             "minimum": 1,
             "maximum": 20,
-            "description": "A whole number: the most messages that the user may need.",
+            "description": (
+                "A whole number: the largest number of messages that the simulated user may need."
+            ),
         },
     ),
     _prepare,

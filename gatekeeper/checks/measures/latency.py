@@ -1,7 +1,7 @@
-"""The request took at most this long: its own time, without waiting for a free slot.
+"""The request took at most `max_ms` milliseconds, not counting the wait for a free slot.
 
-If the time is not known, the check is undetermined. For a limit on the slowest five per cent of all
-requests, use `slo: {latency_p95_ms: …}`.
+If this time is not known, the check is undetermined. To limit the 95th percentile of the times of
+all requests, use `slo: {latency_p95_ms: …}`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The length of the output, or of one field of it, is within these limits.
+"""The length of the output, or of one field of it, is within `min` and `max`.
 
-Set `min`, `max` or both. Characters are Unicode code points, without white space around the
-output. Words are separated by white space. Tokens are the number that the provider reported for
-the answer; if the provider reported no number, the check is undetermined. A `field` has no tokens.
-A field that is not text is measured as JSON: use [count](#count) for the number of items of a
-list.
+Set `min`, `max` or both. Characters are Unicode code points; white space around the output does not
+count. Words are separated by white space. For `unit: tokens`, the check uses the number of tokens
+that the provider reported for the answer. If the provider reported no number, the check is
+undetermined. `unit: tokens` cannot be used with `field`. If a field is not text, the check measures
+its JSON. To limit the number of items in a list, use [count](#count).
 """
 
 from __future__ import annotations

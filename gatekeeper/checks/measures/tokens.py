@@ -1,4 +1,4 @@
-"""The call took at most `max` tokens.
+"""The call used at most `max` tokens.
 
 If the provider does not report the tokens, the check is undetermined. `length` with
 `unit: tokens` sets a minimum and a maximum for the answer alone.

@@ -1,8 +1,8 @@
 """The first token of the answer came within `max_ms` milliseconds.
 
-If this time is not known, the check is undetermined. The answers of a contract with
-this check are streamed, so that the first token can be timed. For models that gatekeeper cannot
-stream, the check is an error before any call: see
+If this time is not known, the check is undetermined. If a contract has this check, gatekeeper
+streams the answers so that it can time the first token. If gatekeeper cannot stream the answers of
+the model, the check is an error before any call: see
 [time to first token](objectives.md#time-to-first-token).
 """
 

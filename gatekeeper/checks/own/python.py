@@ -10,25 +10,28 @@ def polite(output, vars):
     return "please" in output.lower()
 ```
 
-`python: tone.py:polite` calls this function; `type: python` can be left out. The file's path is
-relative to the contract's, and must match the policy's `checks.python`, by default
-`contracts/**/*.py`. Gatekeeper passes `output` (text), `vars`, `expected` and `context` to the
-function, if it has parameters of these names. The function returns one of these:
+The check `python: tone.py:polite` calls this function; you can leave out `type: python`. The path
+of the file is relative to the contract file. The file must match a pattern in `checks.python` of
+the policy, by default `contracts/**/*.py`. The function may have the parameters `output` (text),
+`vars`, `expected` and `context`; gatekeeper passes only the parameters that the function has. The
+function returns one of these:
 
 - `True` or `False`;
-- a score from 0 to 1, which passes if it is at least `pass`;
-- `Fail("…")`, which fails with this message.
+- a score from 0 to 1; the check passes if the score is at least `pass`;
+- `Fail("…")`; the check then fails with this message.
 
-Anything else leaves the check undetermined, which is never a pass: an exception, a timeout,
-another value, or a `print`, because the printed text could be meant as the result. The message
-names the file and the line.
+Anything else leaves the check undetermined: an exception, a timeout, or any other return value. An
+undetermined check never counts as passed. If the function prints a text, the check is undetermined
+too, because the text could be meant as the result. The message names the file and the line.
 
-A pull request cannot change the code that evaluates it. The function runs as it is on the branch
-to merge into; a change of the file is named as a weakening and applies after the merge. Gatekeeper
-does not run a new file: merge the file first, in a separate pull request, and use it in the next
-pull request. `gatekeeper run` runs the file of the revision that you name, by default your last
-commit, so you can try the function. The function has no keys and no network, and can read only the
-files of Python and its packages: see [security](security.md#checks-of-your-own).
+A pull request cannot change the code that evaluates this pull request. Gatekeeper runs the function
+as it is on the base branch, the branch to merge into. If the pull request changes the file, the
+report names a [weakening](contracts.md#what-a-change-affects), and the change applies only after
+the merge. Gatekeeper does not run a file that is new in the pull request: merge the file first, in
+a separate pull request, and use it in the next pull request. To try the function before you merge
+it, use `gatekeeper run`: this command runs the file from the revision that you name, by default
+your last commit. The function has no keys and no network. The function can read only the files of
+Python and of Python's packages: see [security](security.md#checks-of-your-own).
 
 [order-facts.yaml](../contracts/order-facts.yaml) is a whole contract with such a check.
 """
@@ -231,7 +234,7 @@ CHECK = Check(
             "description": "The paths of the other files of the repository that the file imports.",
         },
         context={
-            "description": "A value for the parameter `context`, like `{{ documents }}`.",
+            "description": "The value of the parameter `context`, like `{{ documents }}`.",
         },
         field=FIELD,
         **{

@@ -3,23 +3,26 @@
 `kinds` chooses what the check looks for:
 
 - `email`: e-mail addresses.
-- `card`: numbers of payment cards, by the ranges of the issuers and the check digit.
+- `card`: numbers of payment cards, recognised by the number range of the issuer and the check
+  digit.
 - `iban`: bank accounts with valid check digits.
-- `ip`: IP addresses, except `127.0.0.1`, `::1` and the like.
-- `national_id`: tax, health and identity numbers of `countries`, by their form, dates and
-  check digits (python-stdnum).
-- `phone`: telephone numbers that phonenumbers holds valid. The check always finds numbers with a
-  country code, such as `+49 …`. The check finds numbers without a country code if they are valid
-  in one of `countries`.
+- `ip`: IP addresses, except loopback and unspecified addresses, such as `127.0.0.1`, `::1` and
+  `0.0.0.0`.
+- `national_id`: tax, health and identity numbers of the countries in `countries`. The library
+  python-stdnum recognises these numbers by their form, dates and check digits.
+- `phone`: telephone numbers that the library phonenumbers considers valid. The check always finds
+  numbers with a country code, such as `+49 …`. The check finds a number without a country code only
+  if the number is valid in one of the countries in `countries`.
 
-By default the check looks for all kinds. The check looks for national identifiers only if
-`countries` is set, because an order number may be a valid identifier of some country. The check
-does not find names, postal addresses, and numbers written in words.
+By default the check looks for all kinds. The check looks for national identifiers (`national_id`)
+only if `countries` is set, because an order number may by chance be a valid identifier of some
+country. The check does not find names, postal addresses, or numbers written in words.
 
-`allow` lists what may occur: an address or number, or `@shop.example` for every address of a
-domain. Spaces and hyphens in numbers do not matter. Messages show the first and last two characters
-of what was found; the reports still show the outputs themselves. Text of more than 100,000
-characters, or with more than 10,000 candidates of one kind, is undetermined.
+`allow` lists the data that may occur: an address or number, or `@shop.example` for every address of
+a domain. Spaces and hyphens in numbers do not matter. Messages show only the first two and the last
+two characters of the data that the check found. The reports still show the whole outputs. If a text
+has more than 100,000 characters, or more than 10,000 candidates of one kind, the check is
+undetermined.
 """
 
 from __future__ import annotations

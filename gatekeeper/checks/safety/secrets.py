@@ -1,15 +1,16 @@
 """The output, or one field of it, contains no keys, tokens or passwords.
 
-Secrets are found by the form that services give them: private keys in PEM, keys of AWS, Azure,
-Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe, Hugging Face, npm, PyPI, SendGrid and
-Telegram, JSON web tokens, and passwords in addresses (`https://user:password@host`). `assignment`
-finds a value after a word such as `password:` or `api_key =` if the value has letters, digits and
-no repetition; this kind also reports placeholders. `kinds` chooses among these forms, and `allow`
-lists values that may occur, such as a key from public documentation.
+The check recognises secrets by the form that services give them: private keys in PEM, keys of AWS,
+Azure, Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe, Hugging Face, npm, PyPI, SendGrid
+and Telegram, JSON web tokens, and passwords in addresses (`https://user:password@host`). The kind
+`assignment` finds a value after a word such as `password:` or `api_key =` if the value has letters,
+digits and no repetition. This kind also reports placeholders. `kinds` chooses the kinds of secrets
+to look for. `allow` lists values that may occur, such as a key from public documentation.
 
-The check does not find secrets in other forms, or encoded secrets. Messages show the first four
-characters. The keys of gatekeeper's own environment are removed from everything that it writes,
-whatever the checks are. Text of more than 100,000 characters is undetermined.
+The check finds neither secrets in other forms nor encoded secrets. Messages show only the first
+four characters of a secret. Gatekeeper removes the keys in its own environment from everything that
+gatekeeper writes, with or without this check. If a text has more than 100,000 characters, the check
+is undetermined.
 """
 
 from __future__ import annotations

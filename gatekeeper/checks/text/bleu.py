@@ -1,18 +1,20 @@
-"""The output, or one field of it, is like a reference translation, by BLEU of one sentence.
+"""The output, or one field of it, is similar to a reference translation, measured by the metric
+BLEU for one sentence.
 
-The **score** is the BLEU of sacrebleu divided by 100, for one output and all its references. BLEU
-counts sequences of up to four words that the output shares with a reference, and lowers the score
-of an output that is shorter. For an output of fewer than four words, only sequences of its length
-or shorter count. If the output and the references share no sequence of some length, `smoothing`
-decides how this length counts: `exp` gives this length a small score, and `floor` makes the score
-almost 0. `tokenize` chooses how sacrebleu splits a text into words: `13a` suits European
-languages, `zh` suits Chinese, and `char` takes single characters. The mean of these scores is not
-the BLEU of a whole test set. The output may have 100,000 characters; for a longer output, the
-check is undetermined.
+The library sacrebleu computes the value of BLEU for one output and all its references. The
+**score** is this value divided by 100. BLEU counts the sequences of up to four words that the
+output shares with a reference. If the output is shorter than the reference, BLEU lowers the score.
+If the output has fewer than four words, BLEU counts only sequences that are no longer than the
+output. If the output and the references share no sequence of some length, `smoothing` decides how
+this length counts: `exp` gives this length a small score, and `floor` makes the score almost 0.
+`tokenize` chooses how sacrebleu splits a text into words: `13a` suits European languages, `zh`
+suits Chinese, and `char` treats each character as a word. The mean of the scores of several outputs
+is not the BLEU of a whole test set. If an output has more than 100,000 characters, the check is
+undetermined.
 
-The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
-have this extra: name `sacrebleu` and its dependencies in the file of the input
-[`requirements`](adding-a-check.md#checks-in-a-package).
+The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have
+this extra. In the action, add `sacrebleu` and its dependencies to the file that the input
+[`requirements`](adding-a-check.md#checks-in-a-package) names.
 """
 
 from __future__ import annotations

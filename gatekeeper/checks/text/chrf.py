@@ -1,13 +1,15 @@
-"""The output, or one field of it, is like a reference translation, by chrF: runs of characters.
+"""The output, or one field of it, is similar to a reference translation, measured by the metric
+chrF, which compares runs of characters.
 
-The **score** is the chrF of sacrebleu divided by 100: an F-measure over sequences of one to six
-characters, in which recall counts twice. `word_order: 2` adds words and pairs of words (chrF++).
-chrF needs no words, and agrees with people better than [bleu](#bleu) for languages with many
-endings. The output may have 100,000 characters; for a longer output, the check is undetermined.
+The library sacrebleu computes the value of chrF. The **score** is this value divided by 100. chrF
+is an F-measure over sequences of one to six characters; recall counts twice as much as precision.
+`word_order: 2` adds words and pairs of words (chrF++). chrF does not need to split a text into
+words. For languages in which words have many endings, chrF agrees with people better than
+[bleu](#bleu) does. If the output has more than 100,000 characters, the check is undetermined.
 
-The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
-have this extra: name `sacrebleu` and its dependencies in the file of the input
-[`requirements`](adding-a-check.md#checks-in-a-package).
+The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have
+this extra. In the action, add `sacrebleu` and its dependencies to the file that the input
+[`requirements`](adding-a-check.md#checks-in-a-package) names.
 """
 
 from __future__ import annotations

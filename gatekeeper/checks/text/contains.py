@@ -1,4 +1,5 @@
-"""The output, or one field of it, contains a text: all of several, or at least one of them."""
+"""The output, or one field of it, contains the given text. If several texts are given, `match`
+decides whether the output must contain all of them or at least one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output, or one field of it, ends with a text, or with one of several.
+"""The output, or one field of it, ends with the given text, or with one of several given texts.
 
 White space around the output is ignored.
 """

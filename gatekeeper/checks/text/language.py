@@ -1,24 +1,28 @@
-"""The output, or one field of it, is written in a language, or in one of several.
+"""The output, or one field of it, is written in the given language, or in one of several given
+languages.
 
-Languages are two-letter codes of ISO 639-1, such as `en`, `de` or `zh`; 75 are known. The check
-passes if one of the given languages has a confidence of at least `min`. lingua computes the
-confidence, from 0 to 1, among all languages or among the languages in `among`.
+Write each language as its two-letter code of ISO 639-1, such as `en`, `de` or `zh`. The check knows
+75 languages. The library lingua compares all these languages, or only the languages in `among`, and
+gives each of them a confidence from 0 to 1. The check passes if one of the given languages has a
+confidence of at least `min`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
-name them in `among`. For example, among all languages, "Uw terugbetaling is onderweg." is Dutch
-with a confidence of 0.03 and Afrikaans with 0.97. Among `en`, `de`, `fr` and `nl`, the text is
-Dutch with a confidence of 0.99. Short texts fail more often: `value: en` was tried on texts from
-two public studies of prompts, nearly all of them English. It fails 1.3 % of 1,729 texts of at
-least 60 characters, and 0.9 % if `among` has five languages. It fails 31 % of 302 shorter texts,
-often lists of names, and 16 % if `among` has five languages.
+list these languages in `among`. For example, among all languages, "Uw terugbetaling is onderweg."
+is Dutch with a confidence of 0.03 and Afrikaans with 0.97. Among `en`, `de`, `fr` and `nl`, the
+text is Dutch with a confidence of 0.99. The check fails more often for short texts. In a trial with
+`value: en`, the texts came from two public studies of prompts, and nearly all texts were English.
+The check failed for 1.3 % of the 1,729 texts of at least 60 characters, and for 0.9 % if `among`
+had five languages. The check failed for 31 % of the 302 shorter texts, which were often lists of
+names, and for 16 % if `among` had five languages.
 
-A text without a word fails. A translation with one sentence in another language passes, because the
-check rates the whole text. A text of more than 100,000 characters is undetermined.
+The check fails for a text without a word. A translation with one sentence in another language
+passes, because the check rates the whole text. If a text has more than 100,000 characters, the
+check is undetermined.
 
-The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not
-have this extra: name `lingua-language-detector` in the file of the input
-[`requirements`](adding-a-check.md#checks-in-a-package). The check uses lingua's models of low
-accuracy: these models take 77 MB of memory, and the more accurate ones 900 MB.
+The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have
+this extra. In the action, add `lingua-language-detector` to the file that the input
+[`requirements`](adding-a-check.md#checks-in-a-package) names. The check uses lingua's less accurate
+models, which take 77 MB of memory. The more accurate models would take 900 MB.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The output, or one field of it, is at most some edits away from a text.
+"""The output, or one field of it, differs from the given text by few edits.
 
 An edit inserts, removes or replaces one character: `kitten` is 3 edits from `sitting`. White space
-around both texts is ignored, unless `strip` is false. `max` limits the number of edits. `min`
-limits the **score**, which is 1 for the same text, and 0 if every character differs: 1 minus the
-edits divided by the length of the longer text. Set `max`, `min` or both. [similarity](#similarity)
-counts a replaced character as two edits and divides by both lengths. If the lengths of two texts
-multiply to more than 2,500,000,000, the check is undetermined.
+around both texts is ignored, unless `strip` is false. The **score** is 1 minus the number of edits
+divided by the length of the longer text. The same text scores 1, and a text in which every
+character differs scores 0. `max` sets the highest number of edits that passes, and `min` sets the
+lowest score that passes. Set `max`, `min` or both. The check [similarity](#similarity), in
+contrast, counts a replaced character as two edits and divides by the sum of both lengths. If the
+product of the two lengths is more than 2,500,000,000, the check is undetermined.
 """
 
 from __future__ import annotations

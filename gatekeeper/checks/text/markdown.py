@@ -1,12 +1,14 @@
-"""The output, or one field of it, is Markdown with these elements.
+"""The output, or one field of it, is Markdown that has the required elements and no forbidden
+element.
 
-Each parameter requires one element; `false` forbids the element. A check with several parameters
-passes if all requirements are met. The output is read as CommonMark with tables.
+Each parameter requires one kind of element, or forbids this kind if the value is `false`. A check
+with several parameters passes if all requirements are met. The check reads the output as CommonMark
+with tables.
 
 `links_in` takes the fixture's context, as text or as a list. The address of every link and image
-must occur in the context, so that the model cannot invent an address. Addresses that begin with
-`#` or `mailto:` are not looked up. For a text of more than 100,000 characters, or a text that
-takes more than 1.2 seconds to read, the check is undetermined.
+must occur in the context, so that the model cannot invent an address. Addresses that begin with `#`
+or `mailto:` need not occur in the context. If a text has more than 100,000 characters, or takes
+more than 1.2 seconds to read, the check is undetermined.
 """
 
 from __future__ import annotations

@@ -1,26 +1,28 @@
-"""The output, or one field of it, is a document of a format: `xml`, `html`, `yaml`, `csv`, `python`
-or `sql`.
+"""The output, or one field of it, is a valid document in the given `format`: `xml`, `html`, `yaml`,
+`csv`, `python` or `sql`.
 
 - `xml`: well-formed, with declared namespaces. A document that declares entities fails.
-- `html`: at least one tag, and every tag is closed in the right order. Ends that HTML lets authors
-  leave out, such as `</p>`, may be missing. Names of tags and attributes are not checked.
+- `html`: at least one tag, and every tag is closed in the right order. An end tag that HTML makes
+  optional, such as `</p>`, may be missing. The check does not look at the names of tags and
+  attributes.
 - `yaml`: a mapping or a list that PyYAML's safe loader reads. The loader accepts a key that occurs
   twice.
-- `csv`: every row has the same number of columns, two or more. `columns` sets the number, or the
-  names of the first row. `delimiter` separates columns.
-- `python`: source code that compiles to a syntax tree, in the syntax of the Python that runs
-  gatekeeper. A single word is a valid program.
-- `sql`: one or more statements in the dialect of `dialect`, read by sqlglot. sqlglot knows some
-  statements only by their first word (`EXPLAIN`, `CALL`): such statements fail. `statements` lists
-  the allowed kinds of statements, and also applies to statements inside of other statements.
-  `SELECT … INTO` counts as create, and `TRUNCATE` as delete. `tables` limits the tables that
-  statements may name, in the spelling of the statements: `orders`, `shop.orders`. The check does
-  not know what a function does.
+- `csv`: every row has the same number of columns, two or more. `columns` sets the number of
+  columns, or lists the names in the first row. `delimiter` separates columns.
+- `python`: source code that compiles to a syntax tree, in the syntax of the Python version that
+  runs gatekeeper. A single word passes too, because it is a valid program.
+- `sql`: one or more statements in the SQL dialect that `dialect` names. The library sqlglot reads
+  the statements. sqlglot knows some statements only by their first word (`EXPLAIN`, `CALL`): such
+  statements fail. `statements` lists the allowed kinds of statements. This list also applies to
+  statements inside other statements. `SELECT … INTO` counts as create, and `TRUNCATE` counts as
+  delete. `tables` lists the tables that statements may name. Write each table as the statements
+  spell it, such as `orders` or `shop.orders`. The check does not know what an SQL function does.
 
-The message says where reading stopped. The check executes nothing. Models often wrap code in a
-Markdown block; the [repair](#repairs) `strip_markdown_fences` unwraps it. For JSON, use
-[json_valid](#json_valid). A document is read in a child process with limits: a document that has
-more than 100,000 characters, or takes more than 1.2 seconds or 512 MB, is undetermined.
+The message says where reading stopped. The check never executes the document. Models often wrap
+code in a Markdown block; the [repair](#repairs) `strip_markdown_fences` unwraps the code. For JSON,
+use [json_valid](#json_valid). The check reads a document in a child process with limits. If a
+document has more than 100,000 characters, or takes more than 1.2 seconds or 512 MB to read, the
+check is undetermined.
 """
 
 from __future__ import annotations
@@ -163,8 +165,9 @@ CHECK = Check(
             "type": "boolean",
             "default": False,
             "description": (
-                "True or false: whether to read the fenced code blocks instead of the whole "
-                "output, if there are any. One block must be valid."
+                "True or false: whether the check reads the fenced code blocks instead of the "
+                "whole output. One block must be valid. If there are no blocks, the check reads "
+                "the whole output."
             ),
         },
         field=FIELD,

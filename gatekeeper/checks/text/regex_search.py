@@ -1,12 +1,13 @@
 """A regular expression matches somewhere in the output, or in one field of it.
 
-Anchor the pattern with `^` and `$`; flags go inside, like `(?s)`; Unicode classes like `\\p{Lu}`
-work. If a search takes longer than `timeout_ms`, the check is undetermined, because the fault lies
-in the pattern and not in the model. The message names the pattern, and the run ends in `error`
-instead of counting a failure. After ten timeouts, gatekeeper does not try the pattern again. A
-pattern that takes more than 3 seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`, is
-refused before any model is called. If a template inserts a value into a pattern, special
-characters in the value keep their meaning: for literal text use `equals` or `contains`.
+To match the whole output, anchor the pattern with `^` and `$`. Write flags inside the pattern, like
+`(?s)`. Unicode classes like `\\p{Lu}` work. If a search takes longer than `timeout_ms`, the check
+is undetermined, because the fault lies in the pattern and not in the model. The message names the
+pattern. The run does not count the timeout as a failure, but ends in `error`. After ten timeouts,
+gatekeeper does not try the pattern again. Gatekeeper refuses a pattern that takes more than 3
+seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`, before any model is called. If a
+template inserts a value into a pattern, special characters in the value act as a part of the
+regular expression. For literal text, use `equals` or `contains`.
 """
 
 from __future__ import annotations

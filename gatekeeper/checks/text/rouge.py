@@ -1,16 +1,17 @@
-"""The output, or one field of it, has many words in common with a reference, such as a summary.
+"""The output, or one field of it, has many words in common with a reference text, such as a good
+summary.
 
-`variant` chooses the units to compare: `rouge1` compares single words, `rouge2` pairs of words,
-and `rougeL` the longest common sequence of words, with gaps. `measure` chooses the **score**:
-`recall` is the share of the reference that is found, `precision` is the share of the output that
-is in the reference, and `f1` is the harmonic mean of the two. If there are several references, the
-best one counts.
+`variant` chooses the units to compare: `rouge1` compares single words, `rouge2` pairs of words, and
+`rougeL` the longest common sequence of words, with gaps. `measure` chooses the **score**: `recall`
+is the share of the reference that occurs in the output, `precision` is the share of the output that
+occurs in the reference, and `f1` is the harmonic mean of recall and precision. If there are several
+references, the highest score counts.
 
-Words are runs of letters and digits, in lower case and without stemming: for English, the scores
-are the same as those of the package rouge-score without its stemmer. A text without spaces between
-its words is one word. The output may have 100,000 characters; for a longer output, the check is
-undetermined. ROUGE compares only words. To choose `min`, look at the scores of outputs that you
-accept.
+A word is a run of letters and digits. The check compares words in lower case and without stemming.
+For English, the scores are the same as the scores of the package rouge-score without its stemmer. A
+text without spaces between its words counts as one word. If the output has more than 100,000
+characters, the check is undetermined. ROUGE compares only words. To choose `min`, look at the
+scores of outputs that you accept.
 """
 
 from __future__ import annotations

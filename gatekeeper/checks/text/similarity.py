@@ -1,17 +1,18 @@
-"""The output, or one field of it, is similar to a text. The score says how similar, from 0 to 1.
+"""The output, or one field of it, is similar to the given text. The score, from 0 to 1, says how
+similar the two texts are.
 
 0 means no character in common, and 1 means the same text. `slo: {judge_score: …}` sets a target
 for the mean score; see [objectives](objectives.md). With `severity: warn`, a single output does
 not affect the verdict. The mean of all outputs can still affect the verdict, through the
 objective.
 
-The score is twice the length of the longest common subsequence of characters, divided by the
-length of both texts, without white space around them: rapidfuzz's `fuzz.ratio` / 100. The score
-compares only letters: `not allowed` and `now allowed` score 0.91 although their meanings differ.
-Use this check for answers that nearly always have the same wording, such as extracts, titles and
-translations of single phrases. An output that is not JSON, or does not have the field, scores 0.
-Two texts whose lengths multiply to more than 2,500,000,000 (50,000 characters each) are not
-compared: the check is undetermined.
+The check first removes white space around both texts. The score is then twice the length of their
+longest common subsequence of characters, divided by the sum of their lengths (`fuzz.ratio` / 100 in
+the library rapidfuzz). The score compares characters, not meanings: `not allowed` and `now allowed`
+score 0.91. Use this check for answers that nearly always have the same wording, such as extracts,
+titles and translations of single phrases. With `field`, an output that is not JSON, or does not
+have the field, scores 0. If the product of the two lengths is more than 2,500,000,000 (such as two
+texts of 50,000 characters), the check is undetermined.
 """
 
 from __future__ import annotations

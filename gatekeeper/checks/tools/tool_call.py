@@ -1,10 +1,11 @@
-"""The answer calls tools as required: which, with what arguments, in which order, or none.
+"""The answer calls the required tools, with the required arguments and in the required order, or
+calls no tool.
 
-The output must meet every parameter that is set. With `tool` and `arguments` or `schema`, at least
-one call of that tool must have these arguments. `arguments` names the keys that matter: each key
-must have the given value, compared as JSON, and other keys are free. Arguments that are not JSON,
-because they were cut off or are malformed, satisfy neither `arguments` nor `schema`. An answer
-without text is still an answer.
+The answer must meet every parameter that is set. If `tool` is set together with `arguments` or
+`schema`, at least one call of this tool must have these arguments. `arguments` names the keys that
+matter. Each of these keys must have the given value, compared as JSON; all other keys may have any
+value. Arguments that are not JSON, because they were cut off or are malformed, satisfy neither
+`arguments` nor `schema`. An answer that has no text is still an answer.
 
 The model can only call the functions that [`params.tools`](models.md#tool-calls) offers to it.
 To require several calls, write several checks. The order of calls is the order in which the model

@@ -1,9 +1,10 @@
-"""The output contains a JSON object, alone or in other text, that is valid under a schema.
+"""The output contains a JSON object, alone or within other text. With a `schema`, the object is
+valid under this schema.
 
-The check looks for objects from left to right, each at the next `{`; lists outside of an object
-do not count. With a `schema`, one of the objects must be valid under it: everything that
-[json_schema](#json_schema) says of schemas applies. An output with more than 100,000 characters,
-or 1,000 opening braces, is undetermined.
+The check looks for objects from left to right, each at the next `{`. A list outside of an object
+does not count. If the output contains several objects, at least one must be valid under the schema.
+Everything that [json_schema](#json_schema) says about schemas applies here, too. If an output has
+more than 100,000 characters, or more than 1,000 opening braces, the check is undetermined.
 
 To require that the whole output is JSON, use [json_valid](#json_valid).
 """

@@ -1,8 +1,8 @@
 """The number of values that a JSONPath selects in the output is in a range.
 
-A path without wildcards, filters, slices and `..` selects one value or none. So `{type: count,
-path: "$.items[?@.status == 'open']", min: 1}` requires that at least one item is open. A `field`
-with a JSONPath, in contrast, requires that every selected item passes.
+For example, `{type: count, path: "$.items[?@.status == 'open']", min: 1}` requires that at least
+one item is open. In other checks, a `field` with a JSONPath requires instead that every selected
+item passes. A path without wildcards, filters, slices and `..` selects one value or none.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The items in the output are the expected ones: F1, the harmonic mean of precision and recall,
-reaches a minimum.
+"""The items in the output match the expected items: F1, the harmonic mean of
+[precision](#precision) and [recall](#recall), reaches a minimum.
 
-Items are compared as a set: order and repetition do not matter, and neither do differences in
-white space. The items come from a JSON list (the output, or a `field` of it), from the values
-that a JSONPath selects, or from text with a `separator`. The score is 1 if nothing was expected
-and nothing found, and 0 if only one of the two is empty. The message names the missing items and
-the unexpected ones.
+Items are compared as a set: order and repetition do not matter, and neither do differences in white
+space. The items come from a JSON list (the output, or a `field` of it), from the values that a
+JSONPath selects, or from text with a `separator`. If nothing was expected and the output has no
+items, the score is 1. If only one of the two sets is empty, the score is 0. The message names the
+missing items and the unexpected items.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The output, or one field of it, is the same JSON as an expected value.
 
-`ignore_order` ignores the order of items in every list, and `ignore_keys` ignores the named keys
-at every level. The order of keys never matters, 1 equals 1.0, and true is not 1. The message
-names the place of the first difference.
+With `ignore_order`, the check ignores the order of items in every list. With `ignore_keys`, the
+check ignores the named keys at every level. The order of keys never matters, 1 equals 1.0, and true
+is not 1. The message names the place of the first difference.
 
-Text as `value` is read as JSON, so that fixtures in CSV can hold JSON. To compare plain text, use
-`equals`.
+If `value` is text, the check reads this text as JSON, so that fixtures in CSV can hold JSON. To
+compare plain text, use `equals`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The output is JSON and has these fields, or one field of it has them.
+"""The output, or one field of it, is JSON and has the required fields.
 
-A field that is null counts as present, like `required` in JSON Schema, unless `allow_null` is
-false.
+By default, a field that is null counts as present, as with `required` in JSON Schema. With
+`allow_null: false`, a field that is null counts as missing.
 """
 
 from __future__ import annotations

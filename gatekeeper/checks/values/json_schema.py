@@ -1,24 +1,28 @@
-"""The output, or one field of it, is JSON and valid under a JSON Schema, given in place or as a
-file.
+"""The output, or one field of it, is JSON and valid under a JSON Schema. The schema stands in the
+check itself or in a file.
 
-The message shows the most specific violation with its path, and the number of further
+The message shows the most specific violation with its path in the JSON, and the number of further
 violations.
 
-- The path of a file is relative to the file that contains the check; a leading `/` means the
+- The path of a schema file is relative to the file that contains the check; a leading `/` means the
   repository root.
-- `$schema` names the version; the default is 2020-12. Drafts 4, 6, 7, 2019-09 and 2020-12 are
-  supported.
+- `$schema` names the version of JSON Schema; the default is 2020-12. Drafts 4, 6, 7, 2019-09 and
+  2020-12 are supported.
 - `$ref` can refer to other files of the repository and to the published meta-schemas. Gatekeeper
-  fetches nothing from the network: another address is an error before any model is called.
-  Relative references are relative to the file that contains them, whatever its `$id` says.
-- Patterns have a time limit of 250 ms per search. If a search takes longer, the check is
-  undetermined.
-- A schema with its files has at most 20,000 parts. Applying it to one output may take 500,000
-  steps: keywords, the names and items that they visit, and the length of the error messages. If a
-  schema or an output exceeds these limits, the check is undetermined. `patternProperties` together
-  with `unevaluatedProperties` is refused, because that combination cannot be limited.
-- `format` is verified only with `formats: true`, as the standard says. A format that gatekeeper
-  cannot verify is then an error.
+  fetches nothing from the network: if `$ref` has any other address, gatekeeper reports an error
+  before any model is called. A relative reference is resolved from the file that contains the
+  reference, even if the `$id` of this file says otherwise.
+- Each search for a pattern of the schema has a time limit of 250 ms. If a search takes longer, the
+  check is undetermined.
+- A schema, together with the files to which it refers, may have at most 20,000 parts. A larger
+  schema is an error before any model is called. Evaluating one output may take at most 500,000
+  steps. The keywords of the schema, the names and items that these keywords visit, and the length
+  of the error messages count as steps. If an output needs more steps, the check is undetermined.
+  Gatekeeper refuses a schema with both `patternProperties` and `unevaluatedProperties`, because
+  gatekeeper cannot limit this combination.
+- By default, the check ignores the keyword `format`, as the standard provides. With
+  `formats: true`, the check verifies formats, and a format that gatekeeper cannot verify is an
+  error.
 """
 
 from __future__ import annotations
@@ -94,7 +98,9 @@ CHECK = Check(
         required=("schema",),
         schema={
             "type": ["string", "object"],
-            "description": "A JSON Schema, or the path of one (.json or .yaml).",
+            "description": (
+                "A JSON Schema, or the path of a file that holds one (.json or .yaml)."
+            ),
         },
         formats={
             "type": "boolean",

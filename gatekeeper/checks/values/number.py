@@ -1,12 +1,14 @@
 """The output, or one field of it, is a number in a range, or near an expected number.
 
 A JSON number counts as a number. A text that is only a number, like `-12.5`, counts too. With
-`in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number. `point`
-reads 1,234.50, and `comma` reads 1.234,50. Digits may be grouped by threes, also by an
-apostrophe or a no-break space. With `point`, `12,5` is a mistake; it does not count as 125.
+`in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number.
+`in_text: point` reads numbers like 1,234.50, and `in_text: comma` reads numbers like 1.234,50. An
+apostrophe or a no-break space may also separate groups of three digits. With `point`, the check
+fails for `12,5`, because this text counts neither as 12.5 nor as 125.
 
-The number may differ from `expected` by the larger of `absolute` and `relative` times `expected`.
-All numbers are compared as decimals, so that 0.3 differs from 0.1 by exactly 0.2.
+The number may differ from `expected` by `absolute`, or by `relative` times `expected`; the larger
+of the two values counts. All numbers are compared as decimals, so that 0.3 differs from 0.1 by
+exactly 0.2.
 """
 
 from __future__ import annotations

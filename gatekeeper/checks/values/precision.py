@@ -1,7 +1,7 @@
-"""Few items in the output are wrong: at least a minimum share of them is expected.
+"""Few items in the output are wrong: at least the share `min` of these items is expected.
 
-Items are found and compared as by `f1`. If the output names only one item, and
-this item is right, the precision is 1: use `recall` or `f1` to require that nothing is missing.
+The check finds and compares items like [f1](#f1). If the output names only one item, and this item
+is right, the precision is 1. To require that nothing is missing, use `recall` or `f1`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Few items are missing: the output has at least a minimum share of the expected items.
+"""Few expected items are missing: the output has at least the share `min` of these items.
 
-Items are found and compared as by `f1`. Unexpected items do not lower the score: use `precision`
-or `f1` to count unexpected items.
+The check finds and compares items like [f1](#f1). Unexpected items do not lower the score. To count
+unexpected items, use `precision` or `f1`.
 """
 
 from __future__ import annotations
