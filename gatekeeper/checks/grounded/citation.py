@@ -4,9 +4,9 @@ The regular expression `pattern` finds citations. The first group of the pattern
 id. The group can also capture several ids that are separated by commas or semicolons, as in
 `[1, 3]`. The existing ids come from the documents in `context`, or from the list `ids`. With
 `each_sentence`, every sentence must have a citation. A sentence ends at the end of a line, or at a
-full stop, exclamation mark or question mark that white space follows. A citation right after the
-end of a sentence still belongs to that sentence. No citation is needed for a sentence shorter than
-20 characters, a heading, or a line that ends with a colon.
+full stop, exclamation mark or question mark that is followed by white space. A citation right after
+the end of a sentence still belongs to that sentence. No citation is needed for a sentence shorter
+than 20 characters, a heading, or a line that ends with a colon.
 
 The check compares only the ids and does not read the sources. To require that quoted words occur
 in the sources, use `quote`.

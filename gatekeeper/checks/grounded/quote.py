@@ -2,10 +2,10 @@
 
 A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within one paragraph. The check ignores
 quotations shorter than `min_length` characters, because people put single words in quotation marks
-for other reasons. The check also ignores upper and lower case, the form of quotation marks, dashes
-and white space, and punctuation at the end of a quotation. `…` or `[...]` inside a quotation stands
-for words that are left out. The words before and after this gap must be in the same document, in
-this order.
+for other reasons. The check also ignores differences in upper and lower case, in the form of
+quotation marks, dashes and white space, and in punctuation at the end of a quotation. `…` or
+`[...]` inside a quotation stands for words that are left out. The words before and after this gap
+must be in the same document, in this order.
 """
 
 from __future__ import annotations

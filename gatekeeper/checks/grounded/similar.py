@@ -3,9 +3,10 @@ minimum.
 
 An embedding model turns each text into a vector. The score is the cosine of the angle between the
 two vectors; negative values count as 0. Unlike `similarity`, the check recognises two texts that
-say the same thing in different words. Like every measure of this kind, the check may miss a `not`.
-For each output, gatekeeper calls the embedding model once. The limits, keys and allowed models of
-the run apply to this call. Gatekeeper counts, caches and replays this call like a call to a judge.
+say the same thing in different words. Like every measure of this kind, the check may miss the
+difference that a `not` makes. For each output, gatekeeper calls the embedding model once. The
+limits, keys and allowed models of the run apply to this call. Gatekeeper counts, caches and replays
+this call like a call to a judge.
 
 `min` has no default, because the cosines of different models cannot be compared: two unrelated
 texts may have a cosine of 0.1 with one model and of 0.7 with another model. To choose `min`, label

@@ -1,5 +1,5 @@
-"""The [simulated user](contracts.md#simulated-users) says that its goal is reached, with at most
-`max_messages` messages of its own.
+"""The [simulated user](contracts.md#simulated-users) says that its goal is reached, after it has
+written at most `max_messages` messages.
 
 The check fails if the simulated user gives up, or writes the largest allowed number of messages
 without reaching the goal. Some fixtures of a contract may have no simulated user. In this case, use

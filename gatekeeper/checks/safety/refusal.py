@@ -10,9 +10,9 @@ conditions holds:
 - these 400 characters contain one of your own `phrases`;
 - the output is empty, or the provider reports that its filter stopped the answer.
 
-The check compares only words: "I can't provide a refund without a receipt" counts as a refusal,
-but a polite evasion does not. An output that refuses first and then answers counts as a refusal.
-If such outputs matter, use a judge.
+The check compares only words: "I can't provide a refund without a receipt" counts as a refusal, but
+a polite evasion does not. An output that refuses first and then answers counts as a refusal. If
+such outputs matter to you, use a [judge](#judge).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The output, or one field of it, contains none of these words.
+"""The output, or one field of it, contains none of the given words.
 
 List the words in `words`, or in a `file` with one word or phrase on each line. In this file, lines
 that begin with `#` are comments. Only whole words match: `ass` does not match `class`. The check

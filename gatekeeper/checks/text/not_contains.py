@@ -1,6 +1,6 @@
-"""The output, or one field of it, contains none of these texts.
+"""The output, or one field of it, contains none of the given texts.
 
-Texts match anywhere, also inside words.
+A text matches anywhere in the output, also inside a word.
 """
 
 from __future__ import annotations

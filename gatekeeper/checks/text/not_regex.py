@@ -1,7 +1,7 @@
-"""A regular expression matches nowhere in the output, or in one field of it.
+"""The regular expression `pattern` matches nowhere in the output, or nowhere in one field of it.
 
-Patterns have the same form and the same limits as in [regex](#regex). If a search takes too long,
-the check is undetermined.
+The pattern has the same form and the same limits as the pattern of [regex](#regex). If a search
+takes too long, the check is undetermined.
 """
 
 from __future__ import annotations

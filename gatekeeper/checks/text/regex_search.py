@@ -1,4 +1,4 @@
-"""A regular expression matches somewhere in the output, or in one field of it.
+"""The regular expression `pattern` matches somewhere in the output, or in one field of it.
 
 To match the whole output, anchor the pattern with `^` and `$`. Write flags inside the pattern, like
 `(?s)`. Unicode classes like `\\p{Lu}` work. If a search takes longer than `timeout_ms`, the check

@@ -1,9 +1,9 @@
 """The output, or one field of it, is similar to the given text. The score, from 0 to 1, says how
 similar the two texts are.
 
-0 means no character in common, and 1 means the same text. `slo: {judge_score: …}` sets a target
-for the mean score; see [objectives](objectives.md). With `severity: warn`, a single output does
-not affect the verdict. The mean of all outputs can still affect the verdict, through the
+0 means no character in common, and 1 means the same text. `slo: {judge_score: …}` sets a target for
+the mean score; see [objectives](objectives.md). With `severity: warn`, a single output does not
+affect the verdict. The mean score of all outputs can still affect the verdict, through the
 objective.
 
 The check first removes white space around both texts. The score is then twice the length of their

@@ -1,4 +1,4 @@
-"""The output, or one field of it, is this value.
+"""The output, or one field of it, equals the given value.
 
 If `value` is text, the check compares the output as text. If `value` is a number, boolean, list or
 mapping, the check reads the output as JSON: the order of keys and the spacing do not matter, and
