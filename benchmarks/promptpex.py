@@ -157,9 +157,9 @@ def rule_comparison(
         counts.append(sum(found.reproduces(value) == "yes" for found, value in once))
     return (
         f"{len(once)} cells have one recording of each test. If the tests of rules and of inverse "
-        f"rules count together, {counts[0]} of these cells have the published value. If only the "
-        f"tests of rules count, {counts[1]} cells have this value. If the baseline tests count "
-        f"too, {counts[2]} cells have this value."
+        f"rules count, {counts[0]} of these cells have the published share. If only the tests of "
+        f"rules count, {counts[1]} cells have the published share. If the baseline tests count "
+        f"too, {counts[2]} cells have the published share."
     )
 
 
