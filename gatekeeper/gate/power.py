@@ -202,8 +202,8 @@ def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"gate.repairs: fail needs {needed:,} {noun} that start to need a repair, "
-            f"but the contract has only {have:,}, so this gate never fails"
+            f"gate.repairs: `fail` has no effect, because at least {needed:,} {noun} would have to "
+            f"start to need a repair, and the contract has only {have:,}"
         ),
     )
 

@@ -142,9 +142,8 @@ def _refuse(request: Request) -> None:
         )
     if is_comparison(request):
         raise CallFailed(
-            f"{MODEL}: the embedded model does not tell the meanings of texts "
-            "apart well enough; use an embedding model of a provider, such as "
-            "openai/text-embedding-3-small",
+            f"{MODEL}: the model that comes with gatekeeper cannot distinguish meanings well "
+            "enough; use a provider's embedding model, such as openai/text-embedding-3-small",
             fatal=True,
             author=True,
         )

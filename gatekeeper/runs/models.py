@@ -115,9 +115,8 @@ def require_no_judges(job: Job, option: str) -> None:
     if judges:
         raise UsageError(
             f"{option}: a check of {job.contract.name} uses the judge "
-            f"{judges[0][1]}, but {option} cannot ask a judge about an answer "
-            f"in the same run; run this contract without {option}, and name the others with "
-            "--contract"
+            f"{judges[0][1]}, but a run with {option} cannot ask judges; run this contract "
+            f"without {option}, and the other contracts with {option} and --contract"
         )
 
 
@@ -128,7 +127,8 @@ def require_no_conversations(job: Job, option: str) -> None:
         raise UsageError(
             f"{option}: {job.contract.name} has steps, and each step needs the output "
             "of the step before; "
-            f"run this contract without {option}, and name the others with --contract"
+            f"run this contract without {option}, and the other contracts with {option} "
+            "and --contract"
         )
     fixtures = (fixture for e in job.evaluations for fixture in e.contract.fixtures)
     found = next((f for f in fixtures if f.turns or f.user), None)
@@ -136,10 +136,8 @@ def require_no_conversations(job: Job, option: str) -> None:
         what = "turns, and each turn" if found.turns else "a simulated user, whose every message"
         raise UsageError(
             f"{option}: the fixture {found.id} of {job.contract.name} has {what} "
-            "needs the answer to the message before; run this contract without "
-            f"{option}, and name the others "
-            "with "
-            "--contract"
+            f"needs the answer to the message before; run this contract without {option}, "
+            f"and the other contracts with {option} and --contract"
         )
 
 

@@ -11,8 +11,8 @@ longest common subsequence of characters, divided by the sum of their lengths (`
 the library rapidfuzz). The score compares characters, not meanings: `not allowed` and `now allowed`
 score 0.91. Use this check for answers that nearly always have the same wording, such as extracts,
 titles and translations of single phrases. With `field`, an output that is not JSON, or does not
-have the field, scores 0. If the product of the two lengths is more than 2,500,000,000 (such as two
-texts of 50,000 characters), the check is undetermined.
+have the field, scores 0. If the product of the two lengths is more than 2,500,000,000, the check is
+undetermined: two texts of 50,000 characters each are just within this limit.
 """
 
 from __future__ import annotations

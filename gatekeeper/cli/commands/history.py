@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="WHEN", help="a date, a time, or an age: 2026-11-03, 28d, 12h"
     )
-    parser.add_argument("--until", metavar="WHEN", help="the last day or time, as for --since")
+    parser.add_argument("--until", metavar="WHEN", help="the end, written like --since")
     parser.add_argument(
         "--format", choices=FORMATS, default="table", help="output (default: table); import jsonl"
     )

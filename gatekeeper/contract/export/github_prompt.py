@@ -29,7 +29,7 @@ _STRINGS = {
 }
 _PARAMETERS = {"max_tokens": "maxTokens", "top_p": "topP"}
 _ANY_OF = "one of several texts is enough"
-_NO_TEXT = "the value of the check is not a text in every fixture"
+_NO_TEXT = "in at least one fixture, the value of the check is not a text"
 
 
 def export(contract: Contract, document: Document) -> Exported:

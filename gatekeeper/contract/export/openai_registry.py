@@ -145,7 +145,7 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
         return _Eval(check.name, kind, {}, {fixture.id: [text]})
     wanted = value if isinstance(value, list) and check.type != "equals" else [value]
     if not wanted or not all(isinstance(text, str) and text for text in wanted):
-        return "the value of the check is not a text in every fixture"
+        return "in at least one fixture, the value of the check is not a text"
     if kind == _INCLUDES:
         if len(wanted) > 1 and parameter(check, "match") == "all":
             return "`Includes` passes if one of the texts occurs, but this check requires all texts"

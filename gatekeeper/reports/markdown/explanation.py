@@ -34,7 +34,8 @@ def render_explanation(result: GateResult, name: str) -> str:
     """Render Markdown of at most some ten thousand characters."""
     contract = next((c for c in result.contracts if c.name == name), None)
     if contract is None:
-        return f"This change does not affect {code(name, 100)}, so there is no evidence about it.\n"
+        shown = code(name, 100)
+        return f"This change does not affect {shown}, so this run has no samples of {shown}.\n"
     parts = [
         f"## {ICONS[contract.verdict]} {code(name, 100)}: {contract.verdict}",
         "\n".join(

@@ -60,7 +60,7 @@ def fewest_broken_rules(
     best, *others = found.ranked
     rate = found.rates[best]["both"]
     if not rate.measured:
-        return "No output of a test could be measured."
+        return "None of the tests has an output that could be measured."
     names = [quoted(cell.setting.name, 120) for cell in result.cells]
     unknown = f" ({rate.unknown:,} unknown)" if rate.unknown else ""
     lead = (

@@ -92,7 +92,7 @@ def test_unknown_outputs_are_named_in_every_report():
 
 def test_nothing_measured_recommends_nobody():
     result = found(one=None, two=None)
-    assert "No output of a test could be measured." in render_suitability(result)
+    assert "None of the tests has an output that could be measured." in render_suitability(result)
     assert "fewest" not in on_screen(result)
 
 

@@ -72,7 +72,7 @@ def _refuse_declaration(declared: Node, name: str) -> None:
     if node is None or node.type == "function_declaration":
         return
     if not any(child.type == "const" for child in node.children):
-        what = f"`{name}` is declared so that the program can assign it again"
+        what = f"`{name}` is not a constant, so the program can assign it again"
         raise CodeFault(what, "declare it with `const`", line_of(node))
 
 
