@@ -116,11 +116,11 @@ class PublishError(MeasurementError):
     """GitHub did not take an answer. The verdict stands; only its delivery failed."""
 
 
-_ANOTHER = "or name another folder"
+_ANOTHER = "or use another folder"
 _REMEDIES: Mapping[int, str] = {
     errno.ENOSPC: f"free space on that disk {_ANOTHER}",
     errno.EDQUOT: f"free space within your quota {_ANOTHER}",
-    errno.EFBIG: f"raise the limit on the size of files (`ulimit -f`) {_ANOTHER}",
+    errno.EFBIG: f"raise the file size limit (`ulimit -f`) {_ANOTHER}",
     errno.EROFS: f"make that file system writable {_ANOTHER}",
     errno.EACCES: f"give this user the right to write there {_ANOTHER}",
     errno.EPERM: f"give this user the right to write there {_ANOTHER}",
@@ -128,8 +128,8 @@ _REMEDIES: Mapping[int, str] = {
     errno.ENOTEMPTY: f"remove the folder of that name {_ANOTHER}",
     errno.ENOTDIR: f"remove the file that stands in place of a folder {_ANOTHER}",
     errno.EEXIST: f"remove the file that stands in place of a folder {_ANOTHER}",
-    errno.ENAMETOOLONG: "name a folder with a shorter path",
-    errno.ELOOP: "name a folder whose links form no circle",
+    errno.ENAMETOOLONG: "use a folder with a shorter path",
+    errno.ELOOP: "use a folder without circular links",
     errno.EIO: f"check that disk {_ANOTHER}",
     errno.ESTALE: f"mount that file system again {_ANOTHER}",
     errno.ENXIO: f"remove the device or pipe of that name {_ANOTHER}",

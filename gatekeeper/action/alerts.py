@@ -132,7 +132,7 @@ def newly_frozen(
         if now.frozen and not known:
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
-                "its error budget is overspent by more than chance explains. "
+                "the contract has overspent its error budget by more than chance explains. "
                 f"Until {numbers.moment(thaw)}, only a significant improvement "
                 "may merge."
             )

@@ -40,8 +40,8 @@ from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.markers import reply_marker
 
 _UNSIGNED = (
-    "The record of this command is not signed, because this job has no key. A "
-    "gate's job that has a key will ignore the command. Give both jobs the same "
+    "The record of this command is not signed, because this job has no key. If "
+    "the gate's job has a key, the gate will ignore the command. Give both jobs the same "
     "secret `GATEKEEPER_WAIVER_KEY`."
 )
 _CUT = "\n\n… cut here. For the whole text, see this run's summary and artifact.\n"
@@ -191,7 +191,7 @@ def _waive(
     names = [name for name in work.waivable if kind == "waive" or name != POLICY_NAME]
     if not names or (contract and contract not in names):
         what = f"{code(contract)} is not" if contract else "No contract is"
-        return Reply(f"{what} affected by this change, so nothing to {kind}.", "confused")
+        return Reply(f"{what} affected by this change, so there is nothing to {kind}.", "confused")
     if (problem := _refuse_unseen(context)) is not None:
         return Reply(problem, "confused")
     place = waiver_place(context.settings, request.number)
@@ -227,7 +227,7 @@ def _refuse_unseen(context: CommandContext) -> str | None:
     if checked is None:
         return f"No workflow has run for {sha} yet. {again}"
     if not checked:
-        return f"The push of {sha}, or its checks, came after your comment. {again}"
+        return f"{sha} was pushed, or its checks began, after your comment. {again}"
     return None
 
 
@@ -247,9 +247,9 @@ def _run_again(context: CommandContext) -> str:
     try:
         run = _gate_run(context)
     except PublishError as error:
-        return f"{click}: {prose(str(error))}."
+        return f"gatekeeper could not find the gate's run: {prose(str(error))}. {click}."
     if run is None:
-        return f"{click}: gatekeeper found no run for {code(context.state.head_sha[:10])}."
+        return f"gatekeeper found no run for {code(context.state.head_sha[:10])}. {click}."
     address = f"{context.settings.server_url}/{context.settings.repository}/actions/runs/{run.id}"
     if run.conclusion is None:
         return (
@@ -259,7 +259,8 @@ def _run_again(context: CommandContext) -> str:
         context.api.rerun(run)
     except PublishError as error:
         return (
-            f"Open [the gate's run]({address}), click **Re-run failed jobs**: {prose(str(error))}."
+            f"gatekeeper could not start [the gate's run]({address}) again: {prose(str(error))}. "
+            "Open that run and click **Re-run failed jobs**."
         )
     return f"[The gate's run]({address}) has been started again."
 

@@ -129,7 +129,7 @@ Activity = (
     CheckPullRequest | CheckMergeGroup | FindPullRequest | RunPush | RunFull | Respond | Nothing
 )
 
-_WRONG_PAYLOAD = "check that GITHUB_EVENT_PATH names the payload of this event"
+_WRONG_PAYLOAD = "check that GITHUB_EVENT_PATH is the path of this event's payload"
 _CHECKED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
 _NO_COMMIT = re.compile("0+")
 _QUEUE_BRANCH = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40,64}")
@@ -206,14 +206,18 @@ def _workflow_run(payload: Mapping[str, Any]) -> Activity:
         return Nothing(f"the first stage ran on {event}, not on pull_request", exit_code=0)
     conclusion = _at(payload, f"{run}.conclusion", needed=False)
     if conclusion not in ("success", "failure"):
-        return Nothing(f"the first stage ended as {conclusion}: nothing to do", exit_code=0)
+        return Nothing(
+            f"the first stage ended as {conclusion}, so there is nothing to do", exit_code=0
+        )
     repository = _at(payload, f"{run}.head_repository.full_name", needed=False)
     branch = _at(payload, f"{run}.head_branch", needed=False)
     if not isinstance(repository, str) or not isinstance(branch, str):
         return Nothing("the fork that the first stage tested was deleted", exit_code=0)
     own = repository == _at(payload, "repository.full_name")
     if own and _at(payload, f"{run}.actor.login", needed=False) != _DEPENDABOT:
-        return Nothing("the first stage had the secrets and tested the change", exit_code=0)
+        return Nothing(
+            "the first stage had the secrets, so it tested the change itself", exit_code=0
+        )
     return FindPullRequest(
         repository, branch, _sha(_at(payload, f"{run}.head_sha"), f"{run}.head_sha")
     )
@@ -223,7 +227,10 @@ def _push(payload: Mapping[str, Any]) -> Activity:
     ref = _at(payload, "ref")
     default = f"refs/heads/{_at(payload, 'repository.default_branch')}"
     if ref != default:
-        text = f"{ref} is not the default branch: gatekeeper tests its pull request, not each push"
+        text = (
+            f"{ref} is not the default branch: gatekeeper tests the branch's pull request, "
+            "not each push"
+        )
         return Nothing(text, exit_code=0)
     before, after = _at(payload, "before"), _at(payload, "after")
     if _is_no_commit(after):

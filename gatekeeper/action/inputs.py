@@ -146,7 +146,7 @@ def _status_context(environ: Mapping[str, str]) -> str:
     if context and context == environ.get("GITHUB_JOB"):
         raise UsageError(
             f"input status-context: {context!r} is also the job's name, so a branch rule "
-            "could not distinguish them; choose another name"
+            "could not distinguish the status from the job; choose another name"
         )
     return context
 
@@ -169,7 +169,7 @@ def _formats(text: str) -> tuple[Format, ...]:
     unknown = [name for name in names if name not in get_args(Format)]
     if unknown:
         known = ", ".join(get_args(Format))
-        raise UsageError(f"input formats: {unknown[0]!r} is not valid; use some of {known}")
+        raise UsageError(f"input formats: {unknown[0]!r} is not valid; use one or more of {known}")
     return cast(tuple[Format, ...], names)
 
 
@@ -188,7 +188,7 @@ def _notify_on(text: str) -> tuple[str, ...]:
     unknown = [kind for kind in kinds if kind not in NEWS]
     if unknown:
         raise UsageError(
-            f"input notify-on: {unknown[0]!r} is not valid; use some of {', '.join(NEWS)}"
+            f"input notify-on: {unknown[0]!r} is not valid; use one or more of {', '.join(NEWS)}"
         )
     return kinds or NEWS
 

@@ -54,8 +54,8 @@ class NightlyBatches:
             return options
         if self.unfinished and self.unfinished.plan != plan_digest(work.trials):
             raise UsageError(
-                f"{self.unfinished.path}: the answers of an earlier run in batches "
-                "belong to another "
+                f"{self.unfinished.path}: these answers are from an earlier run in "
+                "batches, which tested another "
                 "commit or other contracts. Run the job of that commit again, or remove "
                 f"{FILE} and {BATCHES} from the folder if you do not need these answers"
             )

@@ -37,7 +37,7 @@ def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
 def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str | None:
     unknown = (
         f"notification address {number} is not valid; see "
-        "https://github.com/caronc/apprise for the form of addresses"
+        "https://github.com/caronc/apprise for how to write an address"
     )
     try:
         service = apprise.Apprise.instantiate(address)

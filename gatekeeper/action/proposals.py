@@ -23,7 +23,8 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
     name them."""
     if os.path.lexists(folder):
         # A link in it could lead anywhere.
-        return Explanation((f"No contract was proposed, because {folder} is in the checkout.",))
+        text = f"No contract was proposed, because {folder} already exists in the checkout."
+        return Explanation((text,))
     found = propose_contracts(change, work.policy, work.affected.uncovered)
     notices = [*found.notices]
     try:
@@ -36,7 +37,7 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
             f"A model proposes a contract for {proposal.prompt}, with "
             f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}: "
             f"{folder.name}/{proposal.contract} in the artifact of this run. To get "
-            "the proposal as a pull request, write /gatekeeper propose."
+            "the proposal as a pull request, comment /gatekeeper propose."
             for proposal in found.proposals
         ]
     return Explanation(tuple(notices), found.calls, found.cost_usd)

@@ -67,7 +67,7 @@ def propose(
     known = api.find_branch(name)
     if known is not None and not (known.own and known.message.strip() == message):
         return Outcome(
-            f"The latest commit of the branch {code(name)} is not gatekeeper's, so nothing was "
+            f"gatekeeper did not make the latest commit of the branch {code(name)}, so nothing was "
             "changed. Merge or delete the branch, and repeat the command."
         )
     found = propose_contracts(change, work.policy, work.affected.uncovered)
@@ -105,8 +105,9 @@ def _publish(
         place = f"{settings.server_url}/{settings.repository}"
         compare = f"{place}/compare/{quote(state.head_ref)}...{quote(name)}?expand=1"
         return (
-            f"The proposal is on the branch {code(name)}, and [you can open the pull request]"
-            f"({compare}): {prose(str(error))}. {_NOT_ALLOWED}."
+            f"The proposal is on the branch {code(name)}, but gatekeeper could not open a pull "
+            f"request: {prose(str(error))}. [You can open the pull request]({compare}). "
+            f"{_NOT_ALLOWED}."
         )
     if opened:
         return f"Opened [a pull request]({address}) with {_files(found)}."

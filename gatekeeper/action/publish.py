@@ -275,7 +275,7 @@ def _post_comment(
             marker=comment_marker(settings.id),
         )
     except PublishError as error:
-        _say_warning(f"{error}. The output `comment-file` holds the comment", settings)
+        _say_warning(f"{error}. The file in the output `comment-file` holds the comment", settings)
         return ""
     say(said)
     return comment.url if comment else ""
@@ -306,7 +306,7 @@ def _suggest(
             api, checked.number, checked.head_sha, marker, answer.suggestions
         )
     except PublishError as error:
-        _say_warning(f"{error}. The comment and the job's summary show the revert", settings)
+        _say_warning(f"{error}. The revert is still in the comment and the job's summary", settings)
         return marked
     return f"{marker}\n{answer.comment_on_suggestions}" if posted else answer.comment
 

@@ -74,7 +74,7 @@ def _problem(
     found = role(candidate.waiver.author)
     if not enough(found, permission):
         return (
-            f"the waiver's author has the role {found} now, and the policy requires {permission} "
+            f"the waiver's author has the role {found} now, but the policy requires {permission} "
             "(waivers.permission)."
         )
     return None
@@ -89,6 +89,6 @@ def _unseen(candidate: Candidate, api: RepositoryApi) -> str | None:
     if checked_before(runs, candidate.command.created):
         return None
     return (
-        "this job has no key to verify the waiver with, and the checks of "
-        f"{candidate.waiver.sha[:10]} did not begin before the command. {_AGAIN}."
+        "this job has no key to verify the waiver with, and the command was "
+        f"written before the checks of {candidate.waiver.sha[:10]} began. {_AGAIN}."
     )

@@ -86,7 +86,7 @@ def read_waivers(
             notices.append(f"{named(waiver)} is ignored: {_unsigned(record)}")
         elif waiver.sha != sha:
             notices.append(
-                f"{named(waiver)} was for {waiver.sha[:10]} and no longer has an effect."
+                f"{named(waiver)} was for the commit {waiver.sha[:10]} and no longer has an effect."
             )
         else:
             candidates.append(Candidate(waiver, command))

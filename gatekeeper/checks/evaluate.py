@@ -211,7 +211,9 @@ class _Bench:
             )
             return None
         if spec.turn is not None and spec.turn > answers:
-            what = f"evaluates answer {spec.turn}, but the fixture has only {answers}"
+            what = (
+                f"evaluates answer {spec.turn}, but the fixture's last answer is answer {answers}"
+            )
             fix = "write a lower `turn`, or use `when` to apply the check only to other fixtures"
             self._complain(spec, what, fix, fixture)
             return None
@@ -301,7 +303,7 @@ def _require_pairs_alone(
         )
     if spec.step and compares_pairs(evaluate):
         raise ParameterError(
-            "`judge: prefer` compares only the last outputs",
+            "`judge: prefer` compares only the outputs of the last step",
             "move this check to the contract's own `checks`",
         )
     if (spec.negated or spec.severity == "warn") and compares_pairs(evaluate):

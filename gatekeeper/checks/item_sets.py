@@ -162,7 +162,7 @@ SET_PARAMETERS = parameters(
     required=("value", "min"),
     value={
         "type": ["array", "string"],
-        "description": "The list of items that are expected, or text that holds them.",
+        "description": "The list of expected items, or a text that contains these items.",
     },
     min={
         "type": "number",
@@ -173,8 +173,8 @@ SET_PARAMETERS = parameters(
     separator={
         "type": "string",
         "minLength": 1,
-        "description": "The text that separates items, such as `,`. Without `separator`, the "
-        "items are read from a JSON list.",
+        "description": "The text that separates items, such as `,`. If `separator` is not set, "
+        "the check reads the items from a JSON list.",
     },
     ignore_case=IGNORE_CASE,
     field=FIELD,

@@ -70,7 +70,7 @@ class JsonPath:
 
     def _apply(self, value: Any, settings: dict[str, Any]) -> Any:
         if self._faults >= _FAULTS_ALLOWED:
-            what = f"failed {self._faults} times, so it is not tried again"
+            what = f"failed {self._faults} times, so gatekeeper does not run this query again"
             raise QueryError(f"`{self.text}` {what}")
         try:
             answers = _CHILD.ask({"query": self.text, "value": value, **settings})

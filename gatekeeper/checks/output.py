@@ -23,7 +23,7 @@ FIELD: Parameters = {
     "type": "string",
     "minLength": 1,
     "description": (
-        "The path of the part of a JSON output to evaluate, like "
+        "For a JSON output: the path of the part to evaluate, like "
         "`customer.name`. A JSONPath like `$.items[*].id` can select several "
         "parts."
     ),

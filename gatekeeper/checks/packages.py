@@ -51,7 +51,7 @@ def _installed(pinned: str) -> Distribution:
     from importlib.metadata import PackageNotFoundError, distribution
 
     name, _, version = pinned.partition("==")
-    fix = "install it; in the action, use the input `requirements`"
+    fix = "install this version; in the action, list it in the file of the input `requirements`"
     try:
         found = distribution(name)
     except PackageNotFoundError:
@@ -62,7 +62,7 @@ def _installed(pinned: str) -> Distribution:
 
 
 def _check(point: EntryPoint, pinned: str) -> Check:
-    fix = "write to the authors of the package"
+    fix = "report this problem to the authors of the package"
     if not _NAME.fullmatch(point.name):
         raise _refusal(pinned, f"has a check with the name `{point.name}`", fix)
     if point.name in CHECKS:

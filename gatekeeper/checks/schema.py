@@ -32,8 +32,8 @@ _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
 MAX_PARTS = 20_000
 """The most parts of a schema and its files. Preparing each part takes half a millisecond."""
 _LOCAL_ONLY = (
-    "put the schema into the repository and refer to it by a relative path; "
-    "gatekeeper fetches nothing from the network"
+    "correct the reference, or put the missing schema into the repository and use its relative "
+    "path; gatekeeper fetches nothing from the network"
 )
 
 
@@ -67,7 +67,9 @@ def compile_schema(schema: Any, path: str, files: Files, *, formats: bool) -> Va
 def load_schema(path: str, files: Files) -> Any:
     """Return the schema in a file. Raises ParameterError if it is missing or not JSON or YAML."""
     if path not in files.texts:
-        raise ParameterError(f"there is no schema {path}", "correct the path, or add the file")
+        raise ParameterError(
+            f"the schema file {path} does not exist", "correct the path, or add the file"
+        )
     return _parse(path, files.texts[path])
 
 
@@ -122,8 +124,8 @@ def _registry(
     documents.update((name, _parse(name, text)) for name, text in files.texts.items())
     if sum(map(_count_parts, documents.values())) > MAX_PARTS:
         raise ParameterError(
-            f"the schema and its files have more than {MAX_PARTS:,} parts",
-            "remove the parts that no output can have",
+            f"the schema and the files that it uses have more than {MAX_PARTS:,} parts",
+            "remove the parts that no output needs",
         )
     resources = []
     for name, document in documents.items():
@@ -270,7 +272,9 @@ def _require_end(validator: Validator) -> None:
             "the schema refers to itself in a circle", "break the circle"
         ) from None
     except TimeoutError as timeout:
-        raise ParameterError(str(timeout), "let no part refer back to itself") from None
+        raise ParameterError(
+            str(timeout), "remove the references from a part back to itself"
+        ) from None
 
 
 def _time_limited(dialect: Dialect, patterns: _Patterns, steps: Steps) -> Dialect:

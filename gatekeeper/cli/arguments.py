@@ -51,7 +51,9 @@ def add_past(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history",
         metavar="WHERE",
-        help=("where past runs are stored, as for `run` (default: the policy's history)"),
+        help=(
+            "where past runs are stored, like --history of `run` (default: the policy's history)"
+        ),
     )
 
 
@@ -81,7 +83,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="FILE",
-        help="file of samples from earlier runs: reuse them and add new ones; needs an API key",
+        help="reuse the samples of earlier runs in this file and add new ones; needs an API key",
     )
 
 
@@ -95,7 +97,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     order.add_argument(
         "--resume",
         action="store_true",
-        help=("continue the unfinished run in the folder for the reports, and reuse its answers"),
+        help=("continue the unfinished run in the folder of --out, and reuse its answers"),
     )
     add_order_seed(order, "result.json")
 
@@ -106,7 +108,7 @@ def add_order_seed(parser: argparse._ActionsContainer, file: str) -> None:
         "--order-seed",
         type=_order_seed,
         metavar="SEED",
-        help=f"use the order of an earlier run: give the order_seed from its {file}",
+        help=f"request answers in the order of an earlier run: give the order_seed from its {file}",
     )
 
 
@@ -144,7 +146,8 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def _order_seed(text: str) -> str:
     if not ORDER_SEED.fullmatch(text):
         raise argparse.ArgumentTypeError(
-            "an order seed has 32 digits 0-9a-f; copy order_seed from the JSON report of that run"
+            "an order seed has 32 digits 0-9a-f; copy order_seed from the JSON report of the "
+            "earlier run"
         )
     return text
 
@@ -166,7 +169,7 @@ def past_of(arguments: argparse.Namespace, repository: Repository, policy: Polic
     if location == NO_HISTORY:
         raise UsageError(
             f"{POLICY_PATH} turns the history off, but this command needs a history; "
-            "name one with --history"
+            "choose one with --history"
         )
     store = open_history(location, repository)
     if arguments.history and not getattr(arguments, "source", None):

@@ -44,7 +44,7 @@ class ModelMutations:
         if not wanted:
             if arguments.model or recording:
                 flag = "--model" if arguments.model else "--mutations-from"
-                raise UsageError(f"{flag} needs --mutations model; add `model` to --mutations")
+                raise UsageError(f"{flag} needs `--mutations model`; add `model` to --mutations")
             return None
         if arguments.replay and not recording:
             raise UsageError(

@@ -31,7 +31,7 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--leave-out-rejected",
         action="store_true",
-        help="leave out the tests and rules that do not pass --check-quality",
+        help="leave out the tests and rules that the judges of --check-quality reject",
     )
     group.add_argument(
         "--baseline",
@@ -58,8 +58,8 @@ def add_quality(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--judges",
         metavar="MODEL,…",
-        help="the judges of quality and of proposed answers; the majority decides (default: the "
-        "contract's judge)",
+        help="the judges that grade the quality and the proposed answers; the majority decides "
+        "(default: the contract's judge)",
     )
     group.add_argument(
         "--embeddings",

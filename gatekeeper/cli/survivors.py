@@ -88,7 +88,7 @@ def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
         text = " ".join(part.mutant.part.text.split())[:60]
         left_out = part.proposed - part.tried
         found = (
-            f"the output of {part.proven} of {count(part.tried, 'input')} depends on this part"
+            f"for {part.proven} of {count(part.tried, 'input')}, the output depends on this part"
             if part.tried
             else "not tried"
         )
@@ -101,18 +101,18 @@ def _next(
 ) -> Iterator[str]:
     if not rows:
         yield (
-            "No fixture was written, because no tried input shows the effect of an "
+            "No fixture was written, because no input was found whose output depends on an "
             "unprotected part."
         )
         if any(part.tried for part in parts):
-            yield "If no other input needs such a part, consider deleting the part."
+            yield "If no other input needs an unprotected part, consider deleting this part."
         if not all(part.tried for part in parts):
-            yield "For the parts that were not tried, name a stronger model with --model."
+            yield "For the parts that were not tried, choose a stronger model with --model."
         return
     yield f"{count(len(rows), 'fixture')} written to {out}."
     yield (
-        "Next: read them, add `expected` if a check needs it, and add this line under `fixtures` "
-        f"in {contract.path}:"
+        "Next: read the new fixtures, add `expected` if a check needs it, and add this line under "
+        f"`fixtures` in {contract.path}:"
     )
     yield f"  - file: {out.name}"
 

@@ -70,16 +70,18 @@ def _name(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator
 def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator[Problem]:
     severity = item.get("severity", "error")
     if severity not in ("error", "warn"):
-        fix = "error: the check affects the verdict; warn: it is only reported"
-        what = f"{severity!r} is not `error` or `warn`"
+        fix = "write `error` if the check affects the verdict, or `warn` if it is only reported"
+        what = f"{severity!r} is neither `error` nor `warn`"
         yield document.problem((*key, "severity"), what, fix)
     must_pass = item.get("must_pass", False)
     if not isinstance(must_pass, bool):
         what, fix = "`must_pass` is not true or false", "write true, or remove it"
         yield document.problem((*key, "must_pass"), what, fix)
     elif must_pass and severity == "warn":
-        what = "a check of severity warn does not affect the verdict, so it cannot have `must_pass`"
-        fix = "write severity: error, or remove must_pass"
+        what = (
+            "a check with `severity: warn` never affects the verdict, so it cannot have `must_pass`"
+        )
+        fix = "write `severity: error`, or remove `must_pass`"
         yield document.problem((*key, "must_pass"), what, fix)
 
 

@@ -133,7 +133,7 @@ class CheckReader:
         if level < MOST_LEVELS:
             return self.read(document, key, written, problems, level + 1)
         what = f"checks are nested deeper than {MOST_LEVELS} levels"
-        problems.append(document.problem(key, what, "write one of the checks as a separate check"))
+        problems.append(document.problem(key, what, "make an inner check a separate check"))
         return ()
 
     def _with_files(

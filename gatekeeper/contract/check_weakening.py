@@ -138,7 +138,7 @@ def _code(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     """Yield each file of code that changed under its name."""
     for path, text in head.files.items():
         if base.files.get(path, text) != text:
-            yield f"{what}: {path} changed; until this merges, the base branch's version runs"
+            yield f"{what}: {path} changed; until the merge, the base branch's version runs"
 
 
 def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:

@@ -91,8 +91,8 @@ class _Conditions:
         if isinstance(value, bool):
             return value
         what = (
-            f"`when` of check `{spec.name}` must be true or false, but is "
-            f"neither for fixture `{fixture.id}`"
+            f"`when` of check `{spec.name}` must be true or false, but for "
+            f"fixture `{fixture.id}` it is neither"
         )
         raise ContractError([Problem(at.path, what, _EXAMPLE, at.line, at.column, "when")])
 

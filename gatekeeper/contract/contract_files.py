@@ -63,7 +63,7 @@ def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) 
     return tuple(
         (
             f"`{path}` looks like a contract but is not used, because no pattern of `contracts` "
-            f"in {policy.path_for(path)} matches it ({', '.join(policy.patterns_for(path))})."
+            f"in {policy.path_for(path)} matches it (now: {', '.join(policy.patterns_for(path))})."
         )
         for path in candidates
         if _looks_like_one(revision, path)

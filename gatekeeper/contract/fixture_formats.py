@@ -119,7 +119,7 @@ def _dialogue(written: Any, what: str) -> dict[str, Any]:
         role = message.get("role") if isinstance(message, dict) else None
         name = "input" if role == "user" else "system" if role == "system" else None
         if name is None or name in found or not isinstance(message.get("content"), str):
-            fix = "keep one message of the user and at most one of the system"
+            fix = "keep one user message and at most one system message"
             raise _NoFixtureError(f"{what} whose `input` is a longer conversation", fix)
         found[name] = message["content"]
     if "input" not in found:

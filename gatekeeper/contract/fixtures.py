@@ -106,7 +106,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         problems.append(document.problem((*key, "metadata"), what, fix))
     must_pass = data.get("must_pass")
     if not isinstance(must_pass, bool | None):
-        what, fix = "`must_pass` is not true or false", "write true, or remove it"
+        what, fix = "`must_pass` must be true or false", "write true, or remove it"
         problems.append(document.problem((*key, "must_pass"), what, fix))
     checks = (
         read_checks(document, (*key, "checks"), data["checks"], problems)
@@ -149,8 +149,8 @@ def _own_user(
     if written is None:
         return None
     if not isinstance(written, dict) or not written or set(written) - set(_OF_USERS):
-        what = "`user` of a fixture is not a mapping of goal, persona and max_turns"
-        fix = "write `{goal: …}`; only `user` of the contract can set the model"
+        what = "a fixture's `user` must be a mapping with `goal`, `persona` or `max_turns`"
+        fix = "write `{goal: …}`; only the contract's `user` can set the model"
         problems.append(document.problem(key, what, fix))
         return None
     for name in ("goal", "persona"):
@@ -162,7 +162,7 @@ def _own_user(
     turns = written.get("max_turns", 0)
     if isinstance(turns, bool) or not isinstance(turns, int) or not 0 <= turns <= MOST_TURNS:
         what = f"`max_turns` must be a whole number from 1 to {MOST_TURNS}"
-        problems.append(document.problem((*key, "max_turns"), what, "write such as 5"))
+        problems.append(document.problem((*key, "max_turns"), what, "write a number such as 5"))
         return None
     return SimulatedUser("", written.get("goal", ""), turns, written.get("persona", ""))
 
@@ -249,8 +249,8 @@ def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
         return {name: value for name, value in data.items() if name not in own}
     for name in data:
         if name not in _OWN_KEYS:
-            what = "a fixture with `vars` cannot have this column"
-            fix = "move it into `vars` or `metadata`"
+            what = "a fixture with `vars` cannot have this key"
+            fix = "move the key into `vars` or `metadata`"
             problems.append(row.document.problem((*row.key, name), what, fix, at_key=True))
     if isinstance(data["vars"], dict):
         return dict(data["vars"])
@@ -268,7 +268,7 @@ def _label(row: Row, name: str, problems: list[Problem]) -> str | None:
         return str(value)
     if isinstance(value, str) and len(value) <= 200 and value.isprintable() and value.strip():
         return value
-    what = f"`{name}` must be a short text on one line"
+    what = f"`{name}` must be one line of at most 200 characters"
     problems.append(row.document.problem((*row.key, name), what, "write a word or a number"))
     return None
 
@@ -359,14 +359,14 @@ def _header(cells: list[str], path: str, line: int) -> list[str]:
     names = [cell.strip() for cell in cells]
     if "" in names or len(set(names)) != len(names):
         what = "a column has no name, or two columns have the same name"
-        raise ContractError([Problem(path, what, "name each column once", line)])
+        raise ContractError([Problem(path, what, "give each column its own name", line)])
     return names
 
 
 def _csv_row(header: list[str], cells: list[str], path: str, line: int) -> Row:
     if len(cells) != len(header):
         what = f"the header has {len(header)} columns, but this row has {len(cells)}"
-        fix = "put cells that hold a comma or a line end in double quotes"
+        fix = "if a cell contains a comma or a line break, put the cell in double quotes"
         raise ContractError([Problem(path, what, fix, line)])
     data: dict[str, Any] = {}
     for name, cell in zip(header, cells, strict=True):

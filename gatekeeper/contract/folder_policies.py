@@ -75,7 +75,9 @@ def misnamed_policies(paths: Iterable[str]) -> Iterator[Problem]:
         if named and not path.endswith(POLICY_PATH):
             start = path[: named.start("name")]
             fix = f"rename it to `{start}{POLICY_PATH}`"
-            yield Problem(path, "looks like a policy, but is not read", fix)
+            yield Problem(
+                path, "looks like a policy, but gatekeeper does not read files with this name", fix
+            )
 
 
 def load_folder_policies(
@@ -105,8 +107,8 @@ def new_policy_notices(change: Change) -> Iterator[str]:
     before = change.policy_revision.entries
     for path in policy_paths(change.head.entries.keys() - before.keys() - {POLICY_PATH}):
         yield (
-            f"`{path}` is new and applies once it is merged. Contracts and prompts that only its "
-            "patterns match are not checked in this pull request."
+            f"`{path}` is new and applies only after the merge. This pull request does not check "
+            "contracts and prompts that match only the patterns of this policy."
         )
 
 

@@ -23,7 +23,7 @@ def with_groups(affected: Affected) -> Affected:
     for part in found:
         if part.part_of is not None and part.name in taken:
             what = (
-                f"the group gets the name `{part.name}`, but another contract already has this name"
+                f"the group would have the name `{part.name}`, which another contract already has"
             )
             fix = "rename the group or the other contract"
             raise ContractError([Problem(part.path, what, fix, field="groups")])
@@ -69,7 +69,9 @@ def _hint(name: str, known: Set[str]) -> str:
         near = difflib.get_close_matches(written, known, n=1)
         if near:
             return f"did you mean {near[0]!r}?"
-    names = f"known are: {', '.join(sorted(known))}" if known else "there is no contract yet"
+    names = (
+        f"the known names are: {', '.join(sorted(known))}" if known else "there is no contract yet"
+    )
     return f"{names}; if the contract is new, commit it first"
 
 

@@ -29,7 +29,7 @@ from gatekeeper.errors import ContractError, Problem
 
 VERSION = 1
 SUFFIX = ".judge.json"
-_FIX = "write the file again with `gatekeeper judge calibrate`"
+_FIX = "recreate the file with `gatekeeper judge calibrate`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ class _Loading:
             self._problems.append(problem)
         if prompt is None or "model" in data or prompt.model:
             return
-        what = f"no model is named, neither here nor in `{prompt.path}`"
+        what = f"neither this contract nor `{prompt.path}` sets a model"
         fix = "add a model, such as `model: openai/gpt-4o-mini`"
         self._problems.append(self._document.problem((), what, fix))
 
@@ -303,7 +303,7 @@ class _Loading:
                     f"the category `{name}` contains a dot, so the names of "
                     "its objectives are ambiguous"
                 )
-                self._complain_of_key(key, what, "rename the category so that it has no dot")
+                self._complain_of_key(key, what, "remove the dot from the category's name")
             elif not members:
                 what = f"no fixture has the category `{name}`"
                 self._complain_of_key(key, what, nearest(name, categories))

@@ -115,7 +115,7 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         return Negotiation(mode, "enforce", "the parameters already set `response_format`")
     schema, choices = output_schema(contract), output_choices(contract)
     if schema is None and choices is None:
-        return "no check for all outputs defines their form"
+        return "no check that applies to all outputs defines their format"
     if schema is not None:
         if not can.schema:
             return can.reason

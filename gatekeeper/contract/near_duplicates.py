@@ -68,7 +68,7 @@ def near_duplicate_warning(
     more = f"; and {len(groups) - _MOST_SHOWN:,} more groups" if len(groups) > _MOST_SHOWN else ""
     count = sum(map(len, groups))
     return (
-        f"the inputs of {count:,} fixtures are nearly the same as those of others, so "
+        f"{count:,} fixtures have nearly the same inputs as other fixtures, so "
         f"these fixtures may pass or fail together: {shown}{more}; give each "
         "group a `cluster`"
     )

@@ -43,8 +43,8 @@ def hint_for_type(kind: str, known: Iterable[str]) -> str:
     package = _package_with(kind)
     if package:
         return (
-            f"an installed package has this check: name `{package}` in "
-            "`checks.packages` of the policy "
+            f"an installed package has this check: add `{package}` to "
+            "`checks.packages` in the policy "
             "on the branch to merge into"
         )
     return nearest(kind, known)

@@ -34,6 +34,9 @@ def overruled_keys(revision: Revision, policy: Policy) -> Iterator[Problem]:
         for key, written, applies in rules:
             if written is not None and written != applies:
                 name = ".".join(key)
-                what = f"`{name}` has no effect: a policy above it is stricter ({applies})"
+                what = (
+                    f"`{name}` has no effect, because the policy of a parent folder "
+                    f"is stricter ({applies})"
+                )
                 fix = "remove the key; a folder can only make rules stricter"
                 yield read_policy(revision, folder.path).problem(key, what, fix)

@@ -71,9 +71,9 @@ def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
                 notice = (
                     f"The check `{spec.name}` of {contract.name} cannot run, "
                     f"because {', '.join(missing)} is not on the branch to merge "
-                    "into, or the policy of that branch does not name it under "
-                    "`checks.python`. The run pays for answers that this check cannot "
-                    "decide: merge the code first."
+                    "into, or the policy of that branch does not list it under "
+                    "`checks.python`. Merge the code first; otherwise, the run pays for "
+                    "answers that this check cannot evaluate."
                 )
                 found[notice] = None
     return tuple(found)

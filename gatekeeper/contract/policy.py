@@ -200,7 +200,7 @@ def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
                     f"on the branch {branch}, this mistake makes every pull request fail: "
                     f"{problem.what}"
                 ),
-                fix=f"{problem.fix}; repair it in a pull request that changes nothing else",
+                fix=f"{problem.fix}; repair the policy in a pull request that changes nothing else",
             )
             for problem in error.problems
         )
@@ -217,7 +217,7 @@ def _on_base(problem: Problem) -> Problem:
     return replace(
         problem,
         what=f"on the branch to merge into: {problem.what}",
-        fix=f"{problem.fix}; repair it in a pull request that changes nothing else",
+        fix=f"{problem.fix}; repair the policy in a pull request that changes nothing else",
     )
 
 

@@ -143,7 +143,7 @@ def _narrower(before: Policy, files: _Files) -> Iterator[Weakening]:
 def _narrowed(key: str, left_out: Sequence[str]) -> Weakening:
     patterns = ", ".join(left_out[:_MOST_PATHS])
     more = f" and {len(left_out) - _MOST_PATHS:,} more" if len(left_out) > _MOST_PATHS else ""
-    return Weakening(key, f"no longer includes {patterns}{more}, so new files may be missed")
+    return Weakening(key, f"no longer includes {patterns}{more}, so gatekeeper may miss new files")
 
 
 def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:

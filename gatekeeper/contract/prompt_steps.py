@@ -40,8 +40,8 @@ _RESERVED = frozenset(_KEYWORDS.split())
 """Names that have another meaning in a template."""
 _INSERTS = {
     "jinja": (
-        "write `{{{{ {} }}}}` alone, because gatekeeper inserts the output "
-        "after it renders the template"
+        "write `{{{{ {} }}}}` alone, because gatekeeper renders the template "
+        "before it inserts the output"
     ),
     "mustache": (
         "write `{{{{{{{}}}}}}}` with three braces, because Mustache escapes a text in two braces"
@@ -179,11 +179,11 @@ def _fixture_problems(
     if turned is not None:
         key = "turns" if turned.turns else "user"
         what = f"fixture `{turned.id}` has `{key}`, but the contract has `steps`"
-        fix = "use only one of conversations and steps in a contract"
+        fix = "use either conversations or steps in a contract, not both"
         yield document.problem(("steps",), what, fix, at_key=True)
     for number, step in enumerate(steps):
         if any(step.name in fixture.vars for fixture in fixtures):
-            what = f"fixtures have a variable `{step.name}`, but a step has this name too"
+            what = f"a variable of the fixtures and a step have the same name `{step.name}`"
             yield document.problem(("steps", number, "name"), what, "rename one of them")
 
 
@@ -206,13 +206,13 @@ def _use_problems(
         later = frozenset(names[number:])
         for name, line, inserted, path in _uses(prompt, names):
             if line is None:
-                what = f"the template is too long to search it for `{name}`"
+                what = f"the template is too long to be searched for `{name}`"
                 yield Problem(
                     path, what, (f"shorten the template to less than {_MOST_TEXT:,} characters")
                 )
             elif name in later:
                 what = (
-                    f"`{name}` has no output here: step `{name}` runs later, or is this step itself"
+                    f"`{name}` has no output yet, because step `{name}` is this step or a later one"
                 )
                 yield Problem(path, what, "use the output of an earlier step", line)
             elif path != prompt.path:
@@ -248,7 +248,7 @@ def _misspelt(name: str, later: Sequence[Prompt], known: Collection[str]) -> Ite
                 unknown = [word for word in words_in_tags(line) if word not in known]
                 for word in difflib.get_close_matches(name, unknown, n=1, cutoff=_ALIKE):
                     what = f"`{word}` is neither a step nor a variable of the fixtures"
-                    fix = f"did you mean `{name}`, the output of a step that nothing else uses?"
+                    fix = f"did you mean `{name}`, a step whose output no later prompt uses?"
                     yield Problem(prompt.path, what, fix, message.line_at(number))
 
 

@@ -34,14 +34,17 @@ def locate(reference: str, from_file: str) -> str:
     if not reference.strip():
         raise UnreadableError("the path is empty", "name a file")
     if _SCHEME.match(reference):
-        fix = "copy the file into the repository and write its path; gatekeeper fetches nothing"
+        fix = (
+            "copy the file into the repository and use the path of the copy; "
+            "gatekeeper downloads nothing"
+        )
         raise UnreadableError(f"`{reference}` is not a path in the repository", fix)
     if "\\" in reference:
         raise UnreadableError(f"`{reference}` has a backslash", "write paths with forward slashes")
     folder = "" if reference.startswith("/") else posixpath.dirname(from_file)
     path = posixpath.normpath(posixpath.join(folder, reference.lstrip("/")))
     if path == ".." or path.startswith("../"):
-        fix = "use a path inside this repository; a leading / means its root"
+        fix = "use a path inside this repository; a leading / means the repository root"
         raise UnreadableError(f"`{reference}` leads out of the repository", fix)
     return path
 
@@ -55,7 +58,7 @@ def read_text(revision: Revision, path: str) -> str:
     if entry is None:
         raise _missing(revision, path)
     if entry.kind == "symlink":
-        fix = "name the file that the link points to; gatekeeper does not follow links"
+        fix = "use the path that the link points to; gatekeeper does not follow links"
         raise UnreadableError(f"`{path}` is a symbolic link", fix)
     if entry.kind == "submodule":
         raise UnreadableError(f"`{path}` is a submodule", "name a file of this repository")
@@ -104,7 +107,7 @@ def _missing(revision: Revision, path: str) -> UnreadableError:
         entry = entries.get(parent)
         if entry is not None and entry.kind != "file":
             kind = "submodule" if entry.kind == "submodule" else "symbolic link"
-            fix = "name a file of this repository by its own path"
+            fix = "use the path of a file that is in this repository itself"
             return UnreadableError(f"`{path}` is inside the {kind} `{parent}`", fix)
     if any(known.startswith(f"{path}/") for known in entries):
         return UnreadableError(f"`{path}` is a folder", "name a file in it")

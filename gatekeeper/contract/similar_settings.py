@@ -34,7 +34,7 @@ def similar_problems(document: Document, data: Mapping[str, Any]) -> Iterator[Pr
     separate texts of different meaning."""
     for key, model in _named_models(data):
         if model.startswith(_EMBEDDED):
-            what = "the embedded model cannot tell similar texts from different ones well enough"
+            what = "the model that comes with gatekeeper cannot distinguish meanings well enough"
             fix = "use a model of a provider, such as openai/text-embedding-3-small"
             yield document.problem(key, what, fix)
 

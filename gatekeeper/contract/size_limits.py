@@ -100,9 +100,9 @@ def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
         return
     contract, trials = max(counted, key=lambda each: each[1])
     what = (
-        f"this run takes {total:,} samples, more than {MOST_TRIALS:,}; {trials:,} of them are for "
-        f"this contract: {len(contract.fixtures):,} fixtures x {contract.sampling.samples:,} "
-        "samples on each arm"
+        f"this run takes {total:,} samples, but at most {MOST_TRIALS:,} are allowed; this "
+        f"contract takes {trials:,}: {len(contract.fixtures):,} fixtures x "
+        f"{contract.sampling.samples:,} samples on each arm"
     )
     fix = "use fewer fixtures or samples"
     raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])

@@ -94,7 +94,10 @@ def _nothing_used(contract: Contract, unused: Mapping[str, Position]) -> Iterato
     for name, at in islice(unused.items(), 1):
         prompt = contract.target.prompt
         listed = ", ".join(f"`{each}`" for each in [*unused][:_MOST_NAMED])
-        what = f"{prompt.path} uses no variable of the fixtures ({listed}): all requests are alike"
+        what = (
+            f"{prompt.path} uses no variable of the fixtures ({listed}), so all requests "
+            "are the same"
+        )
         fix = f"write `{_tag(prompt, name)}` in the prompt, or remove the variables"
         problem = Problem(at.path, what, fix, at.line, at.column)
         yield UnusedVariable(problem, is_mistake=True)

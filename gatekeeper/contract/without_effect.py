@@ -28,7 +28,7 @@ def without_effect(
         what = "`repair` has no effect, because `mode: observe` repairs no output"
         yield document.problem(("repair",), what, "remove one of these settings", at_key=True)
     elif contract.repair.similar and not set(STEPS_ON_WORDS) & set(contract.repair.steps):
-        what = "`similar` has no effect, because no step changes a text without JSON"
+        what = "`similar` has no effect, because no step can change words of an output without JSON"
         fix = f"remove `similar`, or add one of the steps {', '.join(STEPS_ON_WORDS)}"
         yield document.problem(("repair", "similar"), what, fix, at_key=True)
     yield from _empty_enforcement(contract, document)
@@ -79,7 +79,9 @@ def _idle_weight(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
 
 def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
     if spec.type == "citation" and not {"context", "ids"} & spec.params.keys():
-        what = f"check `{spec.name}` accepts every citation, because it knows no sources"
+        what = (
+            f"check `{spec.name}` accepts every citation, because it has no sources to compare with"
+        )
         yield _at(part, spec, what, 'add `context: "{{ documents }}"` or `ids`')
     # A recording answers as the model did, whatever was offered to it.
     model = part.target.model

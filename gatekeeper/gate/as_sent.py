@@ -26,7 +26,7 @@ def as_sent(contract: Contract) -> Target:
     if target.steps and contract.mode in SENDING:
         # Only of the base contract applied to head's prompts: the loader refuses one's own.
         what = f"`{contract.mode}` is not possible for a prompt with `steps`"
-        fix = "change only one of these, and the other in a separate pull request"
+        fix = "change `mode` and `steps` in separate pull requests"
         raise ContractError([Problem(contract.path, what, fix, field="mode")])
     if found.added == "nothing":
         return target

@@ -51,7 +51,7 @@ def uncalibrated_reasons(job: Job) -> list[Reason]:
         return []
     listed = ", ".join(f"`{name}`" for name in names)
     text = (
-        f"Nobody has measured how often the judges are wrong in {listed}, so their verdicts are "
+        f"Nobody has measured how often the judges of {listed} are wrong, so their verdicts are "
         "reported without a correction. Label outputs and run `gatekeeper judge calibrate`."
     )
     return [Reason("uncalibrated", text, "pass")]

@@ -50,13 +50,13 @@ def left_reasons(
     if prompt is None:
         return []
     if policy.allow.contract_removal:
-        text = f"The contract no longer watches {prompt}, which the policy allows."
+        text = f"The contract no longer watches {prompt}. The policy allows this."
         return [Reason("removed", text, "pass")]
-    stays = f"which is {replaced_by}" if replaced_by else "which stays"
+    stays = f"which is {replaced_by}" if replaced_by else "which still exists"
     keep = "Keep a regular file there and" if replaced_by else "Keep"
     text = (
-        f"The contract no longer watches {prompt}, {stays}. {keep} a contract on it, remove "
-        "it, or set `allow: {contract_removal: true}` in the base policy."
+        f"The contract no longer watches {prompt}, {stays}. {keep} a contract for this "
+        "prompt, remove the prompt, or set `allow: {contract_removal: true}` in the base policy."
     )
     return [Reason("removed", text, "fail")]
 
@@ -74,7 +74,7 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
             found = f"{numbers.count(len(job.contract.fixtures), 'fixture')} in {clusters}"
         text = (
             f"The contract is new and has {found}; the base policy requires "
-            f"{required:,} (`new_contracts.fixtures`)."
+            f"at least {required:,} (`new_contracts.fixtures`)."
         )
         reasons.append(Reason("new_contract", text, "fail"))
     if job.lost_prompt and not policy.allow.contract_removal:
@@ -91,7 +91,7 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
             "The prompt that the base contract watched is gone. The contract now "
             f"watches {job.contract.target.prompt.reference}, but "
             f"{_some(job.successors)} of this pull request may also replace the "
-            "old prompt, and the contract did not test it. Keep the contract on "
+            "old prompt, and the contract did not test such a replacement. Keep the contract on "
             "the file that replaces the old prompt and add the other file in a "
             "separate pull request, or ask a maintainer to waive this result."
         )
@@ -106,7 +106,7 @@ def untested_reasons(job: Job) -> list[Reason]:
         return []
     same = "request of the fixtures is the same as before, so nothing was measured"
     if not job.leaves_requests:
-        same = "message of the fixtures is the same as before, so its change was not measured"
+        same = "message of the fixtures is the same as before, so the change was not measured"
     text = (
         f"The template in {job.contract.target.prompt.reference} changed, but every {same}. Add a "
         "fixture that shows what the change does."
@@ -148,11 +148,11 @@ def not_held_up(reason: Reason) -> Reason:
 
 def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
     if policy.allow.contract_removal:
-        text = "The contract was removed but its prompt remains, which the policy allows."
+        text = "The contract was removed but its prompt remains. The policy allows this."
         return Reason("removed", text, "pass")
-    stays = f"is {contract.left_as}" if contract.left_as else "stays"
+    stays = f"is {contract.left_as}" if contract.left_as else "remains"
     text = (
-        f"The contract was removed but its prompt {stays}: no contract would test it. "
+        f"The contract was removed but its prompt {stays}, so no contract would test it. "
         "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
     )
     return Reason("removed", text, "fail")

@@ -36,7 +36,7 @@ from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (
     "The two sides were measured at different times. If a provider changed its "
-    "model between these times, the model causes a difference too."
+    "model between these times, that change causes differences too."
 )
 _NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
 

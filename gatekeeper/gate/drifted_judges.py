@@ -83,7 +83,7 @@ def describe_drift(found: AnchorResult) -> str:
     share = f"{found.agrees_now} of {numbers.count(found.anchors, 'labelled output')}"
     return (
         f"The {judges} of `{found.check}` drifted: {'they agree' if several else 'it agrees'} with "
-        f"people on {share}, and on {found.agreed_before} at calibration "
+        f"people on {share} now, and agreed on {found.agreed_before} at calibration "
         f"(p {numbers.p_value(found.p_value)}). The prompt is not the cause. Pin the judge's "
         "version, or run `gatekeeper judge calibrate` again."
     )

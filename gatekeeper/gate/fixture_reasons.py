@@ -70,7 +70,7 @@ def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
             reasons.append(Reason("must_pass", f"{text}: {_some(units)}.", verdict))
     before = [_unit(r) for r in results if _failed_before(r)]
     if before:
-        text = f"Must pass, but also fails on base: {_some(before)}."
+        text = f"Must pass, but fails on head and also fails on base: {_some(before)}."
         reasons.append(Reason("must_pass", text, "pass"))
     return reasons
 

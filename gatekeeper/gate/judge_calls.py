@@ -47,9 +47,9 @@ def family_notices(job: Job) -> tuple[str, ...]:
             own[family][judge] = None
     return tuple(
         (
-            f"{_listed(judges)} {'grades' if len(judges) == 1 else 'grade'} "
-            f"{graded[family]} in {job.contract.name}, a model of the same family, "
-            f"{family}. Judges favour answers of their own family: use a judge of "
+            f"In {job.contract.name}, {_listed(judges)} "
+            f"{'grades' if len(judges) == 1 else 'grade'} {graded[family]}, a model of the "
+            f"same family ({family}). Judges favour answers of their own family: use a judge of "
             "another family, or several judges."
         )
         for family, judges in own.items()

@@ -23,10 +23,11 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
         found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
         if result.judged is not None:
             found += (
-                f" (the judge found {_amount(result, result.judged)}; corrected for its errors)"
+                " (corrected for the judge's errors; the judge found "
+                f"{_amount(result, result.judged)})"
             )
         if result.default:
-            found += ", the default for a contract that sets no `success_rate` for all its fixtures"
+            found += ", the default, because no `success_rate` of the contract covers all fixtures"
         elif result.objective in by_policy:
             found += ", which the policy requires of a new contract (`new_contracts.success_rate`)"
         match objective_status(result):

@@ -296,8 +296,8 @@ def _gaps(sampled: Run) -> tuple[str, ...]:
         (
             f"The recording {path} has no answer for {missing:,} "
             f"request{'s' * (missing > 1)}. Record it again: run the real model with "
-            f"`sampling: {{mode: fixed}}`, and use the samples.jsonl that this run "
-            "writes."
+            f"`sampling: {{mode: fixed}}`, and use the samples.jsonl of "
+            "that run."
         )
         for path, missing in sampled.unrecorded.items()
     )

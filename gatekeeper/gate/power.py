@@ -138,7 +138,7 @@ class ObjectiveNeed:
         return (
             f"the objective {self.label} can only be proven to be met with "
             f"{self.needed:,} {self.noun} or more, but the contract has "
-            f"{self.have:,}; until then, the objective can be missed or stay open"
+            f"{self.have:,}; with so few, the objective is either missed or stays open"
         )
 
 
@@ -173,8 +173,8 @@ def objective_summary(evaluation: Evaluation) -> str | None:
     return (
         f"the {len(needs):,} objectives {names} can only be proven to be met with "
         f"{span} {needs[0].noun} or more, but the contract has "
-        f"{min(need.have for need in needs):,}; until then, these objectives can be "
-        "missed or stay open"
+        f"{min(need.have for need in needs):,}; with so few, these objectives are "
+        "either missed or stay open"
     )
 
 
@@ -220,7 +220,7 @@ def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
         return ()
     return tuple(
         (
-            f"{evaluation.contract.name}: the limit gate.cost: {limit} can never be "
+            f"{evaluation.contract.name}: the limit `gate.cost: {limit}` can never be "
             f"evaluated, because no price is known for {' and '.join(unpriced)}; use "
             "gate.tokens instead, or a model with a known price"
         )

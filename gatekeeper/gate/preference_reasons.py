@@ -35,8 +35,8 @@ def _reason(found: PreferenceResult) -> Reason:
     bias = found.contradictory
     if bias is not None:
         counts += (
-            "; judges contradicted themselves in "
-            f"{numbers.percent(bias.value)} when the order was swapped"
+            "; when the order was swapped, judges contradicted themselves in "
+            f"{numbers.percent(bias.value)} of their verdicts"
         )
     p = numbers.p_value(found.p_value, found.level)
     if found.worse:
@@ -44,7 +44,9 @@ def _reason(found: PreferenceResult) -> Reason:
         return Reason("preference", text, "fail")
     if found.could_be_worse or not found.pairs:
         missing = numbers.count(found.unmeasured, "pair")
-        text = f"The judges' preference is not known: {missing} not measured ({found.check})."
+        text = (
+            f"The judges' preference is not known: {missing} could not be measured ({found.check})."
+        )
         return Reason("error", text, "error")
     if found.open:
         text = (

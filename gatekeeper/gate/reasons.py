@@ -101,7 +101,7 @@ def paired_reasons(
         return [Reason("regression", f"Worse than base: {counts} ({chance}).", "fail")]
     if could_be_worse and largest_drop > margin:
         pairs = numbers.count(paired.unmeasured, "pair")
-        text = f"{pairs} of samples could not be measured on both arms, which is too many to decide"
+        text = f"In {pairs} of samples, an arm could not be measured, which is too many to decide"
         return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
@@ -175,20 +175,20 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
-        f"{budget.spent:,} failed of {budget.events:,} in {budget.window}; "
-        f"{numbers.number(budget.budget)} are allowed, and {budget.freezes_at:,} "
-        "or more are more than chance explains"
+        f"{budget.spent:,} of {budget.events:,} failed in {budget.window}; "
+        f"{numbers.number(budget.budget)} are allowed, and chance does not explain "
+        f"{budget.freezes_at:,} or more"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
     )
     if exempt:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
-    until, rule = "", "only a change that significantly improves this objective may merge"
+    rule = "only a change that significantly improves this objective may merge"
     if budget.frozen_until:
-        thaw = numbers.moment(budget.frozen_until)
-        until = f" until {thaw} if nothing more fails, or earlier if good samples follow"
-    return Reason("budget", f"{spent}; {rule}{until}.", "fail")
+        ends = "the freeze ends earlier if good samples follow, and later if more fail"
+        rule = f"until {numbers.moment(budget.frozen_until)}, {rule}; {ends}"
+    return Reason("budget", f"{spent}; {rule}.", "fail")
 
 
 def _lifted(budget: ErrorBudget) -> Reason:
@@ -345,7 +345,7 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     own, *others = job.evaluations
     warnings = list(job.notices)
     if own.unpaired:
-        text = "keep the variables that the base prompt uses until this change is merged"
+        text = "until this change is merged, keep the variables that the base prompt uses"
         count = numbers.count(len(own.unpaired), "fixture")
         warnings.append(f"{count} cannot be compared: {_names(own.unpaired)}; {text}")
     for other in others:

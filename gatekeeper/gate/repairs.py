@@ -63,7 +63,7 @@ def repair_reasons(found: RepairResult | None) -> list[Reason]:
     if found.found == "worse":
         return [Reason("repairs", f"{describe_rise(found)}.", "fail")]
     if found.found == "unknown":
-        text = "Whether head needs repairs more often than base depends on calls that failed."
+        text = "Calls failed, so it is not known whether head needs repairs more often than base."
         return [Reason("repairs", text, "error")]
     return []
 
@@ -72,7 +72,7 @@ def repair_warnings(found: RepairResult | None) -> tuple[str, ...]:
     """Return the warning of a contract with `gate.repairs: warn`."""
     if found is None or (found.action, found.found) != ("warn", "worse"):
         return ()
-    more = "the gate fails on this if the contract says `gate: {repairs: fail}`"
+    more = "to fail the gate on such a rise, set `gate: {repairs: fail}` in the contract"
     return (f"{describe_rise(found)}; {more}",)
 
 

@@ -78,7 +78,7 @@ def limit_reasons(results: Sequence[LimitResult]) -> list[Reason]:
                 text = f"{rise}{_at_least(result)}, significantly more than {what} allows."
                 reasons.append(Reason("resource_limit", text, "fail"))
             case "unknown":
-                text = f"{what} cannot be decided, because samples are missing."
+                text = f"Samples are missing, so it is not known whether head exceeds {what}."
                 reasons.append(Reason("resource_limit", text, "error"))
             case "open":
                 text = f"{rise}, which is above {what}, but {_why_open(result)}."

@@ -99,10 +99,10 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     if None in prices:
         return (
             f"no price is known for {requests[prices.index(None)].model}, so limits.cost_usd could "
-            "not limit what this pull request spends; it comes from a fork, so no model was "
-            "called. Use a model of litellm's price list, or ask a maintainer to set "
-            f"limits.cost_usd to null in {POLICY_PATH} of the base branch, so that limits.calls "
-            "alone counts"
+            "not limit what this pull request spends; the pull request comes from a fork, so no "
+            "model was called. Use a model from litellm's price list, or ask a maintainer to set "
+            f"limits.cost_usd to null in {POLICY_PATH} of the base branch and to rely on "
+            "limits.calls"
         )
     total = math.fsum(price or 0.0 for price in prices)
     if total > limits.cost_usd:
@@ -157,7 +157,7 @@ def _too_dear_question(work: Work, request: Request, price: float | None, limit:
 def _beyond(requests: Sequence[Request], forecast: str, limit: str, name: str) -> str:
     shorter = advise_shorter_answers(request.params for request in requests)
     return (
-        f"checking this pull request may {forecast}, and the base policy allows {limit}; it "
-        f"comes from a fork, so no model was called. Use fewer fixtures or samples, {shorter}, or "
-        f"ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base branch"
+        f"checking this pull request may {forecast}, and the base policy allows {limit}; the pull "
+        "request comes from a fork, so no model was called. Use fewer fixtures or samples, "
+        f"{shorter}, or ask a maintainer to raise limits.{name} in {POLICY_PATH} of the base branch"
     )

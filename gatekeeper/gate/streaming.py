@@ -34,9 +34,10 @@ def require_streams(trials: Iterable[Trial], client: ModelClient) -> None:
         if trial.request.streamed and not client.can_stream(trial.request):
             raise UsageError(
                 f"{trial.contract}: the time to first token of {trial.request.model} cannot be "
-                "measured. For this model or these parameters gatekeeper uses litellm, and it does "
-                "not stream through litellm. Remove the objectives `ttft_…` and the checks `ttft`, "
-                "or use a model that has a native client; docs/models.md lists them"
+                "measured. Gatekeeper calls this model through litellm, at least with these "
+                "parameters, and cannot stream its answers there. Remove the objectives `ttft_…` "
+                "and the checks `ttft`, or use a model that has a native client; docs/models.md "
+                "lists them"
             )
 
 

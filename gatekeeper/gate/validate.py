@@ -130,7 +130,7 @@ class _Validating:
     def result(self, inventory: Inventory, *, whole: bool) -> Validation:
         if not self.contracts and not any(f.level == "error" for f in self.findings):
             what = f"no contract matches {', '.join(self.policy.contracts)}"
-            fix = "`gatekeeper init` looks for prompts and suites, and writes a first one"
+            fix = "`gatekeeper init` looks for prompts and suites, and writes a first contract"
             self.findings.append(Finding("error", Problem(POLICY_PATH, what, fix)))
         return Validation(tuple(self.contracts), tuple(self.findings), inventory, whole)
 
@@ -284,8 +284,8 @@ def repository_path(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         raise UsageError(
-            f"{path} is not in the repository {root.resolve()}; name a path in it, "
-            "or name its own repository with --repo"
+            f"{path} is not in the repository {root.resolve()}; give a path in this repository, "
+            "or choose another repository with --repo"
         ) from None
 
 

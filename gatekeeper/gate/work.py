@@ -155,8 +155,8 @@ def plan_check(
         *(f"The policy is weakened: `{found.place}` {found.text}." for found in of_policy),
         *(
             (
-                f"The calibration {found.key} {found.text}. After the merge it "
-                "corrects objectives: check that people made its labels."
+                f"The calibration {found.key} {found.text}. After the merge, this "
+                "calibration corrects objectives: check that people made its labels."
             )
             for found in of_judges
         ),
@@ -194,7 +194,7 @@ def plan_run(
         written = ", ".join(policy.contracts)
         raise UsageError(
             f"no contract matches {written}; commit your contracts if they are new, or write a "
-            "first one with `gatekeeper init`"
+            "first contract with `gatekeeper init`"
         )
     if samples is not None:
         suite = replace(suite, contracts=tuple(_with_samples(c, samples) for c in suite.contracts))

@@ -134,8 +134,8 @@ class DataBranch:
         said = _line(f"{error}\n{text(output)}")
         if status and _REFUSED.search(said):
             raise PushRefusedError(
-                f"{self.name}: the remote refuses the push ({said}); in a workflow, give the job "
-                "`permissions: contents: write`, or the action the input `history: off`"
+                f"{self.name}: the remote refuses the push ({said}); in a workflow, set "
+                "`permissions: contents: write` for the job, or `history: off` for the action"
             )
         return not status
 

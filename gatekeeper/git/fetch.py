@@ -16,7 +16,7 @@ from gatekeeper.git.objects import text
 DEEPEN_BY = (50, 200, 1000)
 """How many more commits are fetched, step by step, to find where two branches part."""
 
-FETCH_ALL = "in a workflow, give actions/checkout the option `fetch-depth: 0`"
+FETCH_ALL = "in a workflow, set `fetch-depth: 0` for actions/checkout"
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")

@@ -155,7 +155,7 @@ class Objects:
         if self._held > MOST_BYTES_HELD:
             # Not the author's mistake in any one file, and never a reason to leave base's out.
             raise MeasurementError(
-                "the prompts, contracts and fixtures of this change are more "
+                "the prompts, contracts and fixtures of this change take more "
                 f"than {MOST_BYTES_HELD // 1_000_000} MB together; make the files "
                 "or the change smaller"
             )
@@ -186,6 +186,6 @@ class Objects:
         if content is None:
             raise MeasurementError(
                 f"{path}: its content ({name}) is not in this clone and could not be fetched; "
-                "fetch it, or clone without --filter"
+                "clone without --filter, or fetch it yourself"
             )
         return content

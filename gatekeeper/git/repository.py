@@ -116,7 +116,7 @@ class Repository:
         raise UsageError(
             "no base to compare with: the clone has neither origin/HEAD nor a branch main or "
             "master; "
-            f"name the base with --base{advice}"
+            f"choose the base with --base{advice}"
         )
 
     def default_branch(self) -> str:
@@ -253,7 +253,7 @@ class Repository:
         parents = self.parents(sha)
         if len(parents) < 2:
             raise UsageError(
-                f"{merge} is not a merge commit; name base and head with --base and --head"
+                f"{merge} is not a merge commit; choose base and head with --base and --head"
             )
         if not self.has_commit(parents[0]):
             raise UsageError(f"the base {parents[0]} of {merge} is not in this clone; {FETCH_ALL}")
@@ -280,7 +280,7 @@ class Repository:
 
     def _work_tree_root(self) -> Path:
         if self.root is None:
-            raise UsageError("there is no work tree in a bare repository; name commits instead")
+            raise UsageError("a bare repository has no work tree; choose commits instead")
         return self.root
 
     def _grown_from(self, base: str, head: str) -> str:
@@ -288,13 +288,13 @@ class Repository:
         if common is not None:
             return common
         if not self.is_shallow():
-            raise UsageError(f"{base} and {head} have no common history; name another --base")
+            raise UsageError(f"{base} and {head} have no common history; choose another --base")
         # A merge's first parent is the base branch only if the base branch made the merge: in
         # an author's own merge of it, that parent is the author's commit.
         if self.parents(head)[:1] == (base,):
             return base
         raise UsageError(
-            f"this shallow clone does not reach the commit where {base} and {head} part; "
+            f"this shallow clone does not reach the commit where {base} and {head} diverge; "
             f"{FETCH_ALL}"
         )
 

@@ -121,8 +121,8 @@ class BranchHistory:
                 added: int | None = attempts(attempt)
             except RetryError:
                 raise MeasurementError(
-                    f"{self._name}: {attempts.statistics['attempt_number']} pushes in a row found "
-                    "another tip than expected; the records were not written"
+                    f"{self._name}: {attempts.statistics['attempt_number']} pushes in a row "
+                    "failed, because the branch had changed meanwhile; the records were not written"
                 ) from None
         return added or 0
 
@@ -143,7 +143,7 @@ class BranchHistory:
         if strange:
             raise UsageError(
                 f"{self._name}: the branch holds {strange!r}, so it is not a history; "
-                "name another branch"
+                "choose another branch"
             )
         by_month: dict[str, list[Record]] = defaultdict(list)
         for record in records:

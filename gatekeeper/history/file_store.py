@@ -23,7 +23,7 @@ class FileHistory:
             if self._path.stat().st_size > LARGEST_FILE:
                 text = (
                     f"{self._path}: the file has more than {LARGEST_FILE:,} "
-                    "bytes; use a history NAME.sqlite for so many runs"
+                    "bytes; for so many runs, use a history of the form NAME.sqlite"
                 )
                 return Past(faults=(text,), unread=True)
             content = self._path.read_bytes()
@@ -46,7 +46,7 @@ class FileHistory:
         except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
             raise UsageError(
                 f"{self._path}: the history cannot be written ({error.strerror}); "
-                "name a file that you may write"
+                "choose a file that you may write"
             ) from error
         except OSError as error:
             raise MeasurementError(

@@ -90,7 +90,7 @@ def _require_schema(line: bytes) -> None:
     if schema > SCHEMA:
         raise ValueError(
             f"schema {schema}: a newer version of gatekeeper wrote this record; this version "
-            f"reads up to {SCHEMA}"
+            f"reads schemas up to {SCHEMA}"
         )
 
 

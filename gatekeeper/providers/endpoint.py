@@ -150,7 +150,9 @@ def _split(model: str, address: str) -> SplitResult:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise UsageError(f"{model}: the address in the environment is no URL; write https://HOST/…")
+        raise UsageError(
+            f"{model}: the address in the environment is not a URL; write https://HOST/…"
+        )
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             f"{model}: the address in the environment holds a user name or a password; write it "

@@ -90,7 +90,7 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
             author=True,
         )
     if any(isinstance(cause, ImportError) for cause in _causes(error)):
-        said = f"{model}: litellm needs a package for this model that Gatekeeper does not install"
+        said = f"{model}: for this model, litellm needs a package that Gatekeeper does not install"
         return CallFailed(f"{said}: {text}", fatal=True, author=True)
     if "UnsupportedParamsError" in names:
         return CallFailed(f"{model}: {text}", fatal=True, author=True)

@@ -125,7 +125,9 @@ class _Session:
             n: getattr(self._handler, n) for n in names if hasattr(self._handler, n)
         }
         if not self._own_transport:
-            raise RuntimeError("this version of litellm creates its connections elsewhere")
+            raise RuntimeError(
+                "gatekeeper does not know where this version of litellm creates its connections"
+            )
         for name in self._own_transport:
             setattr(self._handler, name, staticmethod(lambda **_: self._transport))
         litellm.in_memory_llm_clients_cache.flush_cache()

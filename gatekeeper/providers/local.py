@@ -136,7 +136,7 @@ def _server(file: Path, threads: int, slots: int) -> Any:
 def _refuse(request: Request) -> None:
     if request.model != MODEL:
         raise CallFailed(
-            f"{request.model}: there is no such embedded model; use {MODEL}",
+            f"{request.model}: gatekeeper comes with no such model; use {MODEL}",
             fatal=True,
             author=True,
         )

@@ -41,7 +41,7 @@ def _address(scheme: str, written: str) -> str:
     except ValueError:
         is_address = False
     if not is_address:
-        raise UsageError(f"{variable} is no address; write http://HOST:PORT or unset it")
+        raise UsageError(f"{variable} is not an address; write http://HOST:PORT or unset it")
     if parts.scheme not in _SUPPORTED:
         raise UsageError(
             f"{variable}: proxies of the kind {parts.scheme}:// are not supported; use one with "

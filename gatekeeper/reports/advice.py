@@ -120,7 +120,7 @@ def _thaw(contract: ContractResult) -> str:
         for b in spent[:_MOST_AIMS]
     ]
     more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
-    better = f"{', '.join(aims)}{more}" or "improve the objective with the spent budget"
+    better = f"{', '.join(aims)}{more}" or "improve the objective whose budget is spent"
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
@@ -128,5 +128,6 @@ def _thaw(contract: ContractResult) -> str:
         wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
     return (
         f"{better[0].upper()}{better[1:]} by more than chance explains: such a change may "
-        f"merge now. Or {wait}. Or a maintainer waives it with the comment {_waive(contract)}."
+        f"merge now. Or {wait}. Or a maintainer waives the result with the comment "
+        f"{_waive(contract)}."
     )

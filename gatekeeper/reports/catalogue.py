@@ -65,7 +65,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "difference.",
         "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
         "update the expected values in the fixtures. The base branch's contract still applies to "
-        "this pull request; to apply only the new one, set `allow: {weakening: true}` there.",
+        "this pull request; to apply only the new contract, set `allow: {weakening: true}` in the "
+        "base branch's policy.",
         "error",
         ("got worse", "got worse"),
         "worse",
@@ -94,8 +95,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "budget": ReasonEntry(
         "The error budget is spent",
-        "Until the window has moved on, only changes that make things better may merge.",
-        "Make the prompt significantly better by the objective whose budget is "
+        "Until the budget recovers, only a significantly better change may merge.",
+        "Significantly improve the objective whose budget is "
         "spent. Or wait until the budget recovers, or ask a maintainer to waive the result.",
         "error",
         ("has no error budget left", "have no error budget left"),
@@ -126,7 +127,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "Judges prefer the answers of base",
         "Judges compared the answers of both arms to the same inputs, in both orders. The "
         "judges prefer base's answers by more than chance explains, or the result is not clear.",
-        "Look at the answers that judges prefer less, then correct the prompt.",
+        "Look at the pairs in which judges prefer base's answer, then correct the prompt.",
         "error",
         ("is preferred less than before", "are liked less than before"),
         about_answers=True,
@@ -134,7 +135,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "resource_limit": ReasonEntry(
         "A call takes more than the contract allows",
         "Cost, tokens or latency rose above a limit of the contract's `gate` by "
-        "more than chance explains, or it is not clear whether it did.",
+        "more than chance explains, or it is not clear whether the limit is exceeded.",
         "Shorten the prompt or its answers, or choose a faster model. Or agree "
         "on another limit in a separate pull request.",
         "error",
@@ -205,7 +206,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "unseen": ReasonEntry(
         "No change could be detected",
-        "There are too few fixtures to detect a change of any size.",
+        "There are too few fixtures to detect even the largest change.",
         "Add fixtures to detect smaller differences. If nothing is compared, add an objective.",
         "warning",
         example="worse",
@@ -228,7 +229,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "unread": ReasonEntry(
         "The history could not be read",
         "Gatekeeper does not know whether an error budget is spent.",
-        "Solve the problem with the history that the notes name, and run the gate again.",
+        "The notes name the problem with the history. Solve this problem and run the gate again.",
         "warning",
     ),
     "error": ReasonEntry(
@@ -267,10 +268,10 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "not_run": ReasonEntry(
         "Parts of the suite are not run",
-        "Gatekeeper does not run some parts of a file of another tool, so the result says "
-        "nothing about these parts.",
-        "Replace that part by a check that gatekeeper supports, or keep running it with the other "
-        "tool.",
+        "Gatekeeper leaves out some parts of another tool's file, so the result says nothing "
+        "about these parts.",
+        "Replace these parts by checks that gatekeeper supports, or keep running them with the "
+        "other tool.",
         "warning",
         noted=True,
     ),
@@ -280,7 +281,8 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
 _PASSES: dict[ReasonCode, ReasonEntry] = {
     "not_worse": ReasonEntry(
         "Not worse by the margin or more",
-        "The comparison shows that head is not worse than base, or worse by less than the margin.",
+        "The comparison shows that head is at least as good as base, or worse by less than the "
+        "margin.",
         by_comparison=True,
     ),
     "no_regression": ReasonEntry(
@@ -290,7 +292,7 @@ _PASSES: dict[ReasonCode, ReasonEntry] = {
     ),
     "waived": ReasonEntry(
         "Waived by a person",
-        "A maintainer waived the contract for this commit, so it does not block the merge.",
+        "A maintainer waived the contract for this commit. The contract does not block the merge.",
         noted=True,
     ),
 }

@@ -64,7 +64,7 @@ def corrected_difference(paired: PairedResult) -> str:
     if found is None:
         return ""
     return (
-        "corrected for the judge's errors, the difference of head minus base is "
+        "corrected for the judge's errors, head minus base is "
         f"{numbers.points(found.value)} "
         f"{numbers.points_interval(found.interval)}; the verdict depends on the "
         "test above, which uses the judge's uncorrected verdicts"

@@ -144,7 +144,8 @@ def issue_body(
     if not drifted and of_judges:
         return "\n".join(of_judges).rstrip() + link + "\n"
     if not drifted:
-        return f"No contract drifts now, because the drifted contracts have changed since.{link}\n"
+        why = "the prompt, the contract or the model of each drifted contract has changed"
+        return f"No contract drifts now, because {why}.{link}\n"
     lines = [
         "A model changed its answers, although the prompt did not change.",
         "",
@@ -153,9 +154,9 @@ def issue_body(
         *(_row(contract, contract.change) for contract in drifted if contract.change),
         "",
         "**What to do:** look at the failing samples of the last nightly run; then pin the model's "
-        "version, or adapt the prompt to the model as it is now. A change of prompt, contract or "
-        "model starts a new count and closes this issue. Close it yourself to get no more "
-        "messages about these changes.",
+        "version, or adapt the prompt to the changed model. A change of prompt, contract or "
+        "model starts a new count and closes this issue. To get no more messages about these "
+        "changes, close the issue yourself.",
         "",
         *of_judges,
         f"<sub>{FALSE_ALARMS}</sub>",

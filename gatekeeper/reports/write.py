@@ -190,7 +190,7 @@ def _refuse_links(out: Path) -> None:
     for folder in (out, *out.parents):
         if _OWN_FOLDER in (folder.name, folder.parent.name) and os.path.islink(folder):  # noqa: PTH114
             error = OSError(errno.ELOOP, "it is a symbolic link")
-            raise WriteError(folder, error, "remove the link, or name another folder with --out")
+            raise WriteError(folder, error, "remove the link, or use another folder with --out")
 
 
 def _refuse_folder(path: Path) -> None:

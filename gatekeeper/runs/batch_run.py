@@ -89,7 +89,7 @@ class BatchRun(ModelSource):
         for batch, cancel in self.client.running.items():
             yield (
                 f"The answers of the batch {batch} were not collected, but the "
-                "provider bills it: run the same command with --resume to "
+                "provider bills this batch: run the same command with --resume to "
                 f"collect them, or cancel the batch with {cancel}."
             )
         if self.client.possibly_paid_twice:

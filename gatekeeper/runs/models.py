@@ -126,7 +126,7 @@ def require_no_conversations(job: Job, option: str) -> None:
     if any(arm.steps for e in job.evaluations for arm in (e.base, e.head) if arm):
         raise UsageError(
             f"{option}: {job.contract.name} has steps, and each step needs the output "
-            "of the step before; "
+            "of the previous step; "
             f"run this contract without {option}, and the other contracts with {option} "
             "and --contract"
         )
@@ -136,7 +136,7 @@ def require_no_conversations(job: Job, option: str) -> None:
         what = "turns, and each turn" if found.turns else "a simulated user, whose every message"
         raise UsageError(
             f"{option}: the fixture {found.id} of {job.contract.name} has {what} "
-            f"needs the answer to the message before; run this contract without {option}, "
+            f"needs the answer to the previous message; run this contract without {option}, "
             f"and the other contracts with {option} and --contract"
         )
 

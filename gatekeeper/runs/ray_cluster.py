@@ -165,8 +165,8 @@ class RayCluster(ModelSource):
             return None
         if version != __version__:
             raise UsageError(
-                f"node {name} of the Ray cluster has gatekeeper {version}, and this is "
-                f"{__version__}; install the same version there"
+                f"node {name} of the Ray cluster has gatekeeper {version}, but this machine "
+                f"has {__version__}; install {__version__} on that node"
             )
         return _Node(name, actor)
 

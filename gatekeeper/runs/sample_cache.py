@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
-    "the cache is not used, because gatekeeper signs its entries with the models' "
-    "keys, and no variable whose name ends in API_KEY has a value of 16 characters or more"
+    "the cache is not used, because gatekeeper signs the cache's entries with the models' API "
+    "keys, but no variable whose name ends in API_KEY has a value of 16 characters or more"
 )
 
 
@@ -82,7 +82,7 @@ class SampleCache:
         redact = redactor(secrets_in(os.environ))
         samples = [outcome.sample for outcome in outcomes]
         notices = tuple(
-            f"{self.path}: the answers of contract {name} are not kept, because one of them is too "
+            f"{self.path}: the answers of contract {name} are not kept, because one answer is too "
             "long to be kept whole"
             for name in sorted(contracts_with_cut_answers(samples))
         )

@@ -307,7 +307,7 @@ def _about_unfinished(
         if unfinished.damaged:
             said.append(
                 f"{log.path}: {count(unfinished.damaged, 'line')} could not be "
-                "read, so those requests were sent again."
+                "read, so the requests of these lines were sent again."
             )
     if log.set_aside:
         said.append(f"The answers of an earlier, unfinished run are in {log.set_aside}.")

@@ -265,8 +265,8 @@ def _is_locked(path: Path) -> bool:
 
 def _in_use(path: Path) -> UsageError:
     return UsageError(
-        f"{path}: another run is writing its answers there; wait until it has ended, or name "
-        "another folder with --out"
+        f"{path}: another run is writing its answers there; wait until that run has ended, "
+        "or use another folder with --out"
     )
 
 

@@ -39,8 +39,8 @@ async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
         answers = [turn.completion.text for turn in turns]
         if is_too_long(call.messages, dict(zip(steps, answers, strict=False))):
             raise CallFailed(
-                "with the outputs of earlier steps, the next step would have "
-                f"more than {MOST_TEXT:,} characters"
+                "the prompt of the next step would have more than "
+                f"{MOST_TEXT:,} characters, because it contains outputs of earlier steps"
             )
         messages = filled(call.messages, answers, steps)
         answer = await ask(replace(call, messages=messages, whole=(whole, number)))

@@ -226,7 +226,10 @@ class Meter:
         if under_way and self.charged_usd + reserve.amount <= limit + _ROUNDING:
             return
         spent, assumed = numbers.dollars(self.charged_usd), numbers.dollars(self._assumed)
-        said = f"the cost limit of {numbers.dollars(limit)} is reached: {spent} are spent"
+        said = (
+            f"the cost limit of {numbers.dollars(limit)} is too low for the next call: "
+            f"{spent} are spent"
+        )
         if self._assumed:
             said += (
                 f", including {assumed}, the highest possible cost of calls without a known price"

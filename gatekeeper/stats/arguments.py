@@ -63,5 +63,5 @@ def require_same_length(name: str, values: Sized, other_name: str, other: Sized)
     """Require that both sequences have the same length."""
     if len(values) != len(other):
         raise ValueError(
-            f"{name}: must have one entry for each of {other_name}, {len(other)}, got {len(values)}"
+            f"{name}: must have {len(other)} entries, as many as {other_name}; got {len(values)}"
         )

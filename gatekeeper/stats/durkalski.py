@@ -35,8 +35,8 @@ def durkalski(
     """
     if not len(broke) == len(fixed) == len(pairs):
         raise ValueError(
-            "pairs: must have as many entries as broke and fixed, "
-            f"{len(broke)} and {len(fixed)}, got {len(pairs)}"
+            "pairs: broke, fixed and pairs must have equally many entries, "
+            f"got {len(broke)}, {len(fixed)} and {len(pairs)}"
         )
     shares = []
     for b, c, n in zip(broke, fixed, pairs, strict=True):
@@ -44,7 +44,7 @@ def durkalski(
         require_count("fixed", c)
         require_count("pairs", n)
         if b + c > n:
-            raise ValueError(f"pairs: must not be fewer than broke + fixed = {b + c}, got {n}")
+            raise ValueError(f"pairs: must be at least broke + fixed = {b + c}, got {n}")
         if n:
             shares.append((b - c) / n)
     squares = math.fsum(share * share for share in shares)

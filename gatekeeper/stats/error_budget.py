@@ -74,9 +74,7 @@ class Event:
         if self.time.tzinfo is None:
             raise ValueError(f"time: must have a time zone, got {self.time.isoformat()}")
         if not 0 <= self.failed <= self.events:
-            raise ValueError(
-                f"failed: must lie from 0 to events = {self.events}, got {self.failed}"
-            )
+            raise ValueError(f"failed: must be from 0 to events = {self.events}, got {self.failed}")
 
 
 Spending: TypeAlias = Mapping[str, Mapping[str, Sequence[Event]]]

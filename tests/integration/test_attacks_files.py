@@ -170,20 +170,20 @@ TEMPLATES = [
 
 BOMB = nested(9, 10, "lol")
 YAML = [
-    Attack("YAML: a contract of aliases", {CONTRACT: NO_SLO + BOMB}, "aliases multiply"),
+    Attack("YAML: a contract of aliases", {CONTRACT: NO_SLO + BOMB}, "each use of an alias"),
     Attack(
         "YAML: fixtures of aliases",
         {CONTRACT: NO_SLO.replace("words.csv", "bomb.yaml"), "contracts/bomb.yaml": BOMB},
-        "aliases multiply",
+        "each use of an alias",
     ),
-    Attack("YAML: a policy of aliases", {POLICY: BOMB, PROMPT_FILE: OTHER}, "aliases multiply"),
+    Attack("YAML: a policy of aliases", {POLICY: BOMB, PROMPT_FILE: OTHER}, "each use of an alias"),
     Attack(
         "YAML: a schema of aliases",
         {
             CONTRACT: WITH_SCHEMA.replace("schema.json", "schema.yaml"),
             "contracts/schema.yaml": BOMB,
         },
-        "aliases multiply",
+        "each use of an alias",
     ),
     Attack(
         "YAML: a prompt of aliases",
@@ -191,7 +191,7 @@ YAML = [
             CONTRACT: NO_SLO.replace("words.txt", "p.prompt.yml"),
             "prompts/p.prompt.yml": BOMB + "messages: *a8\n",
         },
-        "aliases multiply",
+        "each use of an alias",
     ),
     Attack(
         "YAML: an alias of itself", {CONTRACT: NO_SLO + "x: &x [*x]\n"}, "deeper than 100 levels"

@@ -53,7 +53,7 @@ def test_nothing_merges_over_a_broken_policy(repository, tmp_path, capsys):
     assert check(repository, tmp_path / "out") == 2
     said = capsys.readouterr().err
     assert ".github/gatekeeper.yml:1:17: limits.calls: on the branch to merge into: " in said
-    assert "repair it in a pull request that changes nothing else" in said
+    assert "repair the policy in a pull request that changes nothing else" in said
 
 
 def test_the_policy_of_the_tip_checks_a_branch_that_was_cut_before(repository, tmp_path):

@@ -84,7 +84,7 @@ def test_a_package_that_only_head_names_is_not_loaded(check_of: CheckOf, tmp_pat
 
 def test_an_unknown_type_of_an_installed_package_names_the_package(tmp_path: Path) -> None:
     unpack(tmp_path, check="says_unnamed")
-    assert f"`{PINNED}` in `checks.packages`" in hint_for_type("says_unnamed", SHAPES)
+    assert f"`{PINNED}` to `checks.packages`" in hint_for_type("says_unnamed", SHAPES)
     assert "acme" not in hint_for_type("says_nothing", SHAPES)
     assert "acme_checks" not in sys.modules
 

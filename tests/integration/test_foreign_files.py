@@ -122,7 +122,7 @@ def test_a_converted_contract_gives_the_same_result(
     own = _checked(git_repository("own"), base, change)
     before = _native(git_repository("before"), base, file)
     after = _native(git_repository("after"), {**base, **change}, file)
-    assert "next: remove" in capsys.readouterr().out
+    assert "next: delete" in capsys.readouterr().out
     kept = {path: text for path, text in base.items() if not path.startswith("evals/")}
     again = _checked(git_repository("again"), {**kept, **before}, after)
     assert _said(own) == _said(again)

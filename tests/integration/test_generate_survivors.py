@@ -58,7 +58,8 @@ def test_inputs_that_depend_on_an_unprotected_part_become_fixtures(repository, c
     said = capsys.readouterr().out
     assert "line 2 " in said
     assert "2 of 3 inputs" in said
-    assert "0 of 1 input depends on this part; 1 input left out" in said  # one repeats the other
+    # One input repeats the other.
+    assert "0 of 1 input, the output depends on this part; 1 input left out" in said
     written = (repository.path / SURVIVORS).read_text("utf-8")
     rows = [json.loads(line) for line in written.splitlines()]
     assert [row["vars"]["word"] for row in rows] == ["red", "green"]

@@ -256,7 +256,7 @@ def test_several_judges_and_how_far_they_agree(
     assert (found["outputs"], found["agreed"]) == (48, 0.5)
     assert found["kappa"]["value"] == pytest.approx(0.25)
     assert result["calls"]["judge"]["made"] == 144
-    assert sum("family, GPT" in notice for notice in result["notices"]) == 1
+    assert sum("family (GPT)" in notice for notice in result["notices"]) == 1
 
 
 def test_a_sweep_asks_judges_within_the_limits(

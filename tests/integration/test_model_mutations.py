@@ -88,7 +88,7 @@ def test_a_model_rewrites_parts_and_unusable_proposals_are_counted(
     }
     notices = " ".join(found["notices"])
     assert f"2 mutations proposed by {AUTHOR} (1 call" in notices
-    assert "2 proposals left out: text that fixtures fill in would change" in notices
+    assert "2 proposals left out: would change text that fixtures fill in" in notices
     counted = [int(said.split(" ")[0]) for said in found["notices"] if "left out" in said]
     assert sum(counted) == len(PROPOSED) - 2
     page = (tmp_path / "mutation.html").read_text()

@@ -90,4 +90,4 @@ def test_a_kind_that_is_unknown_is_the_authors_mistake(
     act: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert act(BROKEN, notify_on="regresion") == 2
-    assert "input notify-on: 'regresion' is not valid; use some of" in capsys.readouterr().out
+    assert "input notify-on: 'regresion' is not valid; use one or more" in capsys.readouterr().out

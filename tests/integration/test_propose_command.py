@@ -77,7 +77,7 @@ def test_a_branch_with_somebody_elses_work_is_left(pull, github, writer, author_
     tip = github.push(BRANCH, author_, message)
     assert made.say(SAY) == 0
     assert made.reactions == ["eyes", "confused"]
-    assert "is not gatekeeper's" in made.reply
+    assert "gatekeeper did not make the latest commit" in made.reply
     assert (github.branches, wrote(github), writer.requests) == ({BRANCH: tip}, [], [])
 
 

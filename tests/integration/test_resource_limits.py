@@ -116,7 +116,7 @@ def test_a_limit_that_no_run_can_evaluate_is_warned_of_before(
     made.write_all({PROMPT_FILE: OTHER})
     made.commit("head")
     warning = (
-        "the limit gate.cost: +20% can never be evaluated, because no price is known for "
+        "the limit `gate.cost: +20%` can never be evaluated, because no price is known for "
         "openai/my-own-llama"
     )
     assert main(["validate", "--repo", str(made.path)]) == 0

@@ -265,7 +265,8 @@ def advice(status: int, message: str, permission: str) -> str:
         return "GitHub does not accept the token; check the input `token`"
     if status == 403 and "rate limit" not in message.lower():
         return (
-            f"the token may not do that (403); add `{permission}` to the job's permissions. "
+            f"the token has no permission for this request (403); add `{permission}` to "
+            "the job's permissions. "
             "On pull requests from forks this is expected, because their token is read-only"
         )
     if status in (403, 429):

@@ -19,8 +19,8 @@ def sentences(result: BlameResult) -> Iterator[str]:
         return
     if not result.edits:
         yield (
-            "gatekeeper found no edit of the prompt, the model or the "
-            "parameters that can be tested separately."
+            "gatekeeper found no edit that it can test separately in the prompt, the model or the "
+            "parameters."
         )
         return
     for cause in result.causes:
@@ -54,7 +54,7 @@ def why_no_revert(result: BlameResult) -> str | None:
         return "reverting these edits alone does not restore the pass rate of base"
     if result.revert is None:
         return "no measurement shows that a revert restores the pass rate of base"
-    return "the revert cannot be written as a change of lines in the prompt's files"
+    return "the revert cannot be written as changed lines in the prompt's files"
 
 
 def _revert_sentence(revert: Revert, causes: Sequence[Cause]) -> str:

@@ -189,8 +189,8 @@ class Asker:
         if faults is None:
             return found
         raise UnusableAnswer(
-            f"stage {stage}: {model} gave no usable answer, twice: {faults}; use a stronger model "
-            "with --model, or run it again"
+            f"stage {stage}: {model} gave no usable answer in two attempts: {faults}; use a "
+            "stronger model with --model, or repeat the command"
         )
 
     def _with_instructions(self, request: Request, stage: str) -> Request:
@@ -217,7 +217,7 @@ class Asker:
         except NotRecorded as missing:
             raise MeasurementError(
                 f"stage {stage}: {missing}; a replay needs the same prompt, specification and "
-                "options as its recording"
+                "options as the recorded run"
             ) from missing
         except CallFailed as failure:
             kind: type[GatekeeperError] = UsageError if failure.author else MeasurementError

@@ -21,6 +21,6 @@ def require_calls(asker: Asker, needed: int, rules: int) -> None:
     left = asker.calls_left
     if left is not None and left < needed:
         raise TooFewCalls(
-            f"for {count(rules, 'rule')}, at least {count(needed, 'more call')} would be made, and "
+            f"{count(rules, 'rule')} would need at least {count(needed, 'more call')}, but "
             f"the limit of calls leaves {left:,}"
         )

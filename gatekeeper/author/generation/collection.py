@@ -97,7 +97,7 @@ class Writer:
         more = await self._write_missing(wanted[:MOST_MISSING], kept)
         said = []
         if again:
-            said.append(f"{count(len(again), 'test')} left out: same intent as another test")
+            said.append(f"{count(len(again), 'test')} left out: another test has the same intent")
         if more:
             said.append(f"{count(len(more), 'test')} added for missing kinds")
         return [*kept, *more], said

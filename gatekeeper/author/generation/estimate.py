@@ -38,7 +38,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     if options.update:
         step = plan_update(plan)
         if not step.needs_model:
-            yield "No line of the prompt and no rule changed: 0 calls"
+            yield "Neither a line of the prompt nor a rule changed: 0 calls"
             return
         changed = len(step.changes.changed)
         number = len({*step.rules.affected, *step.to_retest}) + changed
@@ -56,7 +56,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     yield from cost_lines([(request, 1.0) for request in usual], most)
     limit = plan.policy.limits.cost_usd
     if limit is not None and all(worst_cost(request) is not None for request in most):
-        yield f"The run ends at the policy's limit of {dollars(limit)}."
+        yield f"The run stops when it reaches the policy's limit of {dollars(limit)}."
 
 
 def _complete(plan: GenerationPlan, effort: Effort) -> int:

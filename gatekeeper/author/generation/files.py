@@ -351,6 +351,6 @@ def require_unchanged(present: Present, root: Path) -> None:
             continue  # writing it says why
         if now != content:
             raise MeasurementError(
-                f"{path} was changed while the model was asked, so no file was written; run the "
-                "command again"
+                f"{path} was changed while the model was answering, so no file was written; run "
+                "the command again"
             )

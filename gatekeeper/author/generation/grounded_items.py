@@ -38,9 +38,9 @@ def grounded_drafts(rows: Sequence[Mapping[str, Any]], prompt: NumberedPrompt) -
     MeasurementError if a model wrote so many that it cannot mean them: each rule is more calls."""
     if len(rows) > MOST_ITEMS:
         raise MeasurementError(
-            f"the model answered with {len(rows):,} items about {prompt.reference} at once, and "
-            f"{MOST_ITEMS} is the most that gatekeeper takes; use a stronger model with --model, "
-            "or run it again"
+            f"the model wrote {len(rows):,} items about {prompt.reference} in one answer, but "
+            f"gatekeeper takes at most {MOST_ITEMS}; use a stronger model with --model, "
+            "or repeat the command"
         )
     drafts: dict[str, Draft] = {}
     dropped = 0

@@ -42,7 +42,7 @@ STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
 """Parts in one question, so that the answer fits into its limit of tokens."""
-_TOUCHES = "text that fixtures fill in would change"
+_TOUCHES = "would change text that fixtures fill in"
 SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEXT, why=TEXT)))
 
 
@@ -157,8 +157,8 @@ def recorded_model(recording: Path) -> str:
         raise UsageError(f"{recording}: cannot be read as {ANSWERS}: {error}") from error
     if len(models) != 1:
         raise UsageError(
-            f"{recording}: this file has no answers of one model about mutations; name the "
-            f"{ANSWERS} of a run"
+            f"{recording}: this file does not hold the answers of exactly one model about "
+            f"mutations; use the {ANSWERS} of a run"
         )
     return models.pop()
 

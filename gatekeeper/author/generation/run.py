@@ -142,7 +142,9 @@ def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
     made = present.specification.made.get(PROMPT)
     changed = made is not None and made != prompt_digests(plan.prompt)
     said = f"{plan.prompt.reference} changed after {plan.places.specification} was generated"
-    notices = (f"{said}; to update it, use --update instead of --as-is",) if changed else ()
+    notices = (
+        (f"{said}; to update the specification, use --update, not --as-is",) if changed else ()
+    )
     return GeneratedItems(present.specification, present.fixtures, notices)
 
 
@@ -155,7 +157,7 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
         raise UsageError(
             f"{prompt.reference}: {asker.model} found no rule for the output"
             + (f" ({dropped_notice(rules.dropped)})" if rules.dropped else "")
-            + "; say in the prompt what a good answer must be, or use a stronger --model"
+            + "; describe a good answer in the prompt, or use a stronger --model"
         )
     made = before.made
     rule_made = {name: made[name] for name in rule_ids(before) if name in made}
@@ -228,8 +230,8 @@ def require_tests(rows: Sequence[FixtureRow], model: str, unfit: Sequence[str] =
     if not rows:
         why = f" ({'; '.join(unfit)})" if unfit else ""
         raise MeasurementError(
-            f"stage tests: {model} wrote no test that can be used{why}; use a stronger model with "
-            "--model, or run it again"
+            f"stage tests: {model} wrote no usable test{why}; use a stronger model with "
+            "--model, or repeat the command"
         )
 
 
@@ -267,8 +269,8 @@ async def usable_tests(
     if faults:
         first = faults[0].problems[0].what
         said.append(
-            f"{count(len(faults), 'test')} left out: the prompt cannot be rendered; for the "
-            f"first one, {first}"
+            f"{count(len(faults), 'test')} left out: the prompt cannot be rendered; the "
+            f"first error: {first}"
         )
     if alike:
         said.append(f"{count(alike, 'test')} left out: nearly the same as another test")
@@ -311,8 +313,8 @@ def generated_files(
     notices += said_of("no test", [r.id for r in specification.rules if r.id not in tested])
     if judge == own_model and specification.judged_rules and not (is_own or is_removed):
         notices.append(
-            f"{judge} judges its own outputs in {places.contract}. Name a judge of another family "
-            "with --judge."
+            f"{judge} judges its own outputs in {places.contract}. Choose a judge of another "
+            "family with --judge."
         )
     if is_own:
         notices.append(_kept_contract(places, was_made=made is not None))
@@ -358,11 +360,11 @@ def _kept_contract(places: Places, *, was_made: bool) -> str:
             f"checks, copy them from {places.specification}; the fixtures are in {places.fixtures}."
         )
     return (
-        f"{places.contract} is kept as it is, because this command did not write it. The file may "
-        "not use the new fixtures. To replace the file, move it away and run the "
+        f"{places.contract} is kept as it is, because this command did not write it. The file "
+        "might not use the new fixtures. To replace the file, move it away and run the "
         "command again with --replay and the generate.answers.jsonl of this run, which calls no "
         "model. To keep the file, "
-        f"copy the checks from {places.specification}, and name {places.fixtures} in it."
+        f"copy the checks from {places.specification}, and add {places.fixtures} to its `fixtures`."
     )
 
 

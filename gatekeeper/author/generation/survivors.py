@@ -76,7 +76,7 @@ def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
         raise UsageError(f"{path}: this is not a mutation.json of `gatekeeper mutate`") from None
     if of != prompt.reference:
         raise UsageError(
-            f"{path}: this is about {of}; run `gatekeeper mutate` for a contract of "
+            f"{path}: this file is about {of}; run `gatekeeper mutate` for a contract of "
             f"{prompt.reference} first"
         )
     mutants = {mutant.id: mutant for mutant in make_mutants(prompt, MUTATIONS)}
@@ -91,7 +91,8 @@ def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
         mutant = mutants.get(name)
         if mutant is None or mutant.part.text != part:
             raise UsageError(
-                f"{path}: {prompt.reference} has changed since; run `gatekeeper mutate` again"
+                f"{path}: {prompt.reference} has changed since this file was written; run "
+                "`gatekeeper mutate` again"
             )
         place = mutant.part.line, mutant.part.spans[0].start
         if mutant.mutation == "drop" and finding == "noticed":

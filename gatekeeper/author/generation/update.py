@@ -129,7 +129,7 @@ async def update(
     if not rules.items:
         raise UsageError(
             f"{prompt.reference}: {asker.model} found no rule for the output in the changed "
-            "prompt; say in the prompt what a good answer must be, or use a stronger --model"
+            "prompt; describe a good answer in the prompt, or use a stronger --model"
         )
     to_invert = {rule.id for rule in step.earlier.to_invert}
     edited = [rule for rule in rules.items if rule.id in to_invert]
@@ -267,7 +267,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     said = []
     if changed or gone:
         said.append(
-            f"{count(changed, 'line')} of the prompt new or changed, "
+            f"In the prompt: {count(changed, 'line')} new or changed, "
             f"{count(gone, 'earlier line')} replaced or removed"
         )
     for what, field in (("added", "added"), ("reworded", "reworded")):
@@ -276,7 +276,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     settled = [name for name in retired if name.startswith(QUESTION)]
     unsaid = [name for name in retired if name not in settled]
     said += said_of("removed, because the changed lines no longer state this", unsaid)
-    said += said_of("removed, because the changed lines settle the question", settled)
+    said += said_of("removed, because the changed lines answer the question", settled)
     removed = [name for one in every for name in one.removed]
     said += said_of("not made again, because you removed it", removed)
     kinds = (step.input, step.rules, step.questions)

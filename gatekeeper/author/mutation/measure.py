@@ -73,7 +73,7 @@ def _require_room(contract: Contract, mutants: int) -> None:
     if 2 * mutants * fixtures * length > MOST_TEXT:
         raise UsageError(
             f"{prompt.path}: {count(mutants, 'mutant')} of {length:,} characters, on "
-            f"{count(fixtures, 'fixture')}, are more than {MOST_TEXT // 1_000_000:,} MB of "
+            f"{count(fixtures, 'fixture')}, make more than {MOST_TEXT // 1_000_000:,} MB of "
             "requests; use fewer mutations, such as --mutations drop, or a contract with fewer "
             "fixtures"
         )
@@ -92,7 +92,7 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     clustered = any(job.evaluations[0].clustered for job in jobs)
     unit = "cluster" if clustered else "fixture"
     return (
-        f"The tests cannot notice any mutant: {count(len(jobs), 'comparison')} "
+        f"The tests can notice no mutant: {count(len(jobs), 'comparison')} "
         f"share the contract's alpha, so each must be significant at {level:.2g}. "
         f"{count(units, unit)} cannot reach this level, even if every fixture breaks. Add {unit}s: "
         f"{ceil(-log2(level))} are needed. Fewer mutations, such as --mutations drop, "

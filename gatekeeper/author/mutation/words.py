@@ -53,8 +53,8 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     missed, dead = result.count("not_noticed"), _dead(result)
     if missed:
         said.append(
-            f"For {numbers.count(missed, 'change')} of the prompt, outputs differ, but no more "
-            "fixtures break than are fixed. Add fixtures or checks that depend on these lines."
+            f"For {numbers.count(missed, 'change')} of the prompt, outputs differ, but the number "
+            "of passing fixtures does not drop. Add fixtures or checks that depend on these lines."
         )
     weak = [one for one in result.mutants if one.finding == "too_few_broke"]
     if weak:
@@ -64,7 +64,7 @@ def advice(result: MutationResult) -> tuple[str, ...]:
         saved = f" ({numbers.tokens(sum(tokens))} input tokens of each call)" if tokens else ""
         parts = numbers.count(len(dead), "part")
         said.append(
-            f"{parts}{saved} can be removed, and every output stays the same. "
+            f"{parts}{saved} can be removed without changing any output. "
             "Delete the text, or add fixtures that need this text."
         )
     return tuple(said)

@@ -241,7 +241,7 @@ class _Proposing:
         for path in self.only:
             if path not in rows:
                 raise UsageError(
-                    f"{path}: this file holds no prompt and no suite that needs a "
+                    f"{path}: this file holds neither a prompt nor a suite that needs a "
                     "contract; `gatekeeper validate` lists all prompts"
                 )
 

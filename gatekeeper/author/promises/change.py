@@ -37,7 +37,9 @@ def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tupl
     for path in touched[:_MOST_SPECIFICATIONS]:
         size = _size(change, path)
         if size > min(left, _MOST_BYTES):
-            notices.append(f"{path}: the promises cannot be compared: too large")
+            notices.append(
+                f"{path}: the promises cannot be compared, because the file is too large"
+            )
             continue
         left -= size
         try:

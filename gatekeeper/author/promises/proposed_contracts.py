@@ -130,7 +130,9 @@ def _propose(change: Change, policy: Policy, uncovered: Sequence[str]) -> Propos
     found = asyncio.run(with_signals(client, within))
     left = len(uncovered) - len(chosen)
     if left:
-        more = f"No contract was proposed for {count(left, 'more prompt')}: one run proposes up to "
+        more = (
+            f"No contract was proposed for {count(left, 'more prompt')}: one run proposes at most "
+        )
         found = replace(found, notices=(*found.notices, f"{more}{MOST_PROMPTS}."))
     return found
 
@@ -185,8 +187,8 @@ async def _each(
 
 def _too_many_rules(reference: str, few: TooFewCalls) -> str:
     return (
-        f"No contract could be proposed for {reference}: {few.what}. A proposal makes up to "
-        f"{_MOST_CALLS} calls for a prompt; run `gatekeeper generate`, which may make more."
+        f"No contract could be proposed for {reference}: {few.what}. A proposal may make at "
+        f"most {_MOST_CALLS} calls for each prompt; run `gatekeeper generate`, which may make more."
     )
 
 

@@ -37,7 +37,8 @@ def quality_lines(report: QualityReport) -> Iterator[str]:
 def summary(report: QualityReport) -> Iterator[str]:
     """Yield one sentence for each thing that was measured."""
     if report.rules is not None:
-        yield f"Rules that follow from the lines that they name: {_tallied(report.groundedness)}"
+        tallied = _tallied(report.groundedness)
+        yield f"Rules that follow from the prompt lines that they cite: {tallied}"
         for category in report.categories:
             name = CATEGORIES.get(category, f"tests of the category {plain(category)}")
             yield f"Valid {name}: {_tallied(report.validity(category))}"
@@ -53,7 +54,7 @@ def summary(report: QualityReport) -> Iterator[str]:
         yield f"{numbers.count(report.unusable, 'answer')} of judges could not be used."
     if report.own_judge:
         yield (
-            "The model that generates also graded its own work. Use --judges to name other judges."
+            "The generating model also graded its own work. Use --judges to choose other judges."
         )
 
 
@@ -62,8 +63,8 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
     by = f"embeddings of {agreement.embeddings}" if agreement.embeddings else "sets of words"
     known, tests = agreement.cosines, numbers.count(len(agreement.tests), "baseline test")
     yield (
-        f"The prompt and its specification, used as a prompt, on {tests} with {agreement.model}:"
-        + ("" if known else " no outputs to compare")
+        f"The prompt, compared with its specification used as a prompt, on {tests} with "
+        f"{agreement.model}:" + ("" if known else " no outputs to compare")
     )
     if known:
         yield (
@@ -155,8 +156,8 @@ def _coverage(report: QualityReport) -> Iterator[str]:
 def _proposals(found: Proposals) -> str:
     total = len(found.proposed) + len(found.rejected) + len(found.failed)
     said = (
-        f"{found.model}: expected outputs proposed for {len(found.proposed)} of "
-        f"{numbers.count(total, 'test')}; not accepted by the judges: {len(found.rejected)}"
+        f"{found.model} proposed expected outputs for {len(found.proposed)} of "
+        f"{numbers.count(total, 'test')}; rejected by the judges: {len(found.rejected)}"
     )
     failed = f"; without an answer: {len(found.failed)}" if found.failed else ""
     accept = " Accept them with --accept-ground-truth." if found.proposed else ""

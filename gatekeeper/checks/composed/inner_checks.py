@@ -58,7 +58,7 @@ class ComposedCheck:
 def require_no_weights(checks: Sequence[InnerCheck]) -> None:
     """Raise ParameterError if an inner check has a weight, which would have no effect."""
     if any(check.weight != 1 for check in checks):
-        what = "inside another check, only a check of `mean_of` can have a `weight`"
+        what = "a nested check can have a `weight` only directly inside `mean_of`"
         raise ParameterError(what, "remove `weight`, or use `mean_of`")
 
 

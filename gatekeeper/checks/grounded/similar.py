@@ -112,7 +112,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         raise ParameterError(f"`value` has more than {LONGEST:,} characters", "shorten it")
     if params["model"].startswith("local/"):
         raise ParameterError(
-            "the embedded model cannot tell similar texts from different ones well enough",
+            "the model that comes with gatekeeper cannot distinguish meanings well enough",
             "use a model of a provider, such as openai/text-embedding-3-small",
         )
     read_output = on_output(params, _one_text)

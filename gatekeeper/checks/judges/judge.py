@@ -165,9 +165,9 @@ CHECK = Check(
         judge={
             "enum": [*PRESETS],
             "description": (
-                "What to grade: rubric, faithful, tone, answers_question or "
-                "complies. With prefer, the judge compares the outputs of "
-                "both arms."
+                "What the judge grades: rubric, faithful, tone, answers_question "
+                "or complies. With prefer, the judge compares the outputs of "
+                "base and head."
             ),
         },
         criteria={
@@ -207,7 +207,7 @@ CHECK = Check(
             "minLength": 1,
             "description": (
                 "For the judge `complies`: the rules that the output must obey. By "
-                "default, the rules are the prompt of each arm, without the input."
+                "default, the rules are the prompt that produced the output, without the input."
             ),
         },
         choices={
@@ -226,7 +226,7 @@ CHECK = Check(
             "description": (
                 "A mapping from levels to their meaning, such as {1: "
                 "useless, 2: helps a little, 3: solves the problem}. "
-                "`scale` replaces `choices`."
+                "Set `scale` or `choices`, not both."
             ),
         },
         **{
@@ -234,9 +234,9 @@ CHECK = Check(
                 "type": ["number", "string"],
                 "description": (
                     "The lowest verdict that passes: a choice, a level of "
-                    "the scale or, for faithful, a share of claims. Without "
-                    "`pass`, a score of 0.75 passes, and faithful requires "
-                    "that all claims are supported."
+                    "the scale or, for faithful, the share of supported claims. "
+                    "By default, an output passes with a score of at least 0.75 "
+                    "or, for faithful, if all claims are supported."
                 ),
             }
         },
@@ -254,7 +254,8 @@ CHECK = Check(
             "minItems": 1,
             "maxItems": 9,
             "items": _MODEL,
-            "description": "A list of models that grade together. `models` replaces `model`.",
+            "description": "A list of models that all grade the output. Set `models` or `model`, "
+            "not both.",
         },
         decide={
             "enum": ["majority", "unanimous"],
@@ -269,7 +270,7 @@ CHECK = Check(
             "default": 1,
             "description": (
                 "The number of times that each judge grades the output. The "
-                "majority of its verdicts counts."
+                "majority of each judge's verdicts counts."
             ),
         },
         params={

@@ -107,7 +107,10 @@ class Panel:
         if verdict is None:
             reason = f"the judge {model} did not answer in the required form: {quote(text)}"
             if answer.completion.finish_reason == "length":
-                reason = f"the judge {model} was cut off at `max_tokens`; raise it in its params"
+                reason = (
+                    f"the answer of the judge {model} was cut off at `max_tokens`; "
+                    "raise `max_tokens` in the judge's `params`"
+                )
             return Vote(model, None, reason=reason)
         passed = verdict.score >= self.least - _ROUNDING
         return Vote(model, passed, verdict.score, verdict.reason, verdict.label)

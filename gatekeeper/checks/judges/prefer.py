@@ -131,7 +131,7 @@ class Prefer:
         if not before.passed or not after.passed:
             # An output without the field that is compared is worse than one that has it.
             if bool(before.passed) == bool(after.passed):
-                return PairFinding("tie", "neither output has the field that is to be compared")
+                return PairFinding("tie", "neither output has the field to compare")
             return PairFinding("head" if after.passed else "base", after.message or before.message)
         if before.message == after.message:
             return PairFinding("tie", "both outputs are the same")
@@ -177,7 +177,7 @@ def _conclude(base_first: Vote, head_first: Vote) -> _Conclusion:
     place = base_first.verdict if base_first.verdict == head_first.verdict != "tie" else None
     if one != other:
         return _Conclusion(
-            "tie", True, place, "the judge changes its verdict if the order is swapped"
+            "tie", True, place, "the judge's verdict changes if the two outputs are swapped"
         )
     return _Conclusion(one, reason=base_first.reason)
 

@@ -128,7 +128,7 @@ def filled_prompt(
         raise ParameterError(
             f"`{path}` contains {{{{ {unknown[0]} }}}}, but this check does not set that parameter",
             f"a judge's prompt can use only {', '.join(sorted(values))}; "
-            "gatekeeper adds the texts to grade as data",
+            "gatekeeper adds the graded texts itself, as data",
         )
     unused = [name for name in preset.placeholders if name not in found]
     if unused:
@@ -171,7 +171,7 @@ def _scale_form(scale: Mapping[str, str], written: object) -> tuple[AnswerForm, 
     if count not in _SCALE_LEVELS or set(scale) != set(levels):
         raise ParameterError(
             "scale: the levels must be 1, 2, 3 and so on",
-            "write 2 to 10 levels, each with what it means, such as {1: wrong, 2: right}",
+            "write 2 to 10 levels, each with its meaning, such as {1: wrong, 2: right}",
         )
     steps = count - 1
     choices = [Choice(level, place / steps, scale[level]) for place, level in enumerate(levels)]
@@ -204,4 +204,4 @@ def _score_of(written: object, choices: Sequence[Choice]) -> float:
             listed = ", ".join(choice.label for choice in choices)
             raise ParameterError(f"pass: {written!r} is not one of the choices", f"write {listed}")
         return found.score
-    return _share(written, "write the lowest score that passes, or the name of that choice")
+    return _share(written, "the lowest score that passes, or the name of a choice")

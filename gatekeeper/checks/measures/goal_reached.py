@@ -65,7 +65,8 @@ CHECK = Check(
             "minimum": 1,
             "maximum": 20,
             "description": (
-                "A whole number: the largest number of messages that the simulated user may need."
+                "A whole number: the most messages that the simulated user may send to reach its "
+                "goal."
             ),
         },
     ),

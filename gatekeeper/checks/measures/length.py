@@ -56,7 +56,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         count = _COUNTS[unit]
         return on_output(params, lambda part: compare(count(as_text(part))))
     if "field" in params:
-        what = "the number of tokens of a `field` is not known"
+        what = "gatekeeper cannot count the tokens of a `field`"
         raise ParameterError(what, "use another `unit`, or remove `field`")
 
     def evaluate(sample: Sample) -> Finding:

@@ -93,14 +93,15 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         )
     if path not in files.code:
         return lambda _sample: undetermined(
-            f"{path} was not run. The branch to merge into must contain this file, and its policy "
-            "must list it in `checks.python`: add both in a separate pull request first"
+            f"{path} was not run. The branch to merge into must contain this file, and the policy "
+            "of that branch must list the file in `checks.python`: first add the file and the "
+            "policy entry in a separate pull request"
         )
     missing = [other for other in names if other not in files.code]
     if missing:
         return lambda _sample: undetermined(
             f"{path} was not run: the branch to merge into does not have the file "
-            f"{missing[0]}, or its policy does not allow the file in "
+            f"{missing[0]}, or the policy of that branch does not list the file in "
             "`checks.python`"
         )
     sources = {other: files.code[other] for other in names}
@@ -192,11 +193,11 @@ def _require_distinct(paths: list[str]) -> None:
     for path in paths:
         stem = PurePosixPath(path).stem
         if not path.endswith(".py") or not stem.isidentifier():
-            what = f"`{path}` is not the name of a Python file"
-            raise ParameterError(what, "name a file like `checks.py`")
+            what = f"`{path}` is not a file that Python can import"
+            raise ParameterError(what, "use a file name like `checks.py`")
         if stem in taken:
-            what = f"another module already has the name `{path}`"
-            raise ParameterError(what, "rename the file, so that it can be imported")
+            what = f"another Python module already has the name of `{path}`"
+            raise ParameterError(what, "rename the file")
         taken.add(stem)
 
 
@@ -231,10 +232,12 @@ CHECK = Check(
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "maxItems": 20,
-            "description": "The paths of the other files of the repository that the file imports.",
+            "description": "The paths of the other repository files that the Python file imports.",
         },
         context={
-            "description": "The value of the parameter `context`, like `{{ documents }}`.",
+            "description": (
+                "The value of the function's parameter `context`, like `{{ documents }}`."
+            ),
         },
         field=FIELD,
         **{
@@ -251,7 +254,7 @@ CHECK = Check(
             "exclusiveMinimum": 0,
             "maximum": 30_000,
             "default": _TIMEOUT_MS,
-            "description": "The milliseconds that one call may take, at most 30000.",
+            "description": "The time limit of one call in milliseconds, at most 30000.",
         },
     ),
     _prepare,

@@ -76,7 +76,7 @@ def _import_isolated(path: str, sources: Mapping[str, str]) -> ModuleType | str:
         return f"{error.filename}:{error.lineno}: not Python: {error.msg}"
     except BaseException as error:
         fault = _described(error, [*sources], path)
-        more = "; list the files of the repository that it imports in `modules`"
+        more = "; if this module is a file of the repository, add its path to `modules`"
         return fault + more * isinstance(error, ModuleNotFoundError)
     return module
 
@@ -178,7 +178,8 @@ def _answer_once(module: ModuleType, request: Mapping[str, Any], writer: int) ->
     if printed.text:
         place = _place(getattr(module, request["function"], None), request["path"])
         shown = " ".join(printed.text.split())[:80]
-        found = {"fault": f"{place}: printed `{shown}`; remove the print and return the result"}
+        what = f"the function printed `{shown}`; remove the print and return the result"
+        found = {"fault": f"{place}: {what}"}
     os.write(3, json.dumps(found).encode())
     os._exit(0)
 

@@ -101,7 +101,7 @@ CHECK = Check(
             "minimum": 2,
             "maximum": 100,
             "default": _WORDS,
-            "description": "The number of repeated words in a row that is a leak, from 2 to 100.",
+            "description": "How many repeated words in a row count as a leak, from 2 to 100.",
         },
         of={
             "enum": ["system", "prompt"],

@@ -78,7 +78,7 @@ def _phrases(listed: list[str]) -> Mapping[tuple[str, ...], str]:
         if not phrase:
             raise ParameterError(
                 f"{quote(written)} has no letter and no digit",
-                "use the check `not_contains` for it",
+                "use the check `not_contains` instead",
             )
         if len(phrase) > _MOST_WORDS:
             raise ParameterError(

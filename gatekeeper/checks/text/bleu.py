@@ -70,8 +70,8 @@ CHECK = Check(
             "enum": ["exp", "floor"],
             "default": "exp",
             "description": (
-                "The score if the texts share no sequence of some length: exp gives this length a "
-                "small score, floor makes the score almost 0."
+                "What happens if the texts share no word sequence of some length: exp gives this "
+                "length a small score, floor makes the whole score almost 0."
             ),
         },
         ignore_case=IGNORE_CASE,

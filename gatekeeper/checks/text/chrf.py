@@ -51,7 +51,7 @@ CHECK = Check(
             "minimum": 0,
             "maximum": 4,
             "default": 0,
-            "description": "The longest sequence of words to compare, in addition to characters: "
+            "description": "The longest word sequence that is compared, in addition to characters: "
             "0 for chrF, 2 for chrF++.",
         },
         ignore_case=IGNORE_CASE,

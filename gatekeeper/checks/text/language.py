@@ -59,7 +59,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     among = tuple(sorted({code.lower() for code in params.get("among", ())} | set(wanted)))
     if "among" in params and len(among) == 1:
         raise ParameterError(
-            "`among` names one language", "name at least two languages, or remove `among`"
+            "`among` has only one language", "list at least two languages, or remove `among`"
         )
     known = _known_languages()
     for code in among:
@@ -141,7 +141,7 @@ CHECK = Check(
             "exclusiveMinimum": 0,
             "maximum": 1,
             "default": _MIN,
-            "description": "The lowest confidence that passes, from above 0 to 1.",
+            "description": "The lowest confidence that passes: more than 0 and at most 1.",
         },
         field=FIELD,
     ),

@@ -40,7 +40,8 @@ from gatekeeper.checks.text.similarity import MAX_PRODUCT
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     if "max" not in params and "min" not in params:
         raise ParameterError(
-            "neither `max` nor `min` is set", "set `max` (the number of edits) or `min` (the score)"
+            "neither `max` nor `min` is set",
+            "set `max` (the highest number of edits) or `min` (the lowest score)",
         )
     normalise = normaliser(params, strip=True)
     wanted = normalise(params["value"])

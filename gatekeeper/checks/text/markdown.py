@@ -155,7 +155,7 @@ CHECK = Check(
         links_in={
             "type": ["string", "array", "object"],
             "description": (
-                "The text, or a list of texts, in which the address of every link must occur."
+                "The text, or a list of texts, that must contain the address of every link."
             ),
         },
         field=FIELD,

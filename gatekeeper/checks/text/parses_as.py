@@ -152,7 +152,9 @@ CHECK = Check(
             "minimum": 1,
             "items": {"type": "string"},
             "minItems": 1,
-            "description": "The number of columns of CSV, or a list of the names in its first row.",
+            "description": (
+                "The number of CSV columns, or a list of the column names in the first row."
+            ),
         },
         delimiter={
             "type": "string",
@@ -166,8 +168,8 @@ CHECK = Check(
             "default": False,
             "description": (
                 "True or false: whether the check reads the fenced code blocks instead of the "
-                "whole output. One block must be valid. If there are no blocks, the check reads "
-                "the whole output."
+                "whole output. At least one block must be valid. If there are no blocks, the "
+                "check reads the whole output."
             ),
         },
         field=FIELD,

@@ -28,7 +28,7 @@ REFERENCES: Parameters = {
     "items": {"type": _SCALAR},
     "minItems": 1,
     "description": (
-        "The text to compare the output with, or a list of texts. The nearest text counts."
+        "The text to compare the output with, or a list of texts. The most similar text counts."
     ),
 }
 

@@ -35,7 +35,7 @@ TIMEOUT_MS: Parameters = {
     "exclusiveMinimum": 0,
     "maximum": 10_000,
     "default": DEFAULT_TIMEOUT_MS,
-    "description": "The milliseconds that one search may take, at most 10000.",
+    "description": "The time limit of one search in milliseconds, at most 10000.",
 }
 
 

@@ -92,7 +92,8 @@ CHECK = Check(
         variant={
             "enum": list(VARIANTS),
             "default": "rougeL",
-            "description": "What is compared: rouge1, rouge2 or rougeL.",
+            "description": "The units to compare: single words (rouge1), pairs of words (rouge2), "
+            "or the longest common sequence of words (rougeL).",
         },
         measure={
             "enum": list(MEASURES),

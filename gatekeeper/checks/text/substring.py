@@ -32,7 +32,8 @@ def wanted_texts(params: Parameters) -> tuple[str, ...]:
     texts = tuple(as_text(value) for value in values)
     if "" in texts:
         raise ParameterError(
-            "the text to look for is empty", "write a text; every output contains the empty text"
+            "the text to look for is empty, and every output contains the empty text",
+            "write a text",
         )
     return texts
 

@@ -60,7 +60,10 @@ def _require_sense(params: Parameters) -> None:
     if not params:
         raise ParameterError("no parameter is set", "write `tool: NAME`, or `none: true`")
     if params.get("none") and len(params) > 1:
-        raise ParameterError("`none` cannot be combined with another parameter", "keep one of them")
+        raise ParameterError(
+            "`none` cannot be combined with another parameter",
+            "remove `none`, or remove the other parameters",
+        )
     if params.get("none") is False and len(params) == 1:
         raise ParameterError(
             "`none: false` requires nothing", "write `none: true`, or `tool: NAME`"
@@ -111,7 +114,7 @@ def _only(allowed: frozenset[str]) -> _Requirement:
     def requirement(_sample: Sample, calls: _Calls) -> Finding:
         others = [call for call in calls if call.name not in allowed]
         return (
-            failed(f"calls {_names(others)}, but the check does not allow it") if others else PASSED
+            failed(f"calls {_names(others)}, which the check does not allow") if others else PASSED
         )
 
     return requirement
@@ -202,15 +205,13 @@ CHECK = Check(
         },
         schema={
             "type": ["object", "string", "boolean"],
-            "description": (
-                "A JSON Schema for all arguments, or the path of a file that holds one."
-            ),
+            "description": ("A JSON Schema for all arguments, or the path of a JSON Schema file."),
         },
         order={
             **_NAMES,
             "description": (
                 "A list of tools that must be called in this order. Calls of "
-                "other tools may stand between them."
+                "other tools may come between these calls."
             ),
         },
         allowed={
@@ -220,12 +221,12 @@ CHECK = Check(
         parallel={
             "type": "boolean",
             "description": (
-                "True if the answer must have several calls; false if it may have at most one."
+                "True if the answer must have several tool calls; false if at most one is allowed."
             ),
         },
         none={
             "type": "boolean",
-            "description": "True if the answer may not call any tool.",
+            "description": "True if the answer must not contain a tool call.",
         },
     ),
     _prepare,

@@ -75,8 +75,8 @@ def convert(arguments: argparse.Namespace) -> int:
     matched = matching_contracts([*paths, file], policy)
     if file in matched and matched > {file}:
         lines.append(
-            f"next: remove {file} from `contracts` in {policy.path_for(file)}, or delete "
-            "the file: two contracts cannot have the same name"
+            f"next: delete {file}, or remove it from `contracts` in {policy.path_for(file)}: "
+            "two contracts cannot have the same name"
         )
     if set(paths) - matched:
         place = f"{folder}/*.yaml"
@@ -113,8 +113,8 @@ def _export(arguments: argparse.Namespace) -> int:
         lines += [f"  differs: {describe_not_run(part)}" for part in one.differs]
     for path in sorted(matching_contracts([*texts], policy)):
         lines.append(
-            f"next: {path} matches `contracts` in {policy.path_for(path)}, so it is tested as a "
-            "contract of its own; choose another folder with --out if you do not want that"
+            f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
+            "this file as another contract; to avoid that, choose another folder with --out"
         )
     print_lines(lines)
     return 0
@@ -124,5 +124,5 @@ def _write(root: Path, texts: dict[str, str]) -> None:
     """Write the files. Raises UsageError if one exists already."""
     there: Sequence[str] = [path for path in texts if os.path.lexists(root / path)]
     if there:
-        raise UsageError(f"{', '.join(there)} already there; name another folder with --out")
+        raise UsageError(f"{', '.join(there)}: exists already; choose another folder with --out")
     write_new_files({root / path: text for path, text in texts.items()}, make_folders=True)

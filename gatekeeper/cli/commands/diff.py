@@ -63,7 +63,7 @@ def _saved(name: str) -> Side | None:
     path = find_samples(Path(name))
     if path is None:
         if Path(name).suffix in (".json", ".jsonl") or Path(name).is_dir():
-            raise UsageError(f"{name}: no samples.jsonl found; name a folder of reports")
+            raise UsageError(f"{name}: no samples.jsonl found; give a folder with reports")
         return None
     run = read_run(path)
     return Side(name, run.outcomes, run.sha, run.prompts)

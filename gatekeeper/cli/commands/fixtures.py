@@ -29,8 +29,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     own = commands.add_parser(
         "add",
         help="choose new inputs from request logs",
-        description="Choose inputs from request logs that the fixtures of a contract do not cover. "
-        "Replaces personal data and secrets.",
+        description="From request logs, choose the inputs that the fixtures of a contract do not "
+        "cover. Replaces personal data and secrets.",
     )
     own.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="JSON or JSON Lines files")
     own.add_argument("--contract", required=True, metavar="NAME", help="the contract")
@@ -42,7 +42,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="CODE,…",
         help=(
-            "countries whose telephone numbers and national identifiers may occur, such as US,GB"
+            "also replace the telephone numbers and national identifiers of these countries, such "
+            "as US,GB"
         ),
     )
     own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file")
@@ -81,13 +82,13 @@ def _nothing(contract: Contract, found: Proposal) -> str:
     if not requests:
         unread = f" in {_lines(found.unread)}" if found.unread else ""
         return (
-            f"the logs hold no request that gatekeeper can read{unread}: see "
-            "docs/fixtures-from-logs.md for the forms of logs"
+            f"the logs hold no request that gatekeeper can read{unread}: "
+            "docs/fixtures-from-logs.md lists the supported formats"
         )
     names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
     return (
-        f"none of {requests:,} requests used {contract.target.prompt.reference}: "
-        "their messages do not match the template, and they have no values for "
+        f"none of the {requests:,} requests used {contract.target.prompt.reference}: "
+        "the messages do not match the template, and the requests hold no values for "
         f"{names}"
     )
 
@@ -120,8 +121,8 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
         yield f"{count(found.compared, 'input')} compared"
     if found.left_out:
         yield (
-            f"{count(found.left_out, 'input')} left out, because they are too long or too much "
-            "of the text may be personal data"
+            f"{count(found.left_out, 'input')} left out for one of two reasons: the input is too "
+            "long, or too much of its text may be personal data"
         )
     if not found.compared:
         yield "No fixture was added."
@@ -140,6 +141,7 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
         "file before you commit it."
     )
     yield (
-        f"Next: add `expected` to the fixtures whose checks need it, and add to {contract.path}:"
+        "Next: add `expected` to the fixtures whose checks need it, and add this line under "
+        f"`fixtures` in {contract.path}:"
     )
     yield f"  - file: {out.name}"

@@ -31,12 +31,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update",
         action="store_true",
-        help="update only what belongs to changed lines of the prompt",
+        help="update only the rules, tests and other parts that belong to changed lines of the "
+        "prompt",
     )
     parser.add_argument(
         "--prove-with",
         metavar="MODEL",
-        help="the model that answers the prompt; the checks are also tested on its outputs",
+        help="let this model answer the prompt, and also test the checks on these answers",
     )
     parser.add_argument(
         "--judge", metavar="MODEL", help="the judge of the contract (default: --model)"
@@ -45,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--effort",
         choices=tuple(EFFORTS),
         default=DEFAULT_EFFORT,
-        help=f"how many tests, and what is done to improve them (default: {DEFAULT_EFFORT})",
+        help=f"how many tests to write, and how to improve them (default: {DEFAULT_EFFORT})",
     )
     parser.add_argument(
         "--tests-per-rule",
@@ -63,7 +64,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         const=DEFAULT_MUTATION,
         metavar="FILE",
         help="write fixtures only for the parts of the prompt that `gatekeeper mutate` found to be "
-        f"unprotected (default: {DEFAULT_MUTATION})",
+        f"unprotected, as listed in FILE (default: {DEFAULT_MUTATION})",
     )
     add_quality(parser)
     add_out(parser, DEFAULT_OUT)
@@ -76,7 +77,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue a run that failed: ask only what its generate.answers.jsonl does not hold",
+        help="continue a run that failed: request only the answers that are not in its "
+        "generate.answers.jsonl",
     )
 
 
@@ -154,7 +156,7 @@ def _reference(written: str, repo: Path, root: Path) -> str:
     except UnreadableError as error:
         raise UsageError(f"{written}: {error.what}; {error.fix}") from None
     if place.path.lower().endswith(CODE_SUFFIXES) and not place.constant:
-        raise UsageError(f"{written}: name the constant that holds the prompt: {written}:NAME")
+        raise UsageError(f"{written}: add the constant that holds the prompt: {written}:NAME")
     path = Path(place.path)
     if not path.exists():
         path = repo / place.path
@@ -162,8 +164,8 @@ def _reference(written: str, repo: Path, root: Path) -> str:
         return repository_path(path, root) + place.part
     except UsageError:
         raise UsageError(
-            f"{written}: this file is not in the repository {root.resolve()}; name a prompt in it, "
-            "or name its own repository with --repo"
+            f"{written}: this file is not in the repository {root.resolve()}; choose a prompt in "
+            "this repository, or choose the repository of the file with --repo"
         ) from None
 
 

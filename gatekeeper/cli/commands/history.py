@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--import",
         dest="source",
         metavar="WHERE",
-        help="first, add the records of another history",
+        help="first add the records of another history to this one",
     )
 
 

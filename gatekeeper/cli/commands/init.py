@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="propose a contract for the prompts or the suite in this file only; repeatable",
+        help="propose contracts only for the prompts or the suite in this file; can be repeated",
     )
 
 
@@ -91,7 +91,7 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     secrets = f"add the secret{'s' * (len(keys) > 1)} {needed}, and " if keys else ""
     yield f"On GitHub: {secrets}require the check `Prompt gate`."
     for place, lines in missing_secrets(root, keys).items():
-        yield f"{place} does not pass every key to the gate. Add to its `env`: {lines}"
+        yield f"{place} does not pass every key to the gate. Add to the gate's `env`: {lines}"
     yield (
         f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
         "every merge; error budgets need these runs."

@@ -36,7 +36,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the kinds of changes to make: drop, negate, soften, model (a model rewrites parts); "
         "default: drop,negate,soften",
     )
-    parser.add_argument("--model", help="the model that rewrites parts, for --mutations model")
+    parser.add_argument(
+        "--model", help="the model that rewrites parts of the prompt, with --mutations model"
+    )
     parser.add_argument(
         "--mutations-from",
         type=Path,
@@ -57,7 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     order.add_argument(
         "--resume",
         action="store_true",
-        help="continue the unfinished run in the folder for the reports, and reuse its answers",
+        help="continue the unfinished run in the folder of --out, and reuse its answers",
     )
     add_order_seed(order, "mutation.json")
 

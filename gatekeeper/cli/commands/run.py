@@ -17,13 +17,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     elsewhere.add_argument(
         "--batch",
         action="store_true",
-        help="call OpenAI's and Anthropic's models in batches: half the price, answers within 24 "
-        "hours",
+        help="call OpenAI's and Anthropic's models in batches, at half the price and with answers "
+        "within 24 hours",
     )
     elsewhere.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help="call models from the nodes of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, local",
+        help="call models from the nodes of the Ray cluster at this address: auto, HOST:PORT, "
+        "ray://HOST:PORT or local",
     )
 
 

@@ -44,9 +44,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--samples",
         type=int,
         metavar="N",
-        help="samples of each fixture (default: as in the contract)",
+        help="how many samples of each fixture (default: as in the contract)",
     )
-    parser.add_argument("--ref", help="the revision (default: the files in the work tree)")
+    parser.add_argument("--ref", help="the revision to test (default: the files in the work tree)")
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
 

@@ -130,7 +130,7 @@ def _write(target: Path, place: str, text: str, action: str | None) -> str:
             after = _fill_in(before, action)
             if after != before:
                 target.write_text(after, "utf-8", errors="surrogateescape")
-                return f"updated  {place} (it exists already, and now names {action})"
+                return f"updated  {place} (it exists already, and now uses {action})"
         return f"kept     {place} (it exists already)"
     return f"written  {place}"
 

@@ -43,7 +43,7 @@ def export(contract: Contract, document: Document) -> Exported:
         return Exported({}, losses.listed(), (), {})
     simple = simple_messages(contract, fixtures, sent)
     if simple.filled_in:
-        why = "GitHub can fill in only names, so each test contains its whole messages"
+        why = "GitHub can fill in only variables, so each test contains its whole messages"
         losses.add("template", document.position(("prompt",)), why)
     rows = _Rows(fixtures, [dict(values) for values in simple.variables])
     evaluators = [
@@ -111,7 +111,7 @@ def _evaluators(
     """Yield the evaluators of a check: one for each text that the output must contain."""
     why = cannot_be_written(check)
     if why is None and any(check.name in fixture.left_out for fixture in rows.fixtures):
-        why = "the check does not apply to every fixture, because it has `when`"
+        why = "because of its `when`, the check applies only to some of the fixtures"
     made: list[dict[str, Any]] | str
     if why is not None:
         made = why
@@ -154,7 +154,10 @@ def _differences(check: CheckSpec) -> Iterator[str]:
     if check.must_pass:
         yield "GitHub has no `must_pass`, so the check counts like every other check"
     if check.type == "judge":
-        yield "GitHub uses its own prompt and one model, which answers with one word and no reason"
+        yield (
+            "GitHub judges with its own prompt and one model, which answers with one word and no "
+            "reason"
+        )
         return
     ignores = bool(parameter(check, "ignore_case"))
     if check.type == "equals" and ignores:

@@ -70,7 +70,7 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
     """Return what other tools can ask a model; why not, if they cannot ask it."""
     asks = _ASKS.get(check.params["judge"])
     if asks is None or asks[0] not in check.params:
-        return f"there is no equivalent of the judge `{check.params['judge']}`"
+        return f"the other tool has no equivalent of the judge `{check.params['judge']}`"
     if any(name in check.params for name in _SHOWN):
         return "the check shows the judge more than the output"
     name, opening = asks

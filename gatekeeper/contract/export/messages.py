@@ -90,7 +90,7 @@ def _filled_in(contract: Contract, sent: Sequence[Messages]) -> SimpleMessages:
             "the messages have different roles in different fixtures, which other tools "
             "do not support"
         )
-        fix = "divide the contract, so that all fixtures of a contract have the same roles"
+        fix = "split the contract into contracts whose fixtures all have the same roles"
         raise ContractError([Problem(contract.path, what, fix)])
     written: list[tuple[str, str]] = []
     variables: list[dict[str, Any]] = [{} for _ in sent]

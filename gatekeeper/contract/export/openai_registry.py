@@ -172,7 +172,7 @@ def _differences(check: CheckSpec) -> Iterator[str]:
     if check.must_pass:
         yield "OpenAI Evals has no `must_pass`"
     if check.type == "judge":
-        yield "`oaieval` uses its own prompt and one model, which answers with one word"
+        yield "`oaieval` judges with its own prompt and one model, which answers with one word"
     if check.type in ("equals", "enum"):
         yield "`Match` passes an output that only begins with the text"
     if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):

@@ -28,7 +28,7 @@ def expect_list(document: Document, key: KeyPath) -> list[dict[str, Any]]:
     """Return the list of mappings at the key. Raises ContractError for anything else."""
     found = value_at(document, key)
     if not isinstance(found, list) or not found:
-        what, fix = "this must be a list with at least one item", "write `- …` items"
+        what, fix = "this must be a list with at least one item", "write each item as `- …`"
         raise ContractError([document.problem(key, what, fix)])
     for index, item in enumerate(found):
         if not isinstance(item, dict):
@@ -54,7 +54,7 @@ def from_format_fields(document: Document, key: KeyPath, text: str) -> str:
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:
-        fix = "write each brace that belongs to the text twice: `{{` and `}}`"
+        fix = "if a brace is part of the text, write the brace twice: `{{` or `}}`"
         raise ContractError([document.problem(key, f"not a format string: {error}", fix)]) from None
     template = ""
     for plain, name, spec, conversion in parts:
@@ -63,7 +63,7 @@ def from_format_fields(document: Document, key: KeyPath, text: str) -> str:
             continue
         if not name.isidentifier() or spec or conversion:
             what = f"the field `{{{name}}}` must contain only the name of a variable"
-            fix = "write `{name}`; write each brace that belongs to the text twice"
+            fix = "write `{name}`; if a brace is part of the text, write the brace twice"
             raise ContractError([document.problem(key, what, fix)])
         template += f"{{{{ {name} }}}}"
     return template

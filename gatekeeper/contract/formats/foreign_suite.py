@@ -207,7 +207,9 @@ class SuiteFiles:
             raise ContractError([document.problem(key, error.what, error.fix)]) from None
         self.characters += len(text)
         if self.characters > MOST_FIXTURE_TEXT:
-            what = f"the files of this suite have more than {MOST_FIXTURE_TEXT:,} characters"
+            what = (
+                f"all files of this suite together have more than {MOST_FIXTURE_TEXT:,} characters"
+            )
             raise ContractError([document.problem(key, what, "split the suite")])
         return path, text
 

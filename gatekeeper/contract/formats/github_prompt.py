@@ -197,8 +197,8 @@ def _llm_check(
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
         why = (
-            "the evaluator needs at least two choices with scores from 0 to 1, and one "
-            "score above 0"
+            "the evaluator needs at least two choices, each with a score from 0 to 1, "
+            "and at least one score above 0"
         )
         not_run.append(NotRun("llm", document.position(key), why))
         return None

@@ -88,7 +88,7 @@ def _run(document: Document) -> KeyPath:
     for key in (("data_source",), ("run", "data_source")):
         if isinstance(value_at(document, key), dict):
             return key
-    what = "the file holds no run of this eval, so its prompt and model are missing"
+    what = "the file contains no run of this eval, so the prompt and the model are missing"
     fix = "add the `data_source` of the run, with `model`, `input_messages` and `source`"
     raise ContractError([document.problem((), what, fix)])
 
@@ -198,7 +198,7 @@ def _similarity(item: Mapping[str, Any]) -> dict[str, Any] | str:
     value = fill(item["reference"], _variable)
     if metric in _ROUGE:
         return {"type": "rouge", "value": value, "min": least, "variant": _ROUGE[metric]}
-    return f"gatekeeper does not compute `{metric}` as OpenAI does"
+    return f"gatekeeper does not compute `{metric}` in the same way as OpenAI"
 
 
 def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -206,7 +206,7 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     messages = item.get("input")
     model = item.get("model")
     if not isinstance(messages, list) or not isinstance(model, str):
-        return "the criterion has no `input` messages or no `model`"
+        return "the criterion needs `input` messages and a `model`"
     texts = [_message_text(message) for message in messages]
     criteria = "\n\n".join(fill(text, _for_judge) for text in texts if text)
     if not criteria:
@@ -219,7 +219,7 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     if item.get("type") == "label_model":
         labels, passing = item.get("labels"), item.get("passing_labels")
         if not isinstance(labels, list) or not isinstance(passing, list) or len(labels) < 2:
-            return "the criterion has no `labels` or no `passing_labels`"
+            return "the criterion needs at least two `labels`, and a list of `passing_labels`"
         scores = {str(label): float(label in passing) for label in labels}
         return {**base, "choices": scores, "pass": 1}
     return _scored(base, item)
@@ -235,10 +235,12 @@ def _scored(base: dict[str, Any], item: Mapping[str, Any]) -> dict[str, Any] | s
         return "the criterion's `pass_threshold` is not a number"
     most = next((n for n in range(2, 11) if bounds == [1, n]), None)
     if most is None:
-        return "the criterion's range must be 0 to 1, or whole numbers from 1 to at most 10"
+        return (
+            "the criterion's `range` must be [0, 1], or [1, n] with a whole number n from 2 to 10"
+        )
     least = item.get("pass_threshold", (1 + most) / 2)
     if not isinstance(least, int | float) or not 1 <= least <= most:
-        return "the criterion's `pass_threshold` is outside of the criterion's range"
+        return "the criterion's `pass_threshold` must be a number in the criterion's `range`"
     levels = range(1, most + 1)
     passing = next(level for level in levels if level >= least)
     return {**base, "scale": {str(n): f"{n} of {most}" for n in levels}, "pass": passing}

@@ -56,17 +56,20 @@ def _judge(spec: Any, judge: str) -> dict[str, Any] | str:
     spec = spec if isinstance(spec, Mapping) else {}
     prompt, scores = spec.get("prompt"), spec.get("choice_scores")
     if not isinstance(prompt, str) or not isinstance(scores, Mapping):
-        return "the specification of this eval has no text as `prompt`, or no `choice_scores`"
+        return "the specification of this eval needs a text `prompt` and a mapping `choice_scores`"
     numbers = [s for s in scores.values() if isinstance(s, int | float) and 0 <= s <= 1]
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
-        return "this eval needs at least two choices with scores from 0 to 1, and one score above 0"
+        return (
+            "this eval needs at least two choices, each with a score from 0 to 1, "
+            "and at least one score above 0"
+        )
     try:
         parts = list(string.Formatter().parse(prompt))
     except ValueError:
         return "the prompt of this eval is not a format string"
     if any(field not in (None, "completion") for _, field, _, _ in parts):
-        return "the prompt of this eval shows more than the output"
+        return "the prompt of this eval contains a field other than `{completion}`"
     shown = "(the data named `output`)"
     criteria = "".join(text + (shown if field else "") for text, field, _, _ in parts)
     return {

@@ -81,7 +81,7 @@ def _contract(
     else:
         checks = _checks(document, (name, "class"), args, not_run)
     if args.get("num_few_shot"):
-        why = "gatekeeper does not add these examples to the messages"
+        why = "gatekeeper does not add few-shot examples to the messages"
         not_run.append(NotRun("num_few_shot", document.position((*key, "num_few_shot")), why))
     tree = {
         "contract": 1,
@@ -118,7 +118,7 @@ def _settings(document: Document, name: str) -> tuple[At, dict[str, At]]:
     for place, values in ((key, args), (own, given)):
         if isinstance(values.get("model"), str):
             return copy_value(document, (*place, "model")), found
-    what = "the registry names no model, because `oaieval` expects the model on the command line"
+    what = "the registry contains no model: `oaieval` takes the model from its command line"
     fix = "add the model to `args`, such as `model: openai/gpt-4o-mini`"
     raise ContractError([document.problem(key, what, fix)])
 
@@ -153,7 +153,7 @@ def _split(
         if [role for role, _ in messages] != roles:
             at = row.document.position(row.key)
             what = "the roles of these messages differ from those of the first sample"
-            fix = f"write {', '.join(roles)} in each sample, or split the file"
+            fix = f"use the roles {', '.join(roles)} in each sample, or split the file"
             raise ContractError([Problem(path, what, fix, at.line)])
     templates: list[MessageTemplate] = []
     variables: list[dict[str, str]] = [{} for _ in rows]
@@ -185,7 +185,7 @@ def _messages(row: Row) -> list[tuple[str, str]]:
         if len(found) == len(written):
             return found
     at = row.document.position(row.key)
-    what, fix = "a sample without `input`", "write a text, or a list of chat messages"
+    what, fix = "a sample has no valid `input`", "write a text, or a list of chat messages"
     raise ContractError([Problem(at.path, what, fix, at.line)])
 
 

@@ -213,7 +213,7 @@ class _Triple:
         retries = written.get("max_retries", 0)
         if isinstance(retries, int) and retries > 0:
             position = self._profile.position(("execution", "max_retries"))
-            why = "a failing answer is repaired, but the model is not called again"
+            why = "gatekeeper repairs a failing answer, but does not call the model again"
             self._not_run.append(NotRun("max_retries", position, why))
         found: dict[str, Any] = {"mode": At(mode, at)}
         repair = self._repair(written)
@@ -274,7 +274,7 @@ class _Triple:
         paths = self._files.find(f"{folder}/*.json")
         if len(paths) > MOST_FIXTURE_FILES:
             what = f"{len(paths):,} files of fixtures, more than {MOST_FIXTURE_FILES:,}"
-            fix = "write the fixtures into `fixtures` of the profile"
+            fix = "move the fixtures into the profile, under `fixtures`"
             raise ContractError([self._profile.problem((), what, fix)])
         prefetch(self._files.revision, paths)
         found = []

@@ -153,7 +153,7 @@ def tolerances(
         rate = tolerance.get("max_fail_rate") if isinstance(tolerance, dict) else None
         key = ("tolerances", kind, "max_fail_rate")
         if not isinstance(rate, int | float) or not 0 <= rate < 1:
-            what, fix = "`max_fail_rate` must be a number from 0 to below 1", "write 0.05"
+            what, fix = "`max_fail_rate` must be at least 0 and less than 1", "write 0.05"
             raise ContractError([profile.problem(key, what, fix)])
         plain = kind.removeprefix(_PREFIX)
         plain = _OTHER_NAMES.get(plain, plain)

@@ -123,8 +123,8 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
     paths = [contract.document.path for contract in contracts]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
-        what = f"two contracts of this file are called `{twice.rpartition('#')[2]}`"
-        raise ContractError([document.problem((), what, "give each a name of its own")])
+        what = f"two contracts in this file have the name `{twice.rpartition('#')[2]}`"
+        raise ContractError([document.problem((), what, "give each contract its own name")])
 
 
 def _has_checks(data: Mapping[str, Any]) -> bool:

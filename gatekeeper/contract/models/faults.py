@@ -82,7 +82,7 @@ def with_recordings(find: FindFault, revisions: Sequence[Revision]) -> FindFault
         path = recording_path(model)
         if path is None or any(path in revision.entries for revision in revisions):
             return find(model)
-        fix = "commit the samples.jsonl that a run with the real model writes"
+        fix = "run the contract with the real model and commit the samples.jsonl of that run"
         return ModelFault(f"the recording `{path}` does not exist", fix, certain=True)
 
     return find_any

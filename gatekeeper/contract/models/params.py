@@ -131,9 +131,12 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
     if name in known:
         return None
     if name in TOOL_PARAMS:
-        return "the embedded model cannot call tools", "remove it, or name another model"
+        return "the embedded model cannot call tools", "remove the parameter, or use another model"
     if name in _OLD_TOOL_PARAMS:
-        return f"`{name}` is an older form of OpenAI's API", "write `tools` and `tool_choice`"
+        return (
+            f"`{name}` belongs to an older version of OpenAI's API",
+            "write `tools` and `tool_choice`",
+        )
     if _CONNECTION.match(name.lower()):
         fix = "set the provider's key and address as environment variables of the gate"
         what = "a contract cannot set the address or the key of a model"

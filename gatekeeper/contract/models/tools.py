@@ -46,8 +46,8 @@ def _one_fault(tool: object) -> tuple[str, str] | None:
     name, parameters = function.get("name"), function.get("parameters", {})
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return (
-            "a tool has no name, or one that is not valid",
-            "use letters, digits, `_` and `-`, at most 128",
+            "a tool's name is missing or not valid",
+            "use at most 128 letters, digits, `_` and `-`",
         )
     unknown = sorted(set(map(str, function)) - _KEYS)
     if unknown:
@@ -60,7 +60,7 @@ def _one_fault(tool: object) -> tuple[str, str] | None:
     return (
         None
         if isinstance(strict, bool)
-        else (f"`strict` of {name!r} must be true or false", _BOOLEAN)
+        else (f"`strict` of the tool {name!r} must be true or false", _BOOLEAN)
     )
 
 
@@ -74,6 +74,6 @@ def _choice_fault(value: object) -> tuple[str, str] | None:
     name = function.get("name") if isinstance(function, Mapping) else None
     if isinstance(value, Mapping) and value.get("type") == "function" and isinstance(name, str):
         return None
-    return "this is not a valid choice of tools", (
+    return "this is not a valid value of `tool_choice`", (
         f"write {', '.join(_CHOICES)}, or {{type: function, function: {{name: NAME}}}}"
     )

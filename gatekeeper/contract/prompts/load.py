@@ -217,7 +217,10 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     what = (
         f"the role line `{role}` is inside a `{{% macro %}}` or another block that stores its text"
     )
-    fix = "write the role line outside of it; it may be in `{% for %}`, `{% if %}` or `{% with %}`"
+    fix = (
+        "move the role line out of that block; `{% for %}`, `{% if %}` and `{% with %}` "
+        "may contain role lines"
+    )
     return [Problem(prompt.path, what, fix, number)]
 
 
@@ -311,8 +314,8 @@ def _included(
     name: str | None, path: str, line: int, chain: tuple[str, ...], read: Callable[[str], None]
 ) -> str:
     if name is None:
-        what = "only rendering shows which file this include names"
-        fix = "include a file by its name in quotes, and choose with {% if %}"
+        what = "only rendering shows which file this tag includes"
+        fix = "write the file name in quotes; use {% if %} to choose between files"
         raise ContractError([Problem(path, what, fix, line)])
     try:
         included = locate(name, path)

@@ -57,7 +57,9 @@ def read_text_value(
 
 
 def _moved(problem: Problem, whole: MessageTemplate) -> Problem:
-    fix = problem.fix if problem.field else f"{problem.fix}; the text looks like a list of messages"
+    fix = (
+        problem.fix if problem.field else f"{problem.fix}; this text is read as a list of messages"
+    )
     return replace(problem, line=whole.line_at(problem.line or 1), column=None, fix=fix)
 
 
@@ -72,7 +74,7 @@ def _message(
         role = "user"
     if not isinstance(content, str):
         what = "the content is not text"
-        fix = "write `content: …` as text; gatekeeper does not support images and other parts"
+        fix = "write `content: …` as text; gatekeeper supports neither images nor other parts"
         problems.append(document.problem((*key, "content"), what, fix))
         content = ""
     line, lines = _lines_of(document, (*key, "content"), content, source)

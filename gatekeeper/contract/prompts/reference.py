@@ -125,7 +125,7 @@ def _quoted(text: str, written: str) -> str:
     try:
         return str(json.loads(text))
     except ValueError:
-        fix = "write the text in brackets as JSON"
+        fix = "write the key as a JSON string"
         raise UnreadableError(
-            f"the key in brackets of `{written[:200]}` is not text", fix
+            f"the key in the brackets of `{written[:200]}` is not a JSON string", fix
         ) from None

@@ -28,7 +28,7 @@ _MARK = "\x02role line {}\x03"
 _ENDS = (("{%", "%}"), ("{#", "#}"))
 _FIX = (
     "write the line into the prompt file itself, outside of macros and blocks, as `user:` or "
-    "`{{{{ turn.role }}}}:`; if it is quoted text, change it, for example to `- {}`"
+    "`{{{{ turn.role }}}}:`; if the line is quoted text, change it, for example to `- {}`"
 )
 
 

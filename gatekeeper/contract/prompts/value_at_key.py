@@ -28,7 +28,7 @@ def prompt_at_key(text: str, reference: PromptReference) -> Prompt:
         messages = read_messages(document, key, text)
     else:
         what = f"`{write_key(key)}` is {_kind(value)}, not a prompt"
-        fix = "name a key whose value is text, or a list of `{role: user, content: …}`"
+        fix = "use a key whose value is text, or a list of `{role: user, content: …}`"
         if isinstance(value, dict):
             fix = f"{fix}, such as {_names(value, key)}" if value else fix
         raise ContractError([document.problem(key, what, fix, at_key=True)])

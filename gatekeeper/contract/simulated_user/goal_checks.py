@@ -38,7 +38,7 @@ def _without_user(
         what = f"check `{found.name}` applies to no fixture with a simulated user"
         fix = "add `user: {model: …, goal: …}` to the contract, or remove the check"
         if any(fixture.user for fixture in contract.fixtures):
-            fix = "give these fixtures a `user` with a `goal`, or remove the check"
+            fix = "give the fixtures of this check a `user` with a `goal`, or remove the check"
         yield Problem(at.path, what, fix, at.line, at.column, _TYPE)
 
 

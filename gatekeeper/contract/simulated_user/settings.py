@@ -67,7 +67,7 @@ def _own_prompt(
         return None
     if not _GOAL.search(text):
         what = f"`{path}` does not contain `{{{{ goal }}}}`"
-        fix = "write `{{ goal }}` at the place of the goal; you can also use `{{ persona }}`"
+        fix = "write `{{ goal }}` where the goal belongs; you can also use `{{ persona }}`"
         problems.append(document.problem(("user", "prompt"), what, fix))
     return text
 
@@ -110,7 +110,7 @@ def _with_user(
         return complain("has both `turns` and a `user`", "keep one of them")
     if not (own.goal or contract.goal):
         return complain(
-            "the simulated user has no goal", "add `goal`, here or in `user` of the contract"
+            "the simulated user has no goal", "add `goal` here, or to `user` in the contract"
         )
     user = replace(
         contract,

@@ -16,6 +16,6 @@ def small_user(contract: Contract) -> Iterator[Problem]:
         if fixture.user and fixture.user.model.startswith(_EMBEDDED):
             model = fixture.user.model
             what = f"{model} plays the simulated user, and is too small to pursue a goal"
-            fix = "name a larger model in `user`, or write the user's messages as `turns`"
+            fix = "use a larger model in `user`, or write the user's messages as `turns`"
             yield Problem(contract.path, what, fix)
             return

@@ -202,7 +202,7 @@ def _refuse_large(text: str, path: str, first_line: int) -> None:
 
 
 def _too_many(path: str, line: int, column: int) -> Problem:
-    what = f"the file has more than {MAX_VALUES:,} values, or its aliases multiply to as many"
+    what = f"the file has more than {MAX_VALUES:,} values, counting each use of an alias"
     fix = "use fewer aliases; large sets of fixtures belong in a .jsonl file"
     return Problem(path, what, fix, line, column)
 

@@ -202,7 +202,7 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
             return fault, "correct the value in the fixture, or write the prompt in Jinja"
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), (
-            f"add the variable to the fixture's vars, which are: {names}"
+            f"add the variable to the fixture's vars, which now contain: {names}"
         )
     if isinstance(error, TemplateSyntaxError):
         fix = (

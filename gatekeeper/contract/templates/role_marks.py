@@ -266,8 +266,8 @@ class _Place:
         if template.touched:
             return None
         if self.text[begin : self.start].strip(" \t#"):
-            what = f"the role line `{shown}` does not begin its line"
-            fix = "begin a new line before it; a `-` in a tag, as in `-%}`, removes line ends"
+            what = f"other text stands before the role line `{shown}` on the same line"
+            fix = "begin a new line before the role; a `-` in a tag, as in `-%}`, removes line ends"
             raise RoleLineFault(what, fix, template.line)
         what = f"the role line renders to `{shown}`, which is not one of {', '.join(ROLES)}"
         fix = "correct the value; if the line is text and not a role, add other words to it"

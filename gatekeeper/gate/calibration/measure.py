@@ -76,8 +76,8 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     if contract.target.steps:
         # What a judge sees of a step depends on the outputs before it, which labels do not have.
         raise UsageError(
-            f"{contract.name} has steps, so its judges cannot be calibrated here; "
-            "make a contract for the step's prompt and calibrate them there"
+            f"{contract.name} has steps, so its judges cannot be calibrated; "
+            "make a contract for the step's prompt and calibrate the judges of that contract"
         )
     evaluator = prepare(contract)
     judges = judge_identities(contract, evaluator)
@@ -90,7 +90,7 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
         if label.check is None and len(judges) > 1:
             raise UsageError(
                 f"{contract.name} has several judges ({names}); add a column "
-                "`check` to the labels, with the name of each label's check"
+                "`check` to the labels, and write there the check that each label is about"
             )
         if label.check is not None and label.check not in judges:
             raise UsageError(

@@ -65,7 +65,7 @@ def correct_run(
     human = {(label.fixture, label.output): float(label.verdict) for label in about}
     found = _correction(mine, name, human, _verdict_of)
     if found is None:
-        raise UsageError(f"the run of {contract} has no verdict of a check {name}")
+        raise UsageError(f"the run of {contract} has no verdict of the check {name}")
     graded = {(x.fixture, x.output): x.score for x in about if x.score is not None}
     scores = _correction(mine, name, graded, _score_of) if graded else None
     return replace(found, scores=scores)

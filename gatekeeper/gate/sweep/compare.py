@@ -172,7 +172,8 @@ def _reason(
         why = "; it is the current setting, and no other good setting costs significantly less"
     if rates[chosen] == rates[best]:
         do = "does" if others == 1 else "do"
-        return f"{rate}, the highest rate{why}; {others} more {do} not differ from it significantly"
+        count = numbers.count(others, "other setting")
+        return f"{rate}, the highest rate{why}; {count} {do} not differ from it significantly"
     named = cells[best].setting.name
     highest = numbers.percent(rates[best])
     return f"{rate}, which is not significantly different from the best ({named}, {highest}){why}"

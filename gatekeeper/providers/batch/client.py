@@ -134,8 +134,8 @@ class BatchClient:
         if provider not in BATCH_APIS or provider in self._forced:
             return (
                 f"{request.model} cannot be called in a batch; batches are only for models of "
-                "openai and anthropic that gatekeeper calls without litellm: run without --batch, "
-                "or name other contracts with --contract"
+                "openai and anthropic that gatekeeper calls without litellm: run this contract "
+                "without --batch, and the other contracts with --batch and --contract"
             )
         if self._native(request) is None:
             return (

@@ -51,7 +51,7 @@ Row = Mapping[str, Any]
 
 _NO_PYARROW = (
     "the format parquet needs pyarrow: `pip install 'gatekeeper[parquet]'`; the "
-    "action's image does not contain it, but samples.csv and fixtures.csv hold "
+    "action's image does not contain pyarrow, but samples.csv and fixtures.csv hold "
     "the same tables"
 )
 

@@ -32,25 +32,25 @@ class _Sample(NamedTuple):
 
 
 HELP: Mapping[str, str] = {
-    "gatekeeper_build_info": "The version that wrote these metrics; always 1.",
+    "gatekeeper_build_info": "Always 1; the label names the version that wrote these metrics.",
     "gatekeeper_run_timestamp_seconds": "When the run started, in Unix time.",
     "gatekeeper_run_duration_seconds": "The duration of the run in seconds.",
-    "gatekeeper_run_verdict": "1 for the verdict of the run, 0 for the others.",
-    "gatekeeper_run_calls": "Calls of the run by outcome.",
+    "gatekeeper_run_verdict": "1 for the run's verdict, 0 for every other verdict.",
+    "gatekeeper_run_calls": "Calls of the run, grouped by outcome.",
     "gatekeeper_run_cost_usd": "The cost of the run in US dollars.",
-    "gatekeeper_run_role_calls": "Calls to judges and simulated users by outcome.",
+    "gatekeeper_run_role_calls": "Calls to judges and simulated users, grouped by outcome.",
     "gatekeeper_run_role_cost_usd": (
         "The cost of calls to judges and simulated users in US dollars."
     ),
     "gatekeeper_run_contracts": "Contracts that ran.",
     "gatekeeper_run_uncovered_prompts": "Changed prompts that have no contract.",
-    "gatekeeper_contract_verdict": "1 for the verdict of the contract, 0 for the others.",
+    "gatekeeper_contract_verdict": "1 for the contract's verdict, 0 for every other verdict.",
     "gatekeeper_contract_success_ratio": "The share of samples or fixtures that pass.",
     "gatekeeper_contract_success_lower_ratio": (
-        "The lower end of the interval of the success ratio."
+        "The lower end of the success ratio's confidence interval."
     ),
     "gatekeeper_contract_success_upper_ratio": (
-        "The upper end of the interval of the success ratio."
+        "The upper end of the success ratio's confidence interval."
     ),
     "gatekeeper_contract_fixtures": "Fixtures with a known outcome.",
     "gatekeeper_contract_fixtures_passed": "Fixtures that pass.",
@@ -63,14 +63,16 @@ HELP: Mapping[str, str] = {
         "Fixtures grouped by what changed from base to head: broke, fixed or unknown."
     ),
     "gatekeeper_contract_difference_ratio": (
-        "The pass rate of head minus that of base, from -1 to 1."
+        "The pass rate of head minus the pass rate of base, from -1 to 1."
     ),
-    "gatekeeper_contract_p_value": "The probability of such a result if head is as good as base.",
+    "gatekeeper_contract_p_value": (
+        "The probability of a result at least this bad if head is as good as base."
+    ),
     "gatekeeper_contract_objective_met": "1 if the objective is met, 0 if it is missed.",
     "gatekeeper_contract_error_budget_events": "Failed events that the objective allows in its "
     "window.",
-    "gatekeeper_contract_error_budget_left_events": "Failed events that remain until the error "
-    "budget is spent; may be negative.",
+    "gatekeeper_contract_error_budget_left_events": "Failed events that the error budget "
+    "still allows; negative if it is overspent.",
     "gatekeeper_contract_burn_rate": (
         "The burn rate of the error budget by window; at 1, the budget lasts exactly one window."
     ),

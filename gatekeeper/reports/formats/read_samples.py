@@ -26,7 +26,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.completion_record import read_tool_calls
 
-_ADVICE = "name the folder of a run's reports, or the samples.jsonl in it"
+_ADVICE = "give the folder of a run's reports, or the samples.jsonl in that folder"
 _LARGEST = 1e15
 """Of a cost, a latency or a score."""
 

@@ -77,7 +77,7 @@ def _of_tests(paired: PairedResult, *, adjusted: bool) -> list[tuple[str, str]]:
     found = []
     if adjusted and paired.adjusted_p_value is not None:
         shown = f"p {_p(paired.adjusted_p_value)}"
-        found.append(("the deciding test, adjusted by Benjamini and Hochberg", shown))
+        found.append(("the deciding test, with the Benjamini-Hochberg adjustment", shown))
     for label, names in _P_VALUES.items():
         shown_values = [f"{_p(values[name])}{kind}" for name, kind in names if name in values]
         found.append((label, f"p {', '.join(shown_values)}" if shown_values else ""))

@@ -111,7 +111,7 @@ def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) ->
     ]
     return _figure(
         f"Error budget left: {clip(visible(label_of(budget.objective)), 80)}",
-        f"After each run, and now: {numbers.percent(shares[-1])}, which is "
+        f"The share left after each run. Now {numbers.percent(shares[-1])} is left: "
         f"{numbers.number(budget.left)} of the {numbers.number(budget.budget)} failures that the "
         f"objective allows in {budget.window}.",
         chart,

@@ -350,9 +350,9 @@ def _facts(outcome: Outcome) -> str:
     if outcome.score is not None:
         facts.append(f"score {numbers.score(outcome.score)}")
     if outcome.sample.shared and outcome.sample.trial.part_of:
-        facts.append("the same request was sent before, so its answer counts here too")
+        facts.append("the same request was sent before, so the earlier answer counts here too")
     elif outcome.sample.shared:
-        facts.append("the other arm sent the same request, so its answer counts for both")
+        facts.append("the other arm sent the same request, so one answer counts for both arms")
     return " · ".join(facts)
 
 

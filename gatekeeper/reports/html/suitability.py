@@ -54,7 +54,7 @@ def _map(result: SweepResult, found: Suitability) -> str:
         for number in found.ranked
         for name, title in columns.items()
     }
-    caption = "Share of outputs that do not comply; a darker cell has a higher share"
+    caption = "Share of outputs that break a rule; a darker cell has a higher share"
     return heatmap(caption, rows, list(columns.values()), cells, corner="Setting")
 
 

@@ -111,7 +111,7 @@ def drift_text(found: JudgeDrift) -> str:
     status = "drifted" if found.drifted else "steady"
     return (
         f"{_name(found.check)}: {status}; agreed with people on {before} of "
-        f"{numbers.count(found.labels, 'output')} and now on {now} "
+        f"{numbers.count(found.labels, 'output')} at calibration, and now on {now} "
         f"({found.lost} lost, {found.gained} gained, p {numbers.p_value(found.p_value)})"
     )
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _STATUS: Mapping[JudgeStatus, str] = {
     "steady": "steady",
     "watch": (
-        f"watch: the judge's verdicts differ; after {NIGHTS} such nights, the judge "
-        "counts as drifted"
+        f"watch: the judge's verdicts differ from those at calibration; after {NIGHTS} such "
+        "nights, the judge counts as drifted"
     ),
     "drifted": "drifted",
 }
@@ -94,9 +94,9 @@ def _sentence(judge: JudgeDrift, since: datetime) -> str:
     now, before = judge.found.agrees_now, judge.found.agreed_before
     return (
         f"the judge {judge.found.judge} of `{judge.check}` grades differently since {_day(since)}: "
-        f"it agrees with people on {now} of {judge.found.anchors} labelled outputs, and on {before}"
-        f" when it was calibrated (p {numbers.p_value(judge.found.p_value)}). The prompt is not "
-        "the cause"
+        f"it agrees with people on {now} of {judge.found.anchors} labelled outputs; it agreed on "
+        f"{before} when it was calibrated (p {numbers.p_value(judge.found.p_value)}). The prompt "
+        "is not the cause"
     )
 
 
@@ -107,8 +107,8 @@ def judge_section(found: Sequence[JudgeDrift]) -> list[str]:
         return []
     return [
         "A judge grades outputs differently than when it was calibrated. Figures that depend "
-        "on this judge say nothing about the prompt: objectives stay open, and error budgets leave "
-        "these runs out.",
+        "on this judge say nothing about the prompt: objectives stay undecided, and error budgets "
+        "leave out the runs with this judge.",
         "",
         "| contract | check | judge | since | agrees with people | at calibration | p |",
         "| --- | --- | --- | --- | --- | --- | --- |",

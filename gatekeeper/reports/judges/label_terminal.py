@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _KEYS = {"p": True, "pass": True, "f": False, "fail": False}
-_QUESTION = "Is the output good? p pass, f fail, p 0.8 pass with a score, s skip, q quit: "
+_QUESTION = (
+    "Is the output good? p = pass, f = fail, p 0.8 = pass with a score, s = skip, q = quit: "
+)
 _SHOWN = 20_000
 _WIDTH = 80
 """The columns of the line above each output; a console that is no terminal has no width."""

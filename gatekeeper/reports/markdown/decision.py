@@ -185,7 +185,7 @@ def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
         low, high = (_times(rate) for rate in budget.projected_burn_rate)
         checks = ", counted by the base contract's checks" if by_base else ""
         times = f"{low} to {high} times the allowed rate"
-        projected = f"; after merging, it would be used up at {times}{checks}"
+        projected = f"; after merging, the budget would be used up at {times}{checks}"
     burn = f", burn rate {rates}" if rates else ""
     other = budget.objective != "success_rate"
     label = f" of {prose(label_of(budget.objective), 100)}" if other else ""

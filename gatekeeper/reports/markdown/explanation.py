@@ -67,7 +67,7 @@ def _alone(contract: ContractResult) -> str:
     if head is None:
         return ""
     passed = f"{head.fixtures_passed:,} of {numbers.count(head.fixtures, 'fixture')} pass"
-    return f"There is nothing to compare with. On head {passed}."
+    return f"There is nothing to compare head with. On head, {passed}."
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:

@@ -54,7 +54,8 @@ def _where(promises: PromptPromises) -> str:
     if promises.state == "changed":
         return f"As {path} says."
     return (
-        f"The prompt changed, and {path} did not. These rules follow from lines that changed. Run "
+        f"The prompt changed, but {path} did not. The rules below come from prompt lines that "
+        "changed. Run "
         f"{code(f'gatekeeper generate --update {quote(promises.prompt)}')} to update these rules."
     )
 

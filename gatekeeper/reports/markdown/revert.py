@@ -92,7 +92,7 @@ def _block(lines: LineReplacement) -> str:
 
 def _proof(revert: ProposedRevert) -> str:
     if revert.measured is None or revert.passed is None:
-        return "This revert makes the prompt that of base."
+        return "This revert restores the prompt of base."
     total = numbers.count(revert.measured, "broken fixture")
     return f"With this revert, {revert.passed:,} of {total} pass again."
 

@@ -143,7 +143,7 @@ def _soft_failures(contract: ContractResult) -> list[str]:
         f"- {code(contract.name, 60)}: the {'check' if tolerated else 'warning'} {code(check, 80)} "
         f"fails on {_before_and_now(contract, arms)}"
         + (
-            ", in samples whose score is high enough to pass"
+            ", in samples that still pass because of their score"
             if tolerated
             else "; a warning does not block"
         )

@@ -65,7 +65,7 @@ def fewest_broken_rules(
     unknown = f" ({rate.unknown:,} unknown)" if rate.unknown else ""
     lead = (
         f"Breaks the fewest rules: {names[best]}. {numbers.percent(rate.share)} of its outputs on "
-        f"tests of both kinds do not comply{unknown}."
+        f"tests of both kinds break a rule{unknown}."
     )
     lost = [n for n in others if not found.rates[n]["both"].measured]
     worse = [n for n in others if _is_worse(found, best, n, result.alpha)]
@@ -87,7 +87,7 @@ def suitability_notes(found: Suitability) -> list[str]:
     """Return what a reader has to know of the table, a sentence or two each."""
     kind = _kind(found)
     notes = [
-        "Tests of rules and of inverse rules together are "
+        "Rules and inverse rules together have "
         f"{numbers.count(found.tests['both'], 'test')} in "
         f"{numbers.count(found.units, kind)}. Intervals (95 %) and p-values count "
         f"each {kind} once; "

@@ -100,10 +100,10 @@ def visible_drop(result: SweepResult) -> str:
     """Write what this sweep could not have detected."""
     on = numbers.count(result.inputs, "cluster" if result.clustered else "distinct input")
     if result.visible is None:
-        return f"On {on} no difference between two settings could have been detected."
+        return f"With {on}, no difference between two settings could have been detected."
     return (
-        f"On {on} a drop of {numbers.size_in_points(result.visible)} or more between two "
-        "settings is detected in 8 of 10 sweeps; smaller drops may go undetected."
+        f"With {on}, 8 of 10 sweeps detect a drop of {numbers.size_in_points(result.visible)} or "
+        "more between two settings; smaller drops may go undetected."
     )
 
 

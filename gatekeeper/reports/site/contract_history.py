@@ -213,7 +213,7 @@ def _findings_of_judges(records: Sequence[Record]) -> Iterator[Finding]:
             now, whole = judge.found.agrees_now, judge.found.anchors
             text = (
                 f"The judge of {judge.check} agrees with people on {now} of {whole} labelled "
-                f"outputs, and on {judge.found.agreed_before} when it was calibrated"
+                f"outputs; it agreed on {judge.found.agreed_before} when it was calibrated"
             )
             said = "judge drifted" if judge.status == "drifted" else "judge drift possible"
             yield Finding("drift", "inconclusive", text, said)

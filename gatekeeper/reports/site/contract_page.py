@@ -182,7 +182,7 @@ def _plots(
     repairs = [_repair_rate(record) for record in records]
     if any(repairs):
         axis = plots.amount_axis(repairs, numbers.percent)
-        says = "The share of answers that were repaired before the checks."
+        says = "The share of answers that were repaired before the checks ran."
         yield plots.plot("Repair rate", says, axis, times, xs, repairs, kind="over-runs")
 
 
@@ -218,7 +218,7 @@ def _plots_note(history: ContractHistory) -> str:
     changed = len(trends.changes(history.records))
     if changed:
         times = numbers.count(changed, "time")
-        notes.append(f"A dotted line shows where prompt, contract or model changed ({times}).")
+        notes.append(f"Each dotted line marks a change of prompt, contract or model ({times}).")
     if history.drift and history.drift.change:
         notes.append("The vertical line shows when the model began to drift.")
     return " ".join(notes)

@@ -20,7 +20,7 @@ from gatekeeper.reports.site.plots import amount_axis, bars
 
 _RECENT = timedelta(days=30)
 _EXPLAINED = (
-    "In US dollars, for models with a known price. Embedded models and "
+    "Costs are in US dollars, for models with a known price. Embedded models and "
     "recordings cost nothing. The history holds only runs of the default branch, "
     "so the costs of pull requests are missing."
 )

@@ -35,7 +35,7 @@ def render_health(site: Site) -> str:
     live = [history for history in site.histories if not history.removed]
     severity, headline = summary(site)
     parts = [part for part in _parts(live) if part.rows]
-    lead = "According to the runs in the history." if parts else "Nothing needs attention."
+    lead = "This is what the runs in the history show." if parts else "Nothing needs attention."
     return render_page(
         site,
         "health",

@@ -68,7 +68,7 @@ def summary(site: Site) -> tuple[Severity, str]:
         verb = "is" if failing == 1 else "are"
         return "fail", f"{failing:,} of {whole} {verb} not healthy{also}"
     if watched:
-        return "inconclusive", f"No contract is unhealthy; {watched:,} of {whole} to watch"
+        return "inconclusive", f"No contract is unhealthy, but watch {watched:,} of {whole}"
     if not any(history.records for history in live):
         return "info", "No contract has a run yet"
     measured = sum(bool(history.records) for history in live)

@@ -65,7 +65,8 @@ def find_kept_runs(
                 found.setdefault(run.page, run)
     if others:
         notices.append(
-            f"{others} results of pull requests are left out, because the site shows only runs"
+            f"{others} results of pull requests are left out, because the site shows only runs "
+            "of the full suite"
         )
     return tuple(sorted(found.values(), key=lambda r: r.started, reverse=True)), tuple(notices)
 

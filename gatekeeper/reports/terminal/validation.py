@@ -57,7 +57,7 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
         console.print(_text(advice, "dim"))
     if inventory.unread:
         files = numbers.count(inventory.unread, "file")
-        console.print(_text(f"{files} were not read, because there are too many.", "dim"))
+        console.print(_text(f"{files} were not read, because there are too many files.", "dim"))
 
 
 def contract_table(contracts: Sequence[ValidContract], console: Console) -> Table:

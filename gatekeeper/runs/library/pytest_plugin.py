@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--gatekeeper",
         action="store_true",
-        help="also test the prompt contracts that the work tree affects; calls models",
+        help="also test the prompt contracts that the work tree affects; this calls models",
     )
     group.addoption(
         "--gatekeeper-base",

@@ -151,8 +151,8 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
         raise ValueError("its first line cannot be read") from None
     if found != (plan.plan, plan.order_seed, plan.revision, plan.shards):
         raise UsageError(
-            f"{path}: these answers belong to another plan; name only folders "
-            "with the answers of this plan"
+            f"{path}: these answers belong to another plan; give only folders "
+            "with answers of this plan"
         )
     if not 1 <= shard <= plan.shards:
         raise ValueError("its first line cannot be read")

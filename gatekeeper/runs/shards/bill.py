@@ -63,9 +63,9 @@ def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
     return (
         shared,
         (
-            f"limits.calls is {limits.calls:,}: the shards stop there, so the run "
-            "cannot measure everything. Raise the limit, or use fewer fixtures or "
-            "samples."
+            f"limits.calls is {limits.calls:,}: the shards together stop after that many "
+            "calls, so the run cannot measure everything. Raise the limit, or use fewer fixtures "
+            "or samples."
         ),
     )
 

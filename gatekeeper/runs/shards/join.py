@@ -66,7 +66,7 @@ class JoinedAnswers(ModelSource):
         """How to get the answers that are missing."""
         of = self.sharded.plan.shards
         alone = len(self.faults) == 1
-        each, shard = ("it", next(iter(self.faults))) if alone else ("each of them", "I")
+        each, shard = ("the shard", next(iter(self.faults))) if alone else ("each such shard", "I")
         return (
             f"Run {each} again with `gatekeeper sample --plan {self.sharded.path} "
             f"--shard {shard}/{of} --out DIR --resume`, then run `gatekeeper decide` again"
@@ -209,8 +209,8 @@ def _fault(own: Sequence[ShardAnswers], missing: set[str], planned: int) -> str:
     withheld = len(missing & {key for file in own for key in file.withheld})
     if withheld:
         causes.append(
-            f"{numbers.count(withheld, 'answer')} contained a secret of the "
-            "environment, so the answer was not stored"
+            f"gatekeeper did not store {numbers.count(withheld, 'answer')} that contained "
+            "a secret of the environment"
         )
     damaged = sum(file.damaged for file in own)
     if damaged:

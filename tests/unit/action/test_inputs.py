@@ -149,6 +149,7 @@ def test_formats_are_those_that_there_are() -> None:
     assert settings(formats="sarif, Badge").formats == ("sarif", "badge")
     assert settings().formats == ()
     with pytest.raises(
-        UsageError, match="input formats: 'html' is not valid; use some of badge, codequality,"
+        UsageError,
+        match="input formats: 'html' is not valid; use one or more of badge,",
     ):
         settings(formats="sarif html")

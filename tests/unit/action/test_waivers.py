@@ -87,7 +87,7 @@ def test_a_record_that_nobodys_command_stands_behind_does_not_count(command: Rem
 def test_a_record_for_another_commit_is_void() -> None:
     waivers, notices = read(recorded(), "b" * 40)
     assert waivers == ()
-    assert f"was for {'a' * 10}" in notices[0]
+    assert f"was for the commit {'a' * 10}" in notices[0]
 
 
 def test_a_record_in_somebody_elses_comment_is_forged() -> None:

@@ -241,7 +241,7 @@ class TestProblems:
     def test_a_schema_file_comes_with_the_check(self):
         check = spec("json_schema", schema="s.json")
         missing = problems_of(contract(check))
-        assert "no schema s.json" in missing[0]
+        assert "the schema file s.json" in missing[0]
         evaluator = prepare(contract(replace(check, files={"s.json": '{"type": "null"}'})))
         assert evaluator.evaluate(sample("null"))[0].passed
 

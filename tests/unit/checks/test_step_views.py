@@ -99,7 +99,7 @@ def test_a_forecast_fills_every_output() -> None:
 def test_a_comparison_in_pairs_cannot_be_about_a_step() -> None:
     params = {"judge": "prefer", "model": "openai/m"}
     checks = (CheckSpec("judge", "p", params, step="extract"),)
-    with pytest.raises(ContractError, match="last outputs"):
+    with pytest.raises(ContractError, match="judge: prefer"):
         prepare(contract("a", target=chain(("extract", "e.md")), checks=checks))
 
 

@@ -113,7 +113,7 @@ def test_a_renamed_variable_leaves_made_ids_as_they_are() -> None:
         ("f.yaml", "- 3", "f.yaml:1", "not a mapping"),
         ("f.yaml", "- a: 1\n- {}", "f.yaml:2", "an empty row"),
         ("f.yaml", "- vars: 3", "f.yaml:1", "`vars` is not a mapping"),
-        ("f.yaml", "- vars: {a: 1}\n  b: 2", "f.yaml:2", "cannot have this column"),
+        ("f.yaml", "- vars: {a: 1}\n  b: 2", "f.yaml:2", "cannot have this key"),
         ("f.yaml", "- a: 1\n  metadata: 3", "f.yaml:2", "`metadata`"),
         ("f.yaml", "- a: 1\n  id: [x]", "f.yaml:2", "`id`"),
         ("f.yaml", "- a: 1\n  category: true", "f.yaml:2", "`category`"),

@@ -16,7 +16,11 @@ KNOWN = ("order-id", "speech-tag")
     [
         ("order-di", KNOWN, "did you mean 'order-id'?"),
         ("contracts/speech-tag.yaml", KNOWN, "did you mean 'speech-tag'?"),
-        ("zzz", KNOWN, "known are: order-id, speech-tag; if the contract is new, commit it first"),
+        (
+            "zzz",
+            KNOWN,
+            "the known names are: order-id, speech-tag; if the contract is new, commit it first",
+        ),
         ("zzz", (), "there is no contract yet; if the contract is new, commit it first"),
     ],
 )

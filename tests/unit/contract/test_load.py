@@ -96,7 +96,7 @@ def test_the_prompt_file_names_the_model_where_the_contract_does_not() -> None:
     text = CONTRACT.replace("model: openai/gpt\n", "")
     assert load({"contracts/tag.yaml": text}).target.model == "m"
     told = complaints(text, prompts__tag_prompty="{{ word }}")
-    assert "no model is named" in told
+    assert "sets a model" in told
 
 
 def test_policies_are_read_and_whole_numbers_are_whole() -> None:
@@ -172,7 +172,7 @@ def test_faults_of_fields(line: str, place: str, what: str) -> None:
         ("vars: {word: x}", "vars: 3", "3 is not a mapping"),
         ('type: equals, value: "', 'type: equal, value: "', "did you mean `equals`?"),
         ('type: equals, value: "', 'value: "', "`type` is missing"),
-        ("severity: warn", "severity: fatal", "not `error` or `warn`"),
+        ("severity: warn", "severity: fatal", "neither `error` nor `warn`"),
         ("severity: warn", "severty: warn", "did you mean `severity`?"),
         ("severity: warn", "name: ' '", "the name is not text"),
         ("severity: warn", "ignore_case: 3", "checks[0].ignore_case: 3 is not true or false"),

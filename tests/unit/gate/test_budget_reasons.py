@@ -105,9 +105,9 @@ def test_the_reason_of_a_freeze_says_what_is_spent_and_until_when():
     (reason,) = budget_reasons([spent], [], Policy())
     assert reason.verdict == "fail"
     assert (
-        "valid-json pass rate is overspent (14 failed of 100 in 28d; 5 are allowed," in reason.text
+        "valid-json pass rate is overspent (14 of 100 failed in 28d; 5 are allowed," in reason.text
     )
-    assert "13 or more are more than chance explains" in reason.text
+    assert "chance does not explain 13 or more" in reason.text
     assert "only a change that significantly improves this objective may merge" in reason.text
     assert "until 2026-03-01 12:00 UTC" in reason.text
 

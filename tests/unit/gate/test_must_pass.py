@@ -126,5 +126,5 @@ def test_what_fails_on_base_too_is_named_and_holds_up_nothing() -> None:
     [reason] = must_pass_reasons(results)
     assert (reason.verdict, reason.text) == (
         "pass",
-        "Must pass, but also fails on base: `a` (0/10 → 0/10).",
+        "Must pass, but fails on head and also fails on base: `a` (0/10 → 0/10).",
     )

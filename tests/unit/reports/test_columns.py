@@ -110,8 +110,8 @@ def test_columns_in_which_no_contract_has_anything_are_left_out() -> None:
     comment = _read(examples.result(contract))
     assert "| Contract | Base | Head | Difference | p | SLO | Verdict |" in comment
     assert (
-        "error budget over `28d`: no history yet; after merging, it would be used up at 0.5 to 2"
-        in comment
+        "error budget over `28d`: no history yet; after merging, the budget would be used up at "
+        "0.5 to 2" in comment
     )
     bare = _read(examples.result(replace(contract, slo=(), error_budget=None)))
     assert "| Contract | Base | Head | Difference | p | Verdict |" in bare

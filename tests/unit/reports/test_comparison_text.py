@@ -210,7 +210,7 @@ def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
     both = early_examples.early_contract(), early_examples.not_worse_contract()
     worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
     assert "level 0.05, corrected by Holm over 2 comparisons" in _read(examples.result(worse, calm))
-    row = "| the deciding test, adjusted by Benjamini and Hochberg | p 0.0040 |"
+    row = "| the deciding test, with the Benjamini-Hochberg adjustment | p 0.0040 |"
     assert row in _opinions(worse, adjusted=True)
 
 

@@ -55,7 +55,7 @@ def test_the_table_has_a_row_for_each_setting_the_best_first():
 def test_the_first_sentence_names_the_best_and_those_that_are_worse():
     shown = spaced(render_suitability(found(bad=False, good=True, fine=True, lost=None)))
     assert (
-        "Breaks the fewest rules: `good`. 0 % of its outputs on tests of both kinds do not comply."
+        "Breaks the fewest rules: `good`. 0 % of its outputs on tests of both kinds break a rule."
         in shown
     )
     assert "Significantly worse on these tests: `bad`. Not significantly worse" in shown

@@ -129,7 +129,10 @@ def test_a_call_that_can_never_fit_ends_the_run_and_names_the_amounts() -> None:
     result = run(heads(3), client, lambda _: 0.00003, 0.00005)
     assert (result.ended, result.made) == ("limit", 1)
     assert result.detail is not None
-    assert "the cost limit of 0.000050 USD is reached: 0.000040 USD are spent" in result.detail
+    assert (
+        "the cost limit of 0.000050 USD is too low for the next call: 0.000040 USD are spent"
+        in result.detail
+    )
     assert " 0.00 " not in result.detail
 
 

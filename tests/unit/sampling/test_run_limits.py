@@ -50,7 +50,9 @@ def test_the_cost_limit_counts_what_is_under_way() -> None:
     assert result.cost_usd is not None
     assert 1.0 <= result.cost_usd <= 2.0
     assert result.detail is not None
-    assert result.detail.startswith("the cost limit of 2.00 USD is reached: 2.00 USD are spent")
+    assert result.detail.startswith(
+        "the cost limit of 2.00 USD is too low for the next call: 2.00 USD are spent"
+    )
 
 
 def test_unknown_costs_reach_no_limit_and_stay_unknown() -> None:

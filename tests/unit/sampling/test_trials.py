@@ -190,7 +190,7 @@ def test_other_modes_send_no_schema(mode: Any) -> None:
 
 
 def test_enforce_without_anything_to_enforce_is_not_possible() -> None:
-    with pytest.raises(ContractError, match="no check for all outputs"):
+    with pytest.raises(ContractError, match="no check that applies to all outputs"):
         response_formats(contract(words(1), mode="enforce"))
 
 

@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--check",
         action="store_true",
         help=(
-            "write no file; exit with 1 if a judge agrees with people less than it did at "
+            "write no file; exit with 1 if a judge now agrees with people less often than at "
             "calibration"
         ),
     )
@@ -42,8 +42,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=30,
         metavar="N",
-        help="labelled outputs of each check to keep in the file; nightly runs grade them "
-        "again (default: %(default)s; 0 keeps none)",
+        help="how many labelled outputs of each check to keep in the file; nightly runs grade "
+        "them again (default: %(default)s; 0 keeps none)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_replay(parser)
@@ -90,7 +90,9 @@ def calibrate(arguments: argparse.Namespace) -> int:
         else:
             print_agreement(found.agreement, (), annotators, drifts=drifts)
     if plan.skipped:
-        print_error(f"{plan.skipped} labels are about fixtures that the contract does not have")
+        print_error(
+            f"{plan.skipped} labels were skipped: the contract does not have their fixtures"
+        )
     if found.ended:
         print_error(f"gatekeeper: some outputs were not graded: {found.ended}")
         return 3

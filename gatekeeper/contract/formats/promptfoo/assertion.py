@@ -114,7 +114,7 @@ class Assertion:
         if isinstance(value, list) and value:
             return [self.text(item if item is not None else "") for item in value]
         if not isinstance(value, str):
-            fix = "write a list of texts, or one text that separates them by commas"
+            fix = "write a list of texts, or one comma-separated text"
             raise self.node.problem("`value` must be a list of texts", fix)
         parts = split_values(self.literal(value))
         if not parts:
@@ -151,8 +151,9 @@ class Assertion:
         """Return a threshold from 0 to 1. Raises CannotRunError if it is outside."""
         value = self.threshold(default)
         if not 0 <= value <= 1:
-            never = "no" if value > 1 else "every"
-            raise self.cannot(f"{never} output can fail or pass a threshold of {value:g}")
+            raise self.cannot(
+                f"the threshold {value:g} is not between 0 and 1, so it cannot tell outputs apart"
+            )
         return value
 
     def with_field(self, check: dict[str, Any]) -> dict[str, Any]:

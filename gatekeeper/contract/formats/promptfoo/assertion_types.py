@@ -53,14 +53,14 @@ MAPPED = frozenset(
 )
 """The assertion types that gatekeeper translates to a check."""
 
-_AGENTS = "gatekeeper does not run agents and has no traces of them"
-_RETRIEVER = "this type rates a retriever, but gatekeeper takes the context from the test"
-_PROBABILITIES = "gatekeeper does not record the probabilities of tokens"
+_AGENTS = "gatekeeper does not run agents, so it has no traces of agents"
+_RETRIEVER = "this type evaluates a retriever, but gatekeeper takes the context from the test"
+_PROBABILITIES = "gatekeeper does not record token probabilities"
 _CODE = "gatekeeper runs no {}; write the check as a Python function in a separate file"
 
 NOT_RUN = {
-    "agent-rubric": "a judge of gatekeeper is one request to a model, not an agent",
-    "classifier": "no classifier is called",
+    "agent-rubric": "a gatekeeper judge is a single request to a model, not an agent",
+    "classifier": "gatekeeper does not call classifiers",
     "context-recall": _RETRIEVER,
     "context-relevance": _RETRIEVER,
     "conversation-relevance": "gatekeeper has no check that rates every turn of a conversation",
@@ -80,7 +80,7 @@ NOT_RUN = {
     "perplexity": _PROBABILITIES,
     "perplexity-score": _PROBABILITIES,
     "ruby": _CODE.format("Ruby"),
-    "search-rubric": "judges cannot search the web, because the result could not be repeated",
+    "search-rubric": "judges cannot search the web, because search results change over time",
     "similar:dot": "gatekeeper does not compute the dot product of embeddings; use `similar`",
     "similar:euclidean": "gatekeeper does not compute the distance of embeddings; use `similar`",
     "skill-used": _AGENTS,
@@ -89,11 +89,11 @@ NOT_RUN = {
     "trace-span-duration": _AGENTS,
     "trajectory:goal-success": _AGENTS,
     "trajectory:step-count": _AGENTS,
-    "trajectory:tool-args-match": f"{_AGENTS}; the check `tool_call` reads the calls of one answer",
-    "trajectory:tool-sequence": f"{_AGENTS}; the check `tool_call` reads the calls of one answer",
-    "trajectory:tool-used": f"{_AGENTS}; the check `tool_call` reads the calls of one answer",
+    "trajectory:tool-args-match": f"{_AGENTS}; use `tool_call` for the calls of one answer",
+    "trajectory:tool-sequence": f"{_AGENTS}; use `tool_call` for the calls of one answer",
+    "trajectory:tool-used": f"{_AGENTS}; use `tool_call` for the calls of one answer",
     "webhook": (
-        "checks have no access to the network, because a pull request could send outputs away"
+        "checks have no network access, because a pull request could use it to leak outputs"
     ),
 }
 """The reason why gatekeeper does not run each of the other types."""

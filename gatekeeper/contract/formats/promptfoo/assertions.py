@@ -86,7 +86,7 @@ class Translation:
         except CannotRunError as error:
             self.notes.add(error.note)
             why = (
-                "gatekeeper cannot run all assertions of this set, so the score would "
+                "gatekeeper cannot run some assertions of this set, so the score would "
                 "differ from promptfoo's"
             )
             raise cannot_run(node, str(node.get("type")), why) from None
@@ -148,7 +148,7 @@ class Translation:
             checks = [_without_weight(check) for check in checks if "severity" not in check]
             if not checks:
                 raise cannot_run(
-                    node, "assert-set", "gatekeeper cannot run any assertion of this set"
+                    node, "assert-set", "gatekeeper can run none of the assertions of this set"
                 )
             if len(checks) > _MOST_IN_A_SET:
                 what = f"the set has more than {_MOST_IN_A_SET} assertions"

@@ -224,7 +224,7 @@ def _name_misspelt_types(row: Node, notes: Notes) -> None:
         if found is not None:
             written, other = found
             why = (
-                "no assertion type, so the whole cell is the expected text; "
+                "this is not an assertion type, so the whole cell is the expected text; "
                 f"did you mean `{other}`?"
             )
             notes.add(node.not_run(written, why))

@@ -106,7 +106,7 @@ class ContractWriter:
         options = options or self.root.child("commandLineOptions").get("repeat") or 1
         wanted = {_repeat(f.case.option("repeat"), options) for f in fixtures}
         if len(wanted) > 1:
-            why = f"gatekeeper repeats every test the same number of times, here {max(wanted)}"
+            why = f"gatekeeper uses one number of repeats for all tests, here {max(wanted)}"
             self.notes.add(self.root.child("tests").not_run("repeat", why))
         return min(max(wanted, default=1), _MOST_SAMPLES)
 
@@ -142,7 +142,7 @@ class ContractWriter:
     def _require_plain(self, case: Case) -> None:
         """Raise CannotRunError if the test needs what gatekeeper does not do."""
         for name, why in (
-            ("providerOutput", "the test contains its output, so there is no model to call"),
+            ("providerOutput", "the test contains a fixed output, so there is no model to call"),
             ("provider", "this test has its own provider; add the provider to `providers`"),
             (
                 "assertScoringFunction",
@@ -155,11 +155,11 @@ class ContractWriter:
         for name, why in (
             (
                 "prefix",
-                ("gatekeeper does not add a text before the prompt; write it into the prompt"),
+                ("gatekeeper adds no text before the prompt; write the text into the prompt"),
             ),
             (
                 "suffix",
-                ("gatekeeper does not add a text after the prompt; write it into the prompt"),
+                ("gatekeeper adds no text after the prompt; write the text into the prompt"),
             ),
             ("transformVars", "`transformVars` is JavaScript, which gatekeeper does not run"),
         ):
@@ -180,7 +180,7 @@ class ContractWriter:
             known = [self._read(node) for node in nodes if node is not None]
             fields = [one.field for one in known if one.field]
             if len(fields) > 1:
-                why = "only one transform can select a part of JSON"
+                why = "two transforms select a part of JSON, but gatekeeper supports only one"
                 raise cannot_run(nodes[1] or case.node, "transform", why)
             steps = dict.fromkeys(step for one in known for step in one.repairs)
             self._transforms[id(case)] = Transform(fields[0] if fields else None, tuple(steps))
@@ -204,8 +204,8 @@ class ContractWriter:
                 if found.repairs != first.repairs:
                     node = fixture.case.option("transform") or fixture.case.node
                     why = (
-                        "this transform is not that of the other tests; move these "
-                        "tests to a separate file"
+                        "this test has a different transform than the first test; move "
+                        "tests with this transform to a separate file"
                     )
                     raise cannot_run(node, "transform", why)
             except CannotRunError as error:
@@ -235,8 +235,8 @@ class ContractWriter:
             gating = [c for c in (*common.checks, *own) if c.value.get("severity") != "warn"]
             if not gating:
                 why = (
-                    "gatekeeper cannot run any assertion of this test, so it "
-                    "does not send the prompt"
+                    "gatekeeper can run none of the assertions of this test, so "
+                    "gatekeeper does not send the prompt"
                 )
                 self.notes.add(fixture.case.node.not_run("test", why))
                 continue

@@ -94,8 +94,8 @@ def _tables(assertion: Assertion, written: Any) -> tuple[list[str], list[str]]:
     kinds, names = sorted({kind for kind, _ in pairs}), sorted({name for _, name in pairs})
     if None in matches or len(pairs) != len(kinds) * len(names):
         why = (
-            "gatekeeper has one list of allowed statements and one list of allowed "
-            "tables, and cannot express this `allowedTables` with them"
+            "gatekeeper supports only an `allowedTables` that allows the same "
+            "statements on every table and contains no patterns"
         )
         raise assertion.cannot(why)
     return kinds, names
@@ -107,7 +107,7 @@ def valid_call(assertion: Assertion) -> Check:
     functions = [_function(tool) for tool in tools] if isinstance(tools, list) else []
     known = {f["name"]: f.get("parameters") for f in functions if isinstance(f.get("name"), str)}
     if not known:
-        raise assertion.cannot("the provider's `config` has no `tools` to compare with")
+        raise assertion.cannot("the provider's `config` has no `tools` to compare the call with")
     ways = [
         {"type": "tool_call", "tool": name, **({"schema": as_parameter(schema)} if schema else {})}
         for name, schema in known.items()

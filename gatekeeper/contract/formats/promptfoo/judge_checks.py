@@ -89,7 +89,7 @@ def _graded(assertion: Assertion, check: Check) -> Check:
     if grading.own_prompt or assertion.node.get("rubricPrompt") is not None:
         raise assertion.cannot(
             "gatekeeper does not use this `rubricPrompt`, because gatekeeper's "
-            "judges answer in another form"
+            "judges answer in a different format"
         )
     if grading.judge is not None:
         check["model"] = grading.judge

@@ -84,7 +84,7 @@ def resolve(node: Node) -> Node:
         reference = node.value["$ref"]
         if reference != "#" and not reference.startswith("#/"):
             what = f"`$ref: {reference}` refers to another file"
-            raise node.problem(what, "write `$ref: '#/…'`, or name the file as `file://…`")
+            raise node.problem(what, "write `$ref: '#/…'`, or refer to the file with `file://…`")
         target = _target(node, reference)
         own = {name: value for name, value in node.value.items() if name != "$ref"}
         if own and isinstance(target.value, dict):
@@ -131,5 +131,5 @@ class Notes:
         notes = tuple(self.found.values())
         if not self.left_out:
             return notes
-        why = f"{self.left_out:,} more are not run and not listed"
+        why = f"gatekeeper does not run {self.left_out:,} more parts, which are not listed here"
         return (*notes, NotRun("others", notes[-1].position, why))

@@ -89,7 +89,7 @@ def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
             raw = item.child("raw") if isinstance(item.get("raw"), str) else item.child("id")
             if not isinstance(raw.value, str):
                 raise item.problem(
-                    "a prompt has no `raw`", "write the text or the file of the prompt as `raw`"
+                    "a prompt has no `raw`", "set `raw` to the prompt's text or file"
                 )
             found += _entries(sources, item, raw, raw.value, item.value)
         else:
@@ -113,7 +113,7 @@ def _entries(
         raise node.problem(f"the prompt `{raw[:200]}` is not in the repository", fix)
     if not _is_file(raw):
         if text_node is None:
-            what = "the text of this prompt is the name of a key"
+            what = "the text of this prompt is written as a key of `prompts`"
             raise node.problem(what, "write `prompts` as a list")
         _require_plain(node, raw)
         name = posixpath.basename(sources.root.path)
@@ -179,7 +179,7 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
     if suffix not in _READ:
         what = f"gatekeeper does not read prompts from `{name}`"
         raise node.problem(
-            what, f"use a file of the type {' '.join(_READ)}, with one prompt in each file"
+            what, f"write each prompt to its own file of one of these types: {' '.join(_READ)}"
         )
     _, text = sources.text(node, path)
     _require_plain(node, text)

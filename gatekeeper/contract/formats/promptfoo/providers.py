@@ -87,7 +87,7 @@ def read_providers(sources: Sources, root: Node) -> tuple[list[ProviderEntry], l
         why = f": {notes[0].why}" if notes else ""
         at = notes[0].position if notes else node.position
         problem = node.problem(
-            f"gatekeeper can call none of the providers{why}", "name a model"
+            f"gatekeeper can call none of the providers{why}", "add a provider that is a model"
         ).problems[0]
         raise ContractError([replace(problem, path=at.path, line=at.line, column=at.column)])
     taken: set[str] = set()

@@ -105,7 +105,7 @@ class Sources:
     def _file_cases(self, node: Node, reference: str) -> Iterator[Node]:
         lower = reference.lower()
         if is_program(reference):
-            why = "programs that write tests are not run; keep the tests in a file"
+            why = "gatekeeper does not run programs that write tests; write the tests into a file"
             raise cannot_run(node, "tests", f"`{reference}`: {why}")
         path, text = self.text(node, reference)
         if lower.endswith(".csv"):
@@ -135,8 +135,8 @@ def csv_rows(text: str, path: str) -> Iterator[tuple[int, Mapping[str, str]]]:
             header = [cell.strip() for cell in cells]
             continue
         if len(cells) != len(header):
-            what = f"{len(cells)} cells under {len(header)} columns"
-            fix = "put cells that hold a comma or a line end in double quotes"
+            what = f"the header has {len(header)} columns, but this row has {len(cells)}"
+            fix = "if a cell contains a comma or a line break, put the cell in double quotes"
             raise ContractError([Problem(path, what, fix, line)])
         yield line, dict(zip(header, cells, strict=True))
 

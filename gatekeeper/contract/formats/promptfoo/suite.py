@@ -31,12 +31,12 @@ _PROVIDERS = ("providers", "targets")
 _NOT_RUN = {
     "assertScoringFunction": "a scoring function is a program, and gatekeeper does not run it",
     "derivedMetrics": "gatekeeper does not compute metrics from other metrics",
-    "env": "gatekeeper does not set the environment from a file",
+    "env": "gatekeeper does not set environment variables from this file",
     "extensions": "extensions are programs, and gatekeeper does not run them",
     "nunjucksFilters": "these filters are programs, and gatekeeper does not run them",
-    "redteam": "gatekeeper generates no attacks; write them as tests",
-    "strategies": "no attacks are generated; write them as tests",
-    "plugins": "no attacks are generated; write them as tests",
+    "redteam": "gatekeeper does not generate attacks; write each attack as a test",
+    "strategies": "gatekeeper does not generate attacks; write each attack as a test",
+    "plugins": "gatekeeper does not generate attacks; write each attack as a test",
 }
 
 
@@ -119,7 +119,7 @@ def _translated(
 def _nothing(root: Node, notes: Notes) -> ContractError:
     found = notes.all()
     named = "; ".join(f"line {n.position.line}: `{n.kind}`: {n.why}" for n in found[:5])
-    what = "gatekeeper cannot run any test of this file…" + (f" ({named})" if named else "")
+    what = "gatekeeper can run none of the tests in this file" + (f" ({named})" if named else "")
     return root.child("tests").problem(what, "add a test with an assertion that gatekeeper can run")
 
 

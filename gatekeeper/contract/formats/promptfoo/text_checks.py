@@ -71,7 +71,7 @@ def regex(assertion: Assertion) -> Check:
     except NotJavaScriptError as error:
         what = f"promptfoo cannot read the pattern: {error}"
         raise assertion.node.problem(
-            what, "write the pattern as a regular expression of JavaScript"
+            what, "write the pattern as a JavaScript regular expression"
         ) from None
     check: Check = {"type": "regex", "pattern": as_parameter(pattern)}
     if pattern != written and written.strip():
@@ -143,7 +143,7 @@ def cost(assertion: Assertion) -> Check:
 def _positive(assertion: Assertion) -> float:
     limit = assertion.threshold()
     if limit <= 0:
-        raise assertion.cannot(f"no output can meet a limit of {limit:g}; write one above 0")
+        raise assertion.cannot(f"no output can meet a limit of {limit:g}; write a limit above 0")
     return limit
 
 

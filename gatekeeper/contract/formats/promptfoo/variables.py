@@ -88,8 +88,8 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
     refuse_environment(node, text)
     if not is_simple(text):
         why = (
-            "the value is a template that computes something; write the finished "
-            "value, or only names in `{{ }}`"
+            "the value is a template that computes something; write the final "
+            "value, or only names of variables in `{{ }}`"
         )
         raise cannot_run(node, str(node.get("type") or "template"), why)
 
@@ -140,7 +140,7 @@ def combinations(
     choices = {name: _choices(sources, node, multiply) for name, node in written.items()}
     count = math.prod(map(len, choices.values()))
     if count > MOST_FIXTURES:
-        what = f"the lists in `vars` make {count:,} tests, more than {MOST_FIXTURES:,}"
+        what = f"the lists in `vars` make {count:,} tests, but the limit is {MOST_FIXTURES:,}"
         raise case.problem(what, "shorten the lists")
     made = []
     for values in itertools.product(*choices.values()):
@@ -173,7 +173,7 @@ def _load(sources: Sources, node: Node, reference: str) -> Any:
 
 def _refuse_programs(node: Node, reference: str) -> None:
     if is_program(reference) or is_remote(reference):
-        why = f"`{reference[:200]}` computes this variable, and gatekeeper does not run it"
+        why = f"gatekeeper does not run `{reference[:200]}`, which computes this variable"
         raise cannot_run(node, "vars", why)
     if _BINARY.search(reference):
         raise cannot_run(node, "vars", f"`{reference[:200]}` is not text")
@@ -197,7 +197,9 @@ def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -
             filled = _filled(value, lambda match: _known(match, chosen))
             if filled is None:
                 what = f"the variable `{name}` grows beyond {_LONGEST:,} characters"
-                raise case.problem(what, "do not use variables in each other's values")
+                raise case.problem(
+                    what, "do not write variables into the values of other variables"
+                )
             changed |= filled != value
             chosen[name] = filled
         if not changed:

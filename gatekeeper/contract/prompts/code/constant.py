@@ -145,7 +145,7 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
         return {"fault": [what, "install gatekeeper with the extra `code`", None]}
     digest = sha256(text.encode(errors="replace")).hexdigest()
     if digest in _overran:
-        return {"fault": [_overran[digest], "keep the prompt in a file of its own", 1]}
+        return {"fault": [_overran[digest], "move the prompt to a separate file", 1]}
     request = {"kind": kind, "language": language, "source": text, "name": name}
     try:
         answers = _CHILD.ask(request)
@@ -154,6 +154,6 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
     if not answers.responses:
         # It would take as long again for each other constant of it.
         _overran[digest] = what = f"the file cannot be read: {answers.overrun}"
-        return {"fault": [what, "keep the prompt in a file of its own", 1]}
+        return {"fault": [what, "move the prompt to a separate file", 1]}
     found: dict[str, Any] = answers.responses[0]
     return found

@@ -40,7 +40,7 @@ from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_MOVE = "write the text in a constant of its own, and refer to that constant"
+_MOVE = "write the text in a separate constant, and refer to that constant"
 _REPLACEABLE = ("from_template", "from_messages", *CLASSES)
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
@@ -68,7 +68,7 @@ def _parse(source: str) -> ast.Module:
         coding = _CODING.match(line)
         if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
             what = f"the file declares the encoding {coding[1][:50]}"
-            raise CodeFault(what, "save the file as UTF-8, and remove the declaration", number)
+            raise CodeFault(what, "save the file as UTF-8, and remove this declaration", number)
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -159,10 +159,10 @@ class _Reading:
         if isinstance(bound[0], ast.alias):
             what, fix = (
                 f"`{name}` is imported",
-                "name the file that holds the text of this constant",
+                "refer to the file that defines this constant",
             )
             raise CodeFault(what, fix, lines[0])
-        what = f"`{name}` is assigned under a condition, in a loop, or as one of several names"
+        what = f"`{name}` is assigned under a condition, in a loop, or together with other names"
         raise CodeFault(what, _MOVE, lines[0])
 
     def _nearest(self, body: Sequence[ast.stmt], name: str) -> str:
@@ -180,8 +180,8 @@ class _Reading:
         for node in scope_nodes(body):
             is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
             if is_star and line_of(node) > statement.lineno:
-                what = f"an `import *` after it may give `{name}` another value"
-                fix = "import single names, or move the import before the constant"
+                what = f"a later `import *` may give `{name}` another value"
+                fix = "list the imported names, or move the import before the constant"
                 raise CodeFault(what, fix, line_of(node))
         self._unstarred.add((id(body), name))
 
@@ -323,7 +323,7 @@ class _Reading:
             raise CodeFault(what, "put the formatted text into the fixture", part.lineno)
         path = _path(part.value)
         if path is None:
-            fix = "assign the value to a name first; fixtures then give that name a value"
+            fix = "assign the value to a variable first; fixtures then set that variable"
             what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` computes its value"
             raise CodeFault(what, fix, part.lineno)
         constant = self._known(path, part) if len(path) == 1 else None

@@ -23,7 +23,7 @@ from gatekeeper.contract.prompts.code.typescript_tree import (
 )
 from gatekeeper.contract.prompts.code.written import CodeFault
 
-_MOVE = "write the text in a constant of its own, and refer to that constant"
+_MOVE = "write the text in a separate constant, and refer to that constant"
 _ASSIGNING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 _AROUND = (*WRAPPERS, "non_null_expression", "type_assertion")
 _READING = ("Object.freeze", "Object.keys", "Object.values", "Object.entries", "JSON.stringify")

@@ -31,7 +31,7 @@ from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, 
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
-_MOVE = "write the text in a constant of its own, and refer to that constant"
+_MOVE = "write the text in a separate constant, and refer to that constant"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
@@ -131,7 +131,7 @@ class _Reading:
         parent = found[0].parent
         around = parent.parent if parent is not None and parent.type == "pair" else None
         if around is not None and any(part.type == "spread_element" for part in parts_of(around)):
-            what = f"`...` in the object may give `{name}` another value"
+            what = f"the spread `...` in this object may give `{name}` another value"
             raise CodeFault(what, _MOVE, line_of(around))
         return found[0]
 
@@ -243,7 +243,7 @@ class _Reading:
         path = _path(self._inside(inner[0])) if len(inner) == 1 else None
         if path is None:
             what = f"the hole `{text_of(node)[:60]}` is computed"
-            fix = "assign the value to a name first; fixtures then give that name a value"
+            fix = "assign the value to a variable first; fixtures then set that variable"
             raise CodeFault(what, fix, line_of(node))
         name = str(path[0])
         known = self.declared(name) if len(path) == 1 and name not in self.own else []

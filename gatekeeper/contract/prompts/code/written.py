@@ -72,7 +72,7 @@ class Written:
             return self
         for at, wanted in ((0, left), (-1, right)):
             if wanted and not isinstance(parts[at], str):
-                fix = "remove the blanks from the text itself"
+                fix = "write the text without blanks at that end, and do not strip it"
                 raise CodeFault("the program strips blanks from a value", fix, line)
         found = Written(lines=list(self.lines))
         first, last = parts[0], parts[-1]
@@ -100,7 +100,7 @@ class Written:
     def _grow(self, length: int, line: int) -> None:
         self.length += length
         if self.length > LONGEST:
-            fix = "keep the prompt in a file of its own"
+            fix = "move the prompt to a separate file"
             raise CodeFault(f"the text has more than {LONGEST:,} characters", fix, line)
 
 

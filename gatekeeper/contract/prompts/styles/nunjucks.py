@@ -67,7 +67,7 @@ def _raw(text: str, start: re.Match[str], line: int) -> tuple[str, int]:
     name = start[1]
     end = re.compile(r"\{%-?\s*(?:end)?(?:raw|verbatim)\b[^}]*\}?").search(text, start.end())
     if end is None or not re.fullmatch(r"\{%\s*end" + name + r"\s*%\}", end.group()):
-        fix = f"end the block with `{{% end{name} %}}`, and write no such tag inside the block"
+        fix = f"write `{{% end{name} %}}` before any other raw or verbatim tag"
         raise StyleFault(f"`{name}` without its end", fix, line)
     lines = "\n" * (start.group().count("\n") + end.group().count("\n"))
     # An empty tag before the text, so that no brace before it joins the first one.

@@ -87,7 +87,7 @@ class Tag:
 
     def _set(self) -> str:
         if "for" in self._open:
-            self._refuse("`set` inside a loop: in Nunjucks it changes other variables")
+            self._refuse("`set` inside a loop: Nunjucks and Jinja change different variables there")
         name = self._variable_name()
         if not self._take("="):
             self._refuse("`set` without a text or a variable")
@@ -188,7 +188,7 @@ class Tag:
         self._place += 1
         name = self._next().text if self._take(".") else ""
         if "for" not in self._open or name not in _LOOP:
-            self._refuse("`loop` in a form other than `loop.index` and similar names")
+            self._refuse("`loop` outside of a loop, or without a name such as `loop.index`")
         value = f"loop.{name}"
         return f"('true' if {value} else 'false')" if shown and name in ("first", "last") else value
 

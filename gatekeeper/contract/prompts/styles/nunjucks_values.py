@@ -112,7 +112,7 @@ def is_text(path: Path, sign: str, text: str) -> str:
 
 
 def _unreachable(path: Path) -> str:
-    what = fault_expression(f"the value has no part with the name `{path}`")
+    what = fault_expression(f"`{path}` does not exist in the variables of the fixture")
     return f"({path.name} if {path.name} is undefined else {what})"
 
 
@@ -136,7 +136,7 @@ def _printed(value: str, path: Path) -> str:
     whole = f"{value} is integer and -9007199254740992 < {value} < 9007199254740992"
     broken = f"{value} is float and 0.001 <= {value}|abs < 1000000000000000"
     what = (
-        f"Nunjucks prints `{path}` in another form, because it is a list, an "
+        f"Nunjucks and Jinja print `{path}` differently, because the value is a list, an "
         "object or a special number; use `| dump`"
     )
     return (

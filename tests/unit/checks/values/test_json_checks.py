@@ -267,7 +267,7 @@ class TestSchema:
     @pytest.mark.parametrize(
         ("files", "what"),
         [
-            ({}, "no schema s.json"),
+            ({}, "the schema file s.json"),
             ({"s.json": "{"}, "s.json:1"),
             ({"s.json": "[]"}, "the schema is not a mapping"),
             ({"s.json": '{"$ref": "t.json#/x"}', "t.json": '{"x": {"type": 3}}'}, "not valid"),

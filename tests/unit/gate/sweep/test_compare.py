@@ -116,7 +116,7 @@ def test_a_drop_above_the_margin_is_not_taken_even_where_it_may_be_chance():
 def test_where_prices_are_unknown_and_all_is_equal_today_stays():
     found = weighed(passing(0.9), passing(0.9), passing(0.9))
     assert found.recommendation.setting == 0
-    assert "2 more do not differ from it significantly" in found.recommendation.reason
+    assert "2 other settings do not differ from it significantly" in found.recommendation.reason
 
 
 def test_where_all_cost_the_same_the_price_is_no_reason_to_change():

@@ -283,7 +283,7 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
 def test_budget_and_latency_are_explained() -> None:
     comment = _read(examples.FAIL)
     assert "37 of 60 failures left after 1,200 events" in comment
-    assert "it would be used up at 3.1 to 6.8 times the allowed rate" in comment
+    assert "the budget would be used up at 3.1 to 6.8 times the allowed rate" in comment
     assert "burn rate `1d` –, `7d` 0.4, `28d` 0.38" in comment
     assert "| latency p95 | ≤ 4,000 ms | – | 812 ms | – | met | – |" in comment
     assert "0.000021 USD a call" in comment

@@ -38,7 +38,7 @@ def test_a_freeze_names_its_remedies() -> None:
         "**What to do:** Raise the success rate, lower the latency p95 by more than "
         "chance explains: such a change may merge now. Or wait: the freeze lasts until "
         "2026-03-09 12:30 UTC, but ends earlier if good runs follow, and later if more "
-        "samples fail. Or a maintainer waives it with the "
+        "samples fail. Or a maintainer waives the result with the "
         "comment ``/gatekeeper waive a `b`: REASON``."
     )
 
@@ -47,7 +47,7 @@ def test_a_freeze_says_no_more_than_is_known() -> None:
     comment = _read(_frozen(*(f"checks.c{n}" for n in range(5)), until=None))
     assert "raise the c2 pass rate and 2 more by more than chance" in comment
     assert "Or wait until the budget recovers." in comment
-    assert "Improve the objective with the spent budget" in _read(_frozen(until=None))
+    assert "Improve the objective whose budget is spent" in _read(_frozen(until=None))
 
 
 def test_a_freeze_leads_also_where_other_reasons_follow() -> None:

@@ -108,7 +108,7 @@ def test_the_comment_names_the_lines_or_shows_the_diff() -> None:
     assert "See the suggestion on `prompts/a.md`, lines 4 to 6." in with_place
     assert "--- a/p" not in with_place
     to_base = comment_text(result_with("old", passed=None, measured=None))
-    assert "This revert makes the prompt that of base." in to_base
+    assert "This revert restores the prompt of base." in to_base
     nothing = replace(result, blame=(ContractBlame("c"),))
     assert "Smallest revert" not in comment_text(nothing)
     assert suggestions_of(nothing) == ()
