@@ -161,7 +161,7 @@ def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         known = [other for _, other in pairs if other is not None]
         for part in head.parts:
             if not any(part is other for other in known):
-                yield f"{what}: check `{part.name}` added, so an output has one more way to pass"
+                yield f"{what}: alternative `{part.name}` added; meeting it alone is now enough"
 
 
 def _value(spec: CheckSpec, name: str) -> Any:

@@ -68,8 +68,8 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
         raise ContractError([Problem(reference, error.what, error.fix, error.line)]) from None
     if len(prompt.text) > MOST_CHARACTERS:
         raise UsageError(
-            f"{reference}: the prompt has {len(prompt.text):,} characters; generate takes at most "
-            f"{MOST_CHARACTERS:,}"
+            f"{reference}: the prompt has {len(prompt.text):,} characters, but "
+            f"`gatekeeper generate` supports at most {MOST_CHARACTERS:,} characters"
         )
     style = unseen_style(prompt)
     prompt = prompt.read_as(style) if style else prompt
@@ -82,15 +82,15 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
         )
     if len(variables) > MOST_VARIABLES:
         raise UsageError(
-            f"{reference}: the prompt has {len(variables):,} variables; generate takes at most "
-            f"{MOST_VARIABLES}"
+            f"{reference}: the prompt has {len(variables):,} variables, but "
+            f"`gatekeeper generate` supports at most {MOST_VARIABLES} variables"
         )
     examples = example_values(prompt, variables, "a value of {name}")
     fields = sum(map(_fields, examples.values()))
     if fields > MOST_VARIABLES:
         raise UsageError(
-            f"{reference}: the prompt reads {fields:,} fields of its variables; generate takes at "
-            f"most {MOST_VARIABLES}"
+            f"{reference}: the prompt reads {fields:,} fields of its variables, but "
+            f"`gatekeeper generate` supports at most {MOST_VARIABLES} fields"
         )
     return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), examples, style)
 

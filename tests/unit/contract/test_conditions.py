@@ -203,7 +203,7 @@ class TestWeakenings:
             (
                 (ANY,),
                 ({**ANY, "checks": [CONTAINS, {**CONTAINS, "name": "m", "value": ""}]},),
-                "check `n`: check `m` added, so an output has one more way to pass",
+                "check `n`: alternative `m` added; meeting it alone is now enough",
             ),
             ((TWO,), ({**TWO, "checks": [CONTAINS]},), "check `n`: check `v` removed"),
             (({**TWO, "checks": [CONTAINS]},), (TWO,), None),

@@ -43,7 +43,7 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
     if style == "nunjucks":
         fix = "remove `template`, or write `template: jinja`"
         raise StyleFault(
-            "this text has placeholders of the programming language, so it cannot be Nunjucks",
+            "this text has placeholders of the source code's language, so it cannot be Nunjucks",
             fix,
             line,
         )
