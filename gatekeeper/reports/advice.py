@@ -120,7 +120,7 @@ def _thaw(contract: ContractResult) -> str:
         for b in spent[:_MOST_AIMS]
     ]
     more = f" and {len(spent) - len(aims)} more" if len(spent) > len(aims) else ""
-    better = f"{', '.join(aims)}{more}" or "improve the objective whose budget is spent"
+    better = f"{', '.join(aims)}{more}" or "improve the objective that has no budget left"
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
