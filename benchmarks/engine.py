@@ -6,8 +6,9 @@ A server in another process answers every request after the delay. Each row runs
 own, one after the other. The first rows make the calls alone: with bare aiohttp and bare litellm,
 and with Gatekeeper's clients. The last rows are `gatekeeper check` of that many calls with three
 checks, from start to end with all reports, and promptfoo where it is installed, with the same
-prompts and checks. The ideal is the time that the server takes if every place is always taken. On a
-machine that does other work the figures are rough; compare rows of one run.
+prompts and checks. The ideal is the time of the rounds of calls that the server answers: 2,000
+calls, 64 at once, are 32 rounds, of which the last one is not full. On a machine that does other
+work the figures are rough; compare rows of one run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import multiprocessing
 import os
 import shutil
@@ -231,7 +233,7 @@ def main() -> None:
     server.start()
     os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{receiving.recv()}/v1"
     os.environ["OPENAI_API_KEY"] = "none"
-    ideal = options.calls * options.delay_ms / 1000 / options.concurrency
+    ideal = math.ceil(options.calls / options.concurrency) * options.delay_ms / 1000
     print(f"{options.calls} calls, {options.concurrency} at once, {options.delay_ms:g} ms each")
     print(f"{'':16}{'wall s':>8}{'/ ideal':>9}{'cpu ms a call':>15}{'peak MB':>9}")
     print(f"{'ideal':16}{ideal:8.2f}{1:9.2f}")

@@ -102,8 +102,10 @@ def cluster(cores: list[int]) -> Iterator[str]:
     everywhere = os.sched_getaffinity(0)
     started: Any = Cluster()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        # Not `temp_dir`, with which Ray fails if its usual folder does not exist.
+        os.environ["RAY_TMPDIR"] = folder
         try:
-            started.add_node(num_cpus=0, include_dashboard=False, temp_dir=folder)
+            started.add_node(num_cpus=0, include_dashboard=False)
             for core in cores:
                 os.sched_setaffinity(0, {core})
                 started.add_node(num_cpus=1)

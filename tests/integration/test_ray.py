@@ -61,15 +61,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def cluster(server: OpenAIServer) -> Iterator[Any]:
+def cluster(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Two nodes on this machine that answer, and one that only holds the cluster together."""
     RAY.require()
     from ray.cluster_utils import Cluster
 
     started = Cluster()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        # Not `temp_dir`: Ray would write the cluster's address to its usual folder, and fail on a
+        # machine where nothing has made that folder yet.
+        monkeypatch.setenv("RAY_TMPDIR", folder)
         try:
-            started.add_node(num_cpus=0, include_dashboard=False, temp_dir=folder)
+            started.add_node(num_cpus=0, include_dashboard=False)
             started.add_node(num_cpus=1)
             started.add_node(num_cpus=1)
             yield started
