@@ -96,8 +96,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "budget": ReasonEntry(
         "The error budget is spent",
         "Until the budget recovers, only a significantly better change may merge.",
-        "Improve the objective that has no budget left, by more than chance explains. Or wait until "
-        "the budget recovers, or ask a maintainer to waive the result.",
+        "Improve the objective that has no budget left, by more than chance explains. Or wait "
+        "until the budget recovers, or ask a maintainer to waive the result.",
         "error",
         ("has no error budget left", "have no error budget left"),
         news="freeze",

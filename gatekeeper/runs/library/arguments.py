@@ -73,7 +73,7 @@ def _suite(given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError("`resume` also needs `out`, the folder of the unfinished run")
     seed = given.get("order_seed")
     if seed is not None and not ORDER_SEED.fullmatch(seed):
-        raise UsageError("order_seed must have 32 digits 0-9a-f; copy it from the result of an earlier run")
+        raise UsageError("order_seed must have 32 digits 0-9a-f; copy it from an earlier result")
     paths = [name for name in ("repo", "out", "replay", "cache") if given.get(name) is not None]
     return {
         **given,

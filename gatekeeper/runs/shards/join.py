@@ -197,7 +197,7 @@ def _read_all(
 def _files_in(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         if folder.exists() and not folder.is_dir():
-            raise UsageError(f"--answers {folder}: this is a file; give the folder that contains it")
+            raise UsageError(f"--answers {folder}: this is a file; give its folder")
         yield from sorted(folder.rglob(PATTERN))
 
 
