@@ -93,7 +93,7 @@ POSTGRESQL = Need(
 )
 RAY = Need(
     "Ray",
-    "`make test-rest`, which installs it",
+    "`make test-rest`, which installs Ray",
     lambda: find_spec("ray") is not None,
 )
 EVALSIG = Need(
