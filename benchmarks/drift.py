@@ -188,13 +188,13 @@ def tables(
     return "\n\n".join(
         (
             f"Each row has {runs:,} runs with seed {seed}.",
-            f"In this table, **nothing changes** for a year of nights. {BRACKETS}",
+            f"The table shows years of nights in which **nothing changes**. {BRACKETS}",
             _markdown(["setting", "change wrongly found, % of years", "alarms a year"], quiet_rows),
-            f"In this table, **the pass rate drops** after {BEFORE} nights. The table shows how "
-            "many nights the change test needs to find the drop, and how many nights the control "
-            "chart needs to give an alarm. The first night with the drop counts as night 1. The "
-            "table shows the median and the 90th percentile over all runs. The sign – stands for "
-            f"more than {AFTER} nights.",
+            f"In the next table, **the pass rate drops** after {BEFORE} nights. The table shows "
+            "how many nights the change test needs to find the drop, and how many nights the "
+            "control chart needs to give an alarm. The first night with the drop counts as night "
+            "1. The table shows the median and the 90th percentile over all runs. The sign – "
+            f"stands for more than {AFTER} nights.",
             _markdown(
                 [
                     "setting",

@@ -20,19 +20,19 @@ def tables(results: Results, runs: int, seed: int) -> str:
     return "\n\n".join(
         (
             f"Each scenario has {runs:,} runs with seed {seed}. {BRACKETS}",
-            "The table shows **false blocks**, in % of runs. In these scenarios, head is not worse "
-            "than base, and alpha is 5 %.",
+            "The table shows **false blocks**, in % of the runs in which head is not worse than "
+            "base. Alpha is 5 %.",
             _rates(results, "null"),
-            "The table shows **regressions found**, in % of runs. In these scenarios, head is "
-            "worse than base.",
+            "The table shows **regressions found**, in % of the runs in which head is worse than "
+            "base.",
             _rates(results, "effect"),
             'The table shows the **runs that end with "not worse"**, in %. If head is worse by '
             'exactly the margin, "not worse" is wrong, and may occur in at most 5 % of runs. If '
             'the prompts are identical, "not worse" is right.',
             _not_worse(results),
             'The table shows the **runs that end as "could not be measured"**, in % of runs of '
-            "the adaptive design. In these runs, head is not worse. But head would be worse by "
-            "more than the margin if all failed calls counted against head.",
+            "the adaptive design. A run could not be measured if head is not worse, but would be "
+            "worse by more than the margin if all failed calls counted against head.",
             _unmeasured(results),
             "The table shows the **pairs sampled until the decision**: the median and the 90th "
             "percentile over all runs. A pair is one call of base and one call of head. The table "
