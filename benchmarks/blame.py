@@ -19,7 +19,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.decisions.table import markdown_table
+from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper.author.blame.measure import MOST_CONFIRMED
 from gatekeeper.author.blame.rates import Rates, expected_rates
@@ -100,16 +100,16 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
         for kind, promised in PROMISES.items():
             name = f"{seed}|{kind}" if still == _STILL_PASSES else f"{seed}|{kind}|{still}"
             found = _count(kind, still, random.Random(name), runs)  # noqa: S311
-            rows.append([kind, f"{still * 100:.0f} %", *found.cells(runs)])
+            rows.append([kind, f"{still * 100:.0f} % still pass", *found.cells(runs)])
             if still == _STILL_PASSES:
                 broken += found.broken_promises(kind, promised, runs)
     said = (
-        f"{runs:,} changes of each kind that the gate blocks, seed {seed}; {EDITS} edits, "
-        f"{FIXTURES} fixtures. Figures are % of runs; brackets contain the 95 % interval "
-        "of the simulation itself (Wilson).\n\n"
+        f"Each row has {runs:,} changes that the gate blocks, with seed {seed}. Each change has "
+        f"{EDITS} edits and {FIXTURES} fixtures. Figures are % of runs. {BRACKETS}\n\n"
     )
-    titles = ["harmful", "broken fixtures pass", "named exactly", "an innocent edit blamed"]
-    titles += ["a revert proposed", "it leaves a cause", "calls"]
+    titles = ["harmful edits", "broken fixtures still pass", "harmful edits named exactly"]
+    titles += ["harmless edit named", "revert proposed", "revert leaves a cause"]
+    titles += ["calls of the search"]
     return said + markdown_table(titles, rows), broken
 
 

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from benchmarks.simulation_page import CountedCases, share
+from benchmarks.decisions.table import BRACKETS
+from benchmarks.simulation_page import CountedCases, counted, share
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Sample, Trial
@@ -179,12 +180,13 @@ def _count(case: Case, runs: int, seed: int) -> int:
 
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
-        f"{runs:,} runs of each entry, seed {seed}; if a family flips, each of its fixtures flips "
-        f"with probability {_TAKEN_ALONG}. Brackets contain the 95 % interval of the simulation.",
+        f"Each entry has {runs:,} runs with seed {seed}. If a family flips, each of its fixtures "
+        f"flips with a probability of {_TAKEN_ALONG}. {BRACKETS}",
         "",
-        "| families | flip | samples | harmless change fails: fixtures | clusters | "
-        "30 % of families broken, found: clusters | "
-        f"objective met at exactly {TARGET:.0%}: fixtures | clusters |",
+        "| families | families that flip | samples of each fixture | harmless change blocked, "
+        "fixtures count separately | harmless change blocked, clusters | 30 % of families broken, "
+        f"found with clusters | objective of {TARGET:.0%} wrongly met, fixtures count separately | "
+        f"objective of {TARGET:.0%} wrongly met, clusters |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for suite in SUITES:
@@ -199,8 +201,8 @@ def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
             )
         ]
         lines.append(
-            f"| {suite.families} of {suite.size} | {suite.flips:.0%} | {suite.samples} | "
-            f"{' | '.join(shown)} |"
+            f"| {suite.families} families of {suite.size} fixtures | {suite.flips:.0%} flip | "
+            f"{counted(suite.samples, 'sample')} | {' | '.join(shown)} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import write_between_markers
+from benchmarks.decisions.table import BRACKETS, write_between_markers
 from gatekeeper.stats.control_chart import ControlPoint
 from gatekeeper.stats.drift import ALPHA, Night, find_drift
 from gatekeeper.stats.intervals import wilson
@@ -92,12 +92,12 @@ TEMPERATURE_0 = Setting("temperature 0", always_the_same)
 FEW_UNDECIDED = Setting("temperature 0, 5 of 100 fixtures pass at random", few_undecided)
 MIXED = Setting("easy and hard fixtures", easy_and_hard)
 THREE = Setting("easy and hard fixtures, 3 samples of each", easy_and_hard, samples=3)
-SMALL = Setting("the same, 10 fixtures", easy_and_hard, fixtures=10)
+SMALL = Setting("easy and hard fixtures, 10 in all", easy_and_hard, fixtures=10)
 PERFECT = Setting("every fixture passes at 98.5 %", nearly_perfect)
-FAILING = Setting("easy and hard, 5 % of calls fail", easy_and_hard, failing=0.05)
-NOISY = Setting("easy and hard fixtures; whole nights are good or bad", easy_and_hard, shared_noise)
+FAILING = Setting("easy and hard fixtures, 5 % of calls fail", easy_and_hard, failing=0.05)
+NOISY = Setting("easy and hard fixtures, whole nights are good or bad", easy_and_hard, shared_noise)
 BAD_NIGHTS = Setting(
-    "easy and hard, one night in 50 is 30 % worse", easy_and_hard, one_bad_in_fifty
+    "easy and hard fixtures, one night in 50 is 30 % worse", easy_and_hard, one_bad_in_fifty
 )
 
 QUIET = (TEMPERATURE_0, FEW_UNDECIDED, MIXED, THREE, SMALL, PERFECT, FAILING, NOISY, BAD_NIGHTS)
@@ -182,29 +182,27 @@ def tables(
         [s.name, _rate(wrong), f"{np.mean(alarms):.2f}"] for s, (wrong, alarms) in quiet.items()
     )
     drift_rows = (
-        [s.name, f"{drop * 100:.0f}", *_delays(found[:, 0]), *_delays(found[:, 1])]
+        [s.name, f"{drop * 100:.0f} points", *_delays(found[:, 0]), *_delays(found[:, 1])]
         for (s, drop), found in drifts.items()
     )
     return "\n\n".join(
         (
-            f"{runs:,} runs of each row, seed {seed}.",
-            "**Nothing changes** for a year of nights. Brackets contain the 95 % interval of the "
-            "simulation itself (Wilson).",
-            _markdown(
-                ["setting", "change found, wrongly, % of years", "alarms a year"], quiet_rows
-            ),
-            f"**The pass rate drops** after {BEFORE} nights. The table shows how many nights the "
-            "test needs to find the drop, and how many nights the chart needs to give an alarm. "
-            "The first night with the drop counts as night 1. The table shows the median and the "
-            f"90th percentile; – stands for more than {AFTER} nights.",
+            f"Each row has {runs:,} runs with seed {seed}.",
+            f"The table shows years of nights in which **nothing changes**. {BRACKETS}",
+            _markdown(["setting", "change wrongly found, % of years", "alarms a year"], quiet_rows),
+            f"In the next table, **the pass rate drops** after {BEFORE} nights. The table shows "
+            "how many nights the change test needs to find the drop, and how many nights the "
+            "control chart needs to give an alarm. The first night with the drop counts as night "
+            "1. The table shows the median and the 90th percentile over all runs. The sign – "
+            f"stands for more than {AFTER} nights.",
             _markdown(
                 [
                     "setting",
-                    "points",
-                    "found: median",
-                    "found: 90th percentile",
-                    "alarm: median",
-                    "alarm: 90th percentile",
+                    "drop",
+                    "nights until found: median",
+                    "nights until found: 90th percentile",
+                    "nights until alarm: median",
+                    "nights until alarm: 90th percentile",
                 ],
                 drift_rows,
             ),

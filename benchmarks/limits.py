@@ -19,8 +19,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from benchmarks.decisions.table import markdown_table
-from benchmarks.simulation_page import rate, show
+from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.simulation_page import counted, rate, show
 from gatekeeper.stats.intervals import wilson
 from gatekeeper.stats.relative_change import relative_change, rise_beyond
 
@@ -81,22 +81,24 @@ class World:
 
 def _worlds(label: str, quantile: float | None, inputs: int, more: int) -> list[World]:
     return [
-        World(f"{label}, both arms alike", inputs, 1, quantile),
-        World(f"{label}, both arms alike", inputs, 5, quantile),
-        World(f"{label}, both arms alike", more, 1, quantile),
-        World(f"{label}, 5 % of calls take 8 times the usual", inputs, 1, quantile, tail=0.05),
-        World(f"{label}, head scatters more", inputs, 1, quantile, 0.3, 0.8),
-        World(f"{label}, head scatters less", inputs, 1, quantile, 0.8, 0.3),
+        World(f"{label}, base and head alike", inputs, 1, quantile),
+        World(f"{label}, base and head alike", inputs, 5, quantile),
+        World(f"{label}, base and head alike", more, 1, quantile),
+        World(
+            f"{label}, 5 % of calls take 8 times the usual amount", inputs, 1, quantile, tail=0.05
+        ),
+        World(f"{label}, head varies more than base", inputs, 1, quantile, 0.3, 0.8),
+        World(f"{label}, head varies less than base", inputs, 1, quantile, 0.8, 0.3),
     ]
 
 
 WORLDS = (
     *_worlds("mean", None, 20, 60),
-    World("mean, head scatters less", 60, 1, None, 0.8, 0.3),
-    World("mean, a rise for each input", 20, 1, None, by_input=True),
+    World("mean, head varies less than base", 60, 1, None, 0.8, 0.3),
+    World("mean, each input with its own rise", 20, 1, None, by_input=True),
     *_worlds("p50", 0.5, 20, 60),
     *_worlds("p95", 0.95, 40, 100),
-    World("p95, head scatters less", 100, 1, 0.95, 0.8, 0.3),
+    World("p95, head varies less than base", 100, 1, 0.95, 0.8, 0.3),
 )
 
 
@@ -114,25 +116,25 @@ def table(seed: int, runs: int, worlds: Sequence[World] = WORLDS) -> tuple[str, 
         rows.append(
             [
                 world.name,
-                f"{world.inputs} x {world.samples}",
+                f"{world.inputs} inputs x {counted(world.samples, 'sample')}",
                 rate(wrong, runs),
                 rate(_bootstrap_alone(world, rng, fewer), fewer),
                 *(rate(_exceeded(world, rise, rng, fewer), fewer) for rise in RISES),
             ]
         )
     text = (
-        f'{runs:,} runs of each row for "exceeded, wrongly", and {max(1, runs // 5):,} runs for '
-        f"each other column, seed {seed}; the limit is +{LIMIT * 100:g} % and the level "
-        f"{LEVEL * 100:g} %. Figures are % of runs; brackets contain the 95 % interval of "
-        "the simulation itself (Wilson).\n\n"
+        f'Each row has {runs:,} runs for the column "wrongly exceeded", and '
+        f"{max(1, runs // 5):,} runs for each other column, with seed {seed}. The limit is "
+        f"+{LIMIT * 100:g} %, and the level of the test is {LEVEL * 100:g} %. Figures are % of "
+        f"runs. {BRACKETS}\n\n"
     )
     head = [
         "what is limited",
         "inputs x samples",
-        "exceeded, wrongly",
-        "exceeded, wrongly: bootstrap alone",
+        "wrongly exceeded",
+        "wrongly exceeded, bootstrap alone",
     ]
-    found = [f"found at +{rise * 100:g} %" for rise in RISES]
+    found = [f"found at an increase of +{rise * 100:g} %" for rise in RISES]
     return text + markdown_table([*head, *found], rows), broken
 
 

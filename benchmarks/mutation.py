@@ -17,7 +17,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.simulation_page import CountedCases, rate
+from benchmarks.decisions.table import BRACKETS
+from benchmarks.simulation_page import CountedCases, counted, rate
 from gatekeeper.author.mutation.measure import plan_mutation
 from gatekeeper.author.mutation.result import summarise_mutants
 from gatekeeper.checks.registry import SHAPES
@@ -105,22 +106,24 @@ def count(case: Case, runs: int, seed: int) -> int:
 def table(counts: Mapping[Case, int], runs: int, seed: int) -> str:
     """The table of the page."""
     lines = [
-        f"{runs:,} runs of each row, seed {seed}; {_FIXTURES} fixtures. Figures are % of runs; "
-        "brackets contain the 95 % interval of the simulation itself (Wilson).",
+        f"Each row has {runs:,} runs with seed {seed} and {_FIXTURES} fixtures. Figures are % of "
+        f"runs. {BRACKETS}",
         "",
-        "| parts | samples | pass rate | a harmless part noticed | the part that matters noticed |",
+        "| parts of the prompt | samples of each fixture | pass rate | harmless part noticed | "
+        "important part noticed |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     for case in CASES:
         if not case.matters:
             other = Case(case.parts, case.samples, case.passes, matters=True)
             lines.append(
-                f"| {case.parts} | {case.samples} | {case.passes * 100:.0f} % | "
+                f"| {case.parts} parts | {counted(case.samples, 'sample')} | "
+                f"{case.passes * 100:.0f} % pass | "
                 f"{rate(counts[case], runs)} | {rate(counts[other], runs)} |"
             )
     together = {kind: [n for c, n in counts.items() if c.matters is kind] for kind in (False, True)}
     rates = [rate(sum(each), runs * len(each)) for each in together.values()]
-    lines.append(f"| all rows | | | {' | '.join(rates)} |")
+    lines.append(f"| all rows together | | | {' | '.join(rates)} |")
     return "\n".join(lines) + "\n"
 
 

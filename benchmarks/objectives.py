@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import markdown_table
+from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper.stats.error_budget import FREEZE_ERROR
 from gatekeeper.stats.gaffke import proven_side
@@ -108,7 +108,8 @@ def copied(inputs: int, copies: int, of: int, target: float) -> Suite:
         sizes = np.where(np.arange(inputs) < of, copies, 1)
         return np.where(rng.random(inputs) < target, sizes, 0), sizes
 
-    return Suite(f"{of} of {inputs} inputs occur in {copies} fixtures each", target, draw)
+    verb = "occurs" if of == 1 else "occur"
+    return Suite(f"{of} of {inputs} inputs {verb} in {copies} fixtures each", target, draw)
 
 
 def lognormal(inputs: int, sigma: float, most: float | None = None) -> Amounts:
@@ -148,18 +149,18 @@ AMOUNTS = (
 TARGET_95 = 0.05
 NIGHTS = (
     *(
-        Nights(f"{(1 - r) * 100:g} % against 95 %", TARGET_95, 20, r)
+        Nights(f"pass rate {(1 - r) * 100:g} %, objective 95 %", TARGET_95, 20, r)
         for r in (0.03, 0.05, 0.10, 0.20)
     ),
     Nights(
-        "95 % against 95 %, half of the fixtures at 90 % and half at 100 %",
+        "pass rate 95 %, objective 95 %, half of the fixtures pass 90 % and half pass 100 %",
         TARGET_95,
         20,
         0.05,
         0.05,
     ),
-    Nights("99 % against 99 %, 100 samples", 0.01, 100, 0.01),
-    Nights("98 % against 99 %, 100 samples", 0.01, 100, 0.02),
+    Nights("pass rate 99 %, objective 99 %, 100 samples a night", 0.01, 100, 0.01),
+    Nights("pass rate 98 %, objective 99 %, 100 samples a night", 0.01, 100, 0.02),
 )
 
 
@@ -230,7 +231,7 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
     means = [
         _verdict_row(
             f"{a.name}, {a.inputs} inputs",
-            "none" if a.most is None else f"{a.most / a.mean:.0f} x mean",
+            "none" if a.most is None else f"{a.most / a.mean:.0f} times the mean",
             partial(priced, a, rng),
             runs,
             broken,
@@ -239,22 +240,22 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
         for a in AMOUNTS
     ]
     freezes = [_freeze_row(case, rng, runs * FREEZE_RUNS, broken) for case in NIGHTS]
+    in_percent = (
+        'in % of runs. "Met" and "missed" may each be wrong in up to 2.5 % of runs. Columns with '
+        "the name of a method show the results of the interval that gatekeeper used before."
+    )
     text = "\n\n".join(
         (
-            f"{runs:,} runs of each suite and {runs * FREEZE_RUNS:,} of each prompt, seed {seed}. "
-            "Brackets contain the 95 % interval of the simulation itself (Wilson).",
-            '**Rates that are exactly at their target**, in % of runs. "Met" and "missed" may each '
-            "be wrong in up to 2.5 % of runs. Columns with the name of a method show the interval "
-            "that gatekeeper used before.",
+            f"Each suite has {runs:,} runs and each prompt has {runs * FREEZE_RUNS:,} runs, with "
+            f"seed {seed}. {BRACKETS}",
+            f"The table shows **rates that are exactly at their target**, {in_percent}",
             markdown_table(["suite", "target", *_decision_columns("Korn and Graubard")], rates),
-            '**Cost or tokens whose mean is exactly the target**, in % of runs. "Met" and "missed" '
-            "may each be wrong in up to 2.5 % of runs. Columns with the name of a method show the "
-            "interval that gatekeeper used before.",
+            f"The table shows **costs or tokens whose mean is exactly the target**, {in_percent}",
             markdown_table(
                 ["amounts", "limit of a call", *_decision_columns("Student's t")], means
             ),
-            "**Prompts that are ever frozen**, in % of runs. There is one run every night, and the "
-            "window has 28 days.",
+            "The table shows **prompts that are ever frozen**, in % of runs. There is one run "
+            "every night, and the window of the error budget has 28 days.",
             markdown_table(FREEZE_COLUMNS, freezes),
         )
     )
@@ -264,10 +265,10 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
 def _decision_columns(method: str) -> list[str]:
     """Return the headings of wrong decisions, by gatekeeper and by another method."""
     return [
-        "met, wrongly",
-        f"met, wrongly: {method}",
-        "missed, wrongly",
-        f"missed, wrongly: {method}",
+        "wrongly met",
+        f"wrongly met, {method}",
+        "wrongly missed",
+        f"wrongly missed, {method}",
     ]
 
 

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from benchmarks.decisions.table import BRACKETS
 from benchmarks.simulated_time import SimulatedLoop
 from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.contract.change import Change, MemoryRevision
@@ -140,12 +141,12 @@ def cases() -> Iterator[Case]:
 
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
-        f"{runs:,} runs of each entry, seed {seed}; {_FIXTURES} fixtures, a pass rate of "
-        f"{_GOOD:.0%} on a sound replica and {_BAD:.0%} on the bad one. Brackets contain the 95 % "
-        "interval of the simulation.",
+        f"Each entry has {runs:,} runs with seed {seed}. Each run has {_FIXTURES} fixtures, and a "
+        f"pass rate of {_GOOD:.0%} on a good replica and {_BAD:.0%} on the bad replica. {BRACKETS}",
         "",
-        "| replicas | calls at a time | harmless change fails | with base always first | "
-        "half as good is found | with base always first |",
+        "| replicas | calls at a time | harmless change blocked, random order | harmless change "
+        "blocked, base always first | regression found, random order | regression found, base "
+        "always first |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for period in PERIODS:
@@ -155,7 +156,7 @@ def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
                 for kept in (1.0, WORSE)
                 for first in (False, True)
             ]
-            lines.append(f"| {period} | {concurrency} | {' | '.join(entries)} |")
+            lines.append(f"| {period} replicas | {concurrency} at a time | {' | '.join(entries)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.random import Generator
 
-from benchmarks.decisions.table import markdown_table
-from benchmarks.simulation_page import rate, show
+from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.simulation_page import counted, rate, show
 from gatekeeper.gate.alternative_methods import POWER, visible_drop
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import wilson
@@ -41,22 +41,20 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
     broken: list[str] = []
     drops = [_drop_row(rng, runs, *case, broken) for case in DROPS]
     promises = [_promise_row(rng, runs, *case, broken) for case in PROMISES]
-    said = (
-        f"{runs:,} runs of each row, seed {seed}. Figures are % of runs; brackets contain the 95 % "
-        "interval of the simulation itself (Wilson).\n\n"
-    )
+    said = f"Each row has {runs:,} runs with seed {seed}. Figures are % of runs. {BRACKETS}\n\n"
     first = markdown_table(
         [
             "fixtures",
             "flicker",
             "reported detectable drop",
             "found",
-            "found, if computed from breaks alone",
+            "found, if the drop is computed from breaks alone",
         ],
         drops,
     )
     second = markdown_table(
-        ["fixtures that must pass", "samples", "pass rate", "fails by the test, wrongly"], promises
+        ["fixtures that must pass", "samples of each", "pass rate", "harmless change blocked"],
+        promises,
     )
     return f"{said}{first}\n\n{second}", broken
 
@@ -74,8 +72,8 @@ def _drop_row(
         broken.append(f"{fixtures} fixtures, {changed} flicker: {found} of {runs} runs find it")
     fewer = _found(rng, runs, fixtures, changed, alone)
     return [
-        f"{fixtures}",
-        f"{2 * changed} of {fixtures}",
+        counted(fixtures, "fixture"),
+        f"{2 * changed} of {fixtures} flicker",
         f"{drop * 100:.1f} points",
         rate(found, runs),
         rate(fewer, runs),
@@ -110,7 +108,12 @@ def _promise_row(
         wrong += any(holm(p_values, MUST_PASS_LEVEL).rejected)
     if wilson(wrong, runs, 0.99).low > MUST_PASS_LEVEL:
         broken.append(f"{fixtures} x {samples} at {passing}: {wrong} of {runs} runs fail by chance")
-    return [f"{fixtures}", f"{samples}", f"{passing * 100:.0f} %", rate(wrong, runs)]
+    return [
+        counted(fixtures, "fixture"),
+        counted(samples, "sample"),
+        f"{passing * 100:.0f} % pass",
+        rate(wrong, runs),
+    ]
 
 
 @lru_cache

@@ -169,10 +169,12 @@ def _stream(base: Bools, head: Bools, sizes: Ints | None = None) -> Stream:
 
 SCENARIOS: tuple[Scenario, ...] = (
     Scenario("identical prompts", "null", steady(0.95, 0.95)),
-    Scenario("effects differ by fixture, mean zero", "null", mixed_effects()),
-    Scenario("temperature 0, 8 % of fixtures flip", "null", temperature_zero()),
-    Scenario("30 % copies, temperature 0", "null", temperature_zero(copies=0.3)),
-    Scenario("30 % copies, effects differ by input", "null", copied_mixed_effects()),
+    Scenario("effects differ by fixture, mean effect zero", "null", mixed_effects()),
+    Scenario("temperature 0, 8 % of fixtures change their outcome", "null", temperature_zero()),
+    Scenario("30 % of fixtures are copies, temperature 0", "null", temperature_zero(copies=0.3)),
+    Scenario(
+        "30 % of fixtures are copies, effects differ by input", "null", copied_mixed_effects()
+    ),
     *(
         Scenario(f"base pass rate {rate:g}", "null", steady(rate, rate))
         for rate in (0.5, 0.9, 0.99, 1.0)
@@ -181,7 +183,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("provider drifts from 0.95 to 0.6", "null", drifting()),
     Scenario("1 % of calls fail", "null", failing_calls(failing=0.01)),
     Scenario("5 % of calls fail", "null", failing_calls()),
-    Scenario("8 contracts at once, at least one", "null", steady(0.95, 0.95), contracts=8),
+    Scenario("8 contracts at once, at least one blocked", "null", steady(0.95, 0.95), contracts=8),
     *(
         Scenario(f"{name} fixtures broken outright", "effect", broken(share))
         for name, share in (
@@ -193,11 +195,11 @@ SCENARIOS: tuple[Scenario, ...] = (
         )
     ),
     Scenario(
-        "every fixture down by 0.1, 50 fixtures x 5 samples",
+        "pass rate of every fixture 0.1 lower, 50 fixtures x 5 samples",
         "effect",
         steady(0.95, 0.85, fixtures=50, rounds=5),
     ),
-    Scenario("every fixture down by 0.05", "margin", steady(0.95, 0.95 - MARGIN)),
+    Scenario("pass rate of every fixture 0.05 lower", "margin", steady(0.95, 0.95 - MARGIN)),
     Scenario("5 % of fixtures broken, base pass rate 1", "margin", broken(MARGIN, base=1.0)),
     *(
         at_margin(fixtures, margin, base, kept)

@@ -11,26 +11,32 @@ from gatekeeper.stats.interval import ConfidenceInterval
 
 BEGIN = "<!-- bench-stats:begin -->"
 END = "<!-- bench-stats:end -->"
+BRACKETS = (
+    "Brackets contain Wilson's 95 % confidence interval, which shows how precise the simulation is."
+)
 
 
 def tables(results: Results, runs: int, seed: int) -> str:
     return "\n\n".join(
         (
-            f"{runs:,} runs of each scenario, seed {seed}. Brackets contain the 95 % interval of "
-            "the simulation itself (Wilson).",
-            "**False blocks**, in % of runs. Head is no worse, and alpha is 5 %.",
+            f"Each scenario has {runs:,} runs with seed {seed}. {BRACKETS}",
+            "The table shows **false blocks**, in % of the runs in which head is not worse than "
+            "base. Alpha is 5 %.",
             _rates(results, "null"),
-            "**Regressions found**, in % of runs. Head is worse.",
+            "The table shows **regressions found**, in % of the runs in which head is worse than "
+            "base.",
             _rates(results, "effect"),
-            '**Runs that end with "not worse"**, in %. If head is worse by exactly the margin, '
-            "this is wrong, and allowed in 5 % of runs; if the prompts are identical, it is right.",
+            'The table shows the **runs that end with "not worse"**, in %. If head is worse by '
+            'exactly the margin, "not worse" is wrong, and may occur in at most 5 % of runs. If '
+            'the prompts are identical, "not worse" is right.',
             _not_worse(results),
-            "**Could not be measured**, in % of runs of the adaptive design. Head is no "
-            "worse, but it would be worse by more than the margin if all failed calls counted "
-            "against it.",
+            'The table shows the **runs that end as "could not be measured"**, in % of runs of '
+            "the adaptive design. A run could not be measured if head is not worse, but would be "
+            "worse by more than the margin if all failed calls counted against head.",
             _unmeasured(results),
-            "**Pairs sampled until the decision**: median, 90th percentile, and the calls saved "
-            "against the fixed design over all runs. A pair is two calls.",
+            "The table shows the **pairs sampled until the decision**: the median and the 90th "
+            "percentile over all runs. A pair is one call of base and one call of head. The table "
+            "also shows the share of calls that a design saves, compared with the fixed design.",
             _pairs(results),
         )
     )

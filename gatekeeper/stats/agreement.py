@@ -137,7 +137,7 @@ def _raters(counts: Sequence[Sequence[int]]) -> int | None:
             raise ValueError("counts: every subject must have a count for each category")
         if sum(row) != raters:
             raise ValueError(
-                f"counts: every subject must have {raters} raters like the first subject, "
+                f"counts: every subject must have {raters} raters, as many as the first subject; "
                 f"got {sum(row)}"
             )
     if raters < 2:

@@ -93,7 +93,7 @@ def _require_labelled(scores: Sequence[float], labels: Sequence[bool]) -> None:
     require_numbers("scores", scores)
     for label in labels:
         if label not in (0, 1):
-            raise ValueError(f"labels: must be true or false, got {label!r}")
+            raise ValueError(f"labels: every label must be true or false, got {label!r}")
 
 
 def _variance(values: Sequence[float]) -> float:

@@ -135,7 +135,7 @@ def _counts(nights: Sequence[Night]) -> tuple[Ints, Ints]:
         for name, counts in (("passed", night.passed), ("samples", night.samples)):
             if len(counts) != fixtures:
                 raise ValueError(
-                    f"{name}: night {i} must have the {fixtures} fixtures of the first, "
+                    f"{name}: night {i} must have {fixtures} fixtures, as many as the first night; "
                     f"got {len(counts)}"
                 )
     shape = (len(nights), fixtures)
@@ -145,8 +145,8 @@ def _counts(nights: Sequence[Night]) -> tuple[Ints, Ints]:
     if len(wrong):
         i, f = wrong[0]
         raise ValueError(
-            f"passed: must lie between 0 and samples, got {passed[i, f]} of {samples[i, f]} "
-            f"in night {i}, fixture {f}"
+            f"passed: must be from 0 to the number of samples, got {passed[i, f]} of "
+            f"{samples[i, f]} samples of fixture {f} in night {i}"
         )
     return passed, samples
 

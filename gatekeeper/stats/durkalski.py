@@ -35,8 +35,8 @@ def durkalski(
     """
     if not len(broke) == len(fixed) == len(pairs):
         raise ValueError(
-            "pairs: broke, fixed and pairs must have equally many entries, "
-            f"got {len(broke)}, {len(fixed)} and {len(pairs)}"
+            "pairs: broke, fixed and pairs must have the same number of entries, "
+            f"got {len(broke)}, {len(fixed)} and {len(pairs)} entries"
         )
     shares = []
     for b, c, n in zip(broke, fixed, pairs, strict=True):

@@ -61,7 +61,7 @@ def bounded_mean_interval(
     if not len(values):
         return None
     if min(values) < 0 or max(values) > 1:
-        raise ValueError("values: must lie between 0 and 1")
+        raise ValueError("values: every value must lie between 0 and 1")
     needed = math.log(2 / (1 - confidence))
     below = _refuted_below([1 - value for value in values], needed)
     above = _refuted_below(values, needed)

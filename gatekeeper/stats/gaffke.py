@@ -55,7 +55,7 @@ def gaffke_interval(
     if least > most:
         raise ValueError(f"least: must not exceed most = {most}, got {least}")
     if len(values) and (min(values) < least or max(values) > most):
-        raise ValueError(f"values: must lie between {least} and {most}")
+        raise ValueError(f"values: every value must lie between {least} and {most}")
     if not len(values) or least == most:
         return None
     tail = (1 - confidence) / 2
@@ -76,7 +76,7 @@ def proven_side(
     require_share("target", target)
     require_finite("values", values)
     if len(values) and (min(values) < 0 or max(values) > 1):
-        raise ValueError("values: must lie between 0 and 1")
+        raise ValueError("values: every value must lie between 0 and 1")
     if not len(values):
         return None
     tail = (1 - confidence) / 2
@@ -109,7 +109,7 @@ def chance_below(values: Sequence[float], mean: float) -> float:
     require_finite("values", values)
     require_finite("mean", [mean])
     if len(values) and min(values) < 0:
-        raise ValueError(f"values: must not be negative, got {min(values)}")
+        raise ValueError(f"values: no value may be negative, got {min(values)}")
     return _chance_below(*_distinct([0.0, *values]), mean)
 
 

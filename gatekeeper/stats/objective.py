@@ -49,7 +49,9 @@ def parse_window(text: str) -> timedelta:
     """
     match = re.fullmatch(r"([1-9][0-9]{0,4})([hdw])", text)
     if match is None:
-        raise ValueError(f"window: must be a whole number and h, d or w, such as 28d; got {text!r}")
+        raise ValueError(
+            f"window: must be a whole number followed by h, d or w, such as 28d; got {text!r}"
+        )
     return int(match[1]) * _UNITS[match[2]]
 
 

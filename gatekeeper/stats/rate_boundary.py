@@ -55,7 +55,7 @@ def fewest_failures(looks: Sequence[tuple[int, float]], allowed: float, alpha: f
         require_count("looks", samples)
         require_share("looks", elapsed)
         if elapsed < before:
-            raise ValueError(f"looks: must be in order of time, got {elapsed} after {before}")
+            raise ValueError(f"looks: must be sorted by time, got {elapsed} after {before}")
         before = elapsed
     total = sum(samples for samples, _ in looks)
     fewest = _last_of_boundary(tuple(looks), float(allowed), alpha)
@@ -68,7 +68,7 @@ def spent_share(elapsed: float) -> float:
     for (start, low), (end, high) in pairwise(SPENDING):
         if elapsed <= end:
             return low + (high - low) * (elapsed - start) / (end - start)
-    raise AssertionError("the spending function ends at 1")
+    raise AssertionError("the spending function must end at time 1")
 
 
 @lru_cache(maxsize=4096)

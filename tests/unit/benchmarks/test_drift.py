@@ -61,7 +61,7 @@ def test_the_tables_have_a_row_for_each_setting():
     drifts = {(bench.MIXED, 0.1): np.array([[4, 1], [6, np.inf]])}
     text = bench.tables(quiet, drifts, runs=2, seed=1)
     assert all(f"| {s.name} | 50.0 (9.5–90.5) | 1.50 |" in text for s in bench.QUIET)
-    assert "| easy and hard fixtures | 10 | 4 | 6 | 1 | – |" in text
+    assert "| easy and hard fixtures | 10 points | 4 | 6 | 1 | – |" in text
 
 
 def test_the_page_has_a_place_for_the_tables():

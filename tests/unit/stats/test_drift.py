@@ -240,10 +240,10 @@ def test_new_fingerprints_are_marked():
 @pytest.mark.parametrize(
     ("stretch", "message"),
     [
-        ([Night((1,), (1,)), Night((1, 1), (1, 1))], "passed: night 1 must have the 1 fixtures"),
-        ([Night((1,), (1, 1))], "passed: night 0 must have the 2 fixtures"),
-        ([Night((2,), (1,))], "got 2 of 1 in night 0, fixture 0"),
-        ([Night((0, -1), (1, 1))], "got -1 of 1 in night 0, fixture 1"),
+        ([Night((1,), (1,)), Night((1, 1), (1, 1))], "passed: night 1 must have 1 fixtures"),
+        ([Night((1,), (1, 1))], "passed: night 0 must have 2 fixtures"),
+        ([Night((2,), (1,))], "got 2 of 1 samples of fixture 0 in night 0"),
+        ([Night((0, -1), (1, 1))], "got -1 of 1 samples of fixture 1 in night 0"),
     ],
 )
 def test_counts_that_cannot_be_are_refused(stretch, message):
