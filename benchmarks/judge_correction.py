@@ -244,8 +244,9 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
             "**The labels come from an earlier run.** This run has 400 inputs, and 80 % of the "
             "answers are good.",
             markdown_table(SHIFT_COLUMNS, shifted),
-            "**Scores.** This run has 400 inputs. The judge's score is 0.25 plus 60 % of people's "
-            "score, with an error of 0.15, in steps of 0.25.",
+            "**Scores.** This run has 400 inputs. The judge's score is 0.25, plus 60 % of people's "
+            "score, plus a random error with the standard deviation 0.15. The judge's score is "
+            "rounded to steps of 0.25.",
             markdown_table(SCORE_COLUMNS, _score_rows(seed, runs, broken)),
         )
     )
