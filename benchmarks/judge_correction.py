@@ -11,7 +11,6 @@ of harmless changes, or an interval holds the truth in less than 94 % of runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -195,14 +194,8 @@ def _score_rows(seed: int, runs: int, broken: list[str]) -> list[list[str]]:
         promised = held[1:] if among == GOOD else held[2:]
         if any(wilson(count, runs).high < LEAST_COVERAGE for count in promised):
             broken.append(f"scores, {labels} labels {name}: held in {held} of {runs} runs")
-        rows.append(
-            [f"outputs {name}", f"{labels} labels", *methods(SCORE_METHODS, held, runs)],
-        )
+        rows.append([name, f"{labels}", *(rate(count, runs) for count in held)])
     return rows
-
-
-def methods(names: Sequence[str], counts: Sequence[int], runs: int) -> list[str]:
-    return [f"{name}: {rate(count, runs)}" for name, count in zip(names, counts, strict=True)]
 
 
 def table(seed: int, runs: int) -> tuple[str, list[str]]:
@@ -213,40 +206,38 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
         found = simulate(case, runs, seed)
         rows.append(
             [
-                f"{case.inputs} inputs",
-                f"{case.labels} labelled",
-                f"{case.base_rate:.0%} good on base",
-                f"drop of {case.drop * 100:.0f}",
-                f"favours by ± {case.favour * 100:.0f}",
-                f"blocks as judged: {rate(found.uncorrected, runs)}",
-                f"blocks corrected: {rate(found.corrected, runs)}",
-                f"contains the difference: {rate(found.difference_held, runs)}",
-                f"contains the rate as judged: {rate(found.plain_rate_held, runs)}",
-                f"contains the rate corrected: {rate(found.rate_held, runs)}",
+                f"{case.inputs}",
+                f"{case.labels}",
+                f"{case.base_rate:.0%}",
+                f"{case.drop * 100:.0f}",
+                f"{case.favour * 100:.0f}",
+                rate(found.uncorrected, runs),
+                rate(found.corrected, runs),
+                rate(found.difference_held, runs),
+                rate(found.plain_rate_held, runs),
+                rate(found.rate_held, runs),
             ]
         )
         broken += broken_promises(case, found, runs)
     shifted = [
         [
-            f"{old:.0%} good",
-            f"{labels} labels",
-            *methods(SHIFT_METHODS, simulate_shift(old, labels, runs, seed), runs),
+            f"{old:.0%}",
+            f"{labels}",
+            *(rate(k, runs) for k in simulate_shift(old, labels, runs, seed)),
         ]
         for old, labels in SHIFTS
     ]
     text = "\n\n".join(
         (
-            f"The tables have the results of {runs:,} runs of each case, with the seed {seed}. "
-            "Brackets contain the 95 % interval of the simulation itself (Wilson's method). All "
-            "results are percentages of runs.",
+            f"{runs:,} runs of each case, seed {seed}. Brackets contain the 95 % interval of the "
+            "simulation itself (Wilson). All figures are % of runs.",
             "**The labels are of a random part of this run's inputs.**",
             markdown_table(COLUMNS, rows),
             "**The labels come from an earlier run.** This run has 400 inputs, and 80 % of the "
             "answers are good.",
             markdown_table(SHIFT_COLUMNS, shifted),
-            "**Scores.** This run has 400 inputs. The judge's score is 0.25, plus 60 % of people's "
-            "score, plus a random error with the standard deviation 0.15. The judge's score is "
-            "rounded to steps of 0.25.",
+            "**Scores.** This run has 400 inputs. The judge's score is 0.25 plus 60 % of people's "
+            "score, with an error of 0.15, in steps of 0.25.",
             markdown_table(SCORE_COLUMNS, _score_rows(seed, runs, broken)),
         )
     )
@@ -265,8 +256,6 @@ COLUMNS = (
     "Interval contains the true rate, as judged",
     "Interval contains the true rate, corrected",
 )
-SHIFT_METHODS = ("as judged", "prediction-powered", "by sensitivity and specificity")
-SCORE_METHODS = ("as judged", "prediction-powered", "by the line")
 SHIFT_COLUMNS = (
     "Good among the labels",
     "Labels",

@@ -40,7 +40,6 @@ PROMPTS = {  # the table's name for each recording
 RULES = frozenset({"rule", "inverse_rule"})
 EVERY = RULES | {"baseline"}
 ALPHA = 0.05
-RESULTS = {"yes": "reproduces", "possible": "possible", "no": "does not reproduce"}
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def shares_table(
     tests: Mapping[str, Sequence[Test]], published: Mapping[tuple[str, str], float]
 ) -> list[str]:
     lines = [
-        "| Prompt | Model | Outputs | Share | 95 % interval | Published share | Result |",
+        "| Prompt | Model | Outputs | Non-compliant | 95 % interval | Published | Reproduces |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, label in PROMPTS.items():
@@ -136,10 +135,9 @@ def shares_table(
             n, repeated = len(found.failed), found.repeated
             low, high = found.interval().low, found.interval().high
             lines.append(
-                f"| {label} | {model} | {f'2 x {n}' if repeated else n} outputs "
-                f"| {found.share:.1%} non-compliant | interval {low:.1%} to {high:.1%} "
-                f"| published: {published[label, model]:.0%} "
-                f"| {RESULTS[found.reproduces(published[label, model])]} |"
+                f"| {label} | {model} | {f'2 x {n}' if repeated else n} | {found.share:.1%} "
+                f"| {low:.1%} to {high:.1%} | {published[label, model]:.0%} "
+                f"| {found.reproduces(published[label, model])} |"
             )
     return lines
 
@@ -158,10 +156,10 @@ def rule_comparison(
         once = [(found, value) for found, value in cells if not found.repeated]
         counts.append(sum(found.reproduces(value) == "yes" for found, value in once))
     return (
-        f"In {len(once)} rows, each test has one recording. If the tests of rules and of inverse "
-        f"rules count, {counts[0]} of the {len(once)} rows give the published share. If only the "
-        f"tests of rules count, {counts[1]} rows give the published share. If the baseline tests "
-        f"count too, {counts[2]} rows give the published share."
+        f"{len(once)} cells have one recording of each test. If the tests of rules and of inverse "
+        f"rules count, {counts[0]} of these cells have the published share. If only the tests of "
+        f"rules count, {counts[1]} cells have the published share. If the baseline tests count "
+        f"too, {counts[2]} cells have the published share."
     )
 
 
@@ -177,32 +175,23 @@ def pairs_table(tests: Mapping[str, Sequence[Test]]) -> list[str]:
         for first, second in combinations(MODELS, 2):
             outcomes = [(complies(v[first]), complies(v[second])) for v in counted]
             only_first, only_second = outcomes.count((True, False)), outcomes.count((False, True))
-            rows.append(
-                f"| {label} | only {first} complies: {tests_of(only_first)} "
-                f"| only {second} complies: {tests_of(only_second)}"
-            )
+            rows.append(f"| {label} | {first} | {second} | {only_first} | {only_second}")
             p_values.append(mcnemar_exact(only_first, only_second, "two-sided"))
     adjusted = holm(p_values, ALPHA)
     lines = [
-        "| Prompt | First model | Second model | p | p adjusted by Holm's method | Result |",
-        "|---|---|---|---|---|---|",
+        "| Prompt | First | Second | Only first complies | Only second | p | p (Holm) | Differ |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row, p, p_holm, differ in zip(
         rows, p_values, adjusted.p_values, adjusted.rejected, strict=True
     ):
-        result = "the models differ" if differ else "a difference is not shown"
-        lines.append(f"{row} | p = {p:.2g} | adjusted: {p_holm:.2g} | {result} |")
+        lines.append(f"{row} | {p:.2g} | {p_holm:.2g} | {'yes' if differ else 'not shown'} |")
     different = sum(adjusted.rejected)
     return [
-        f"At the significance level {ALPHA} over all pairs, {different} of {len(rows)} pairs of "
-        "models differ:",
+        f"At alpha {ALPHA} over all {len(rows)} pairs, {different} differ:",
         "",
         *lines,
     ]
-
-
-def tests_of(count: int) -> str:
-    return f"{count} test{'' if count == 1 else 's'}"
 
 
 def report(data: Path) -> str:

@@ -41,7 +41,6 @@ MODEL_NAMES = tuple(MODELS.values())
 NOT_RECORDED = {"shakespeare": (21, 21), "sentence": (24, 24), "art-prompt": (21, 21)}
 """How many tests of rules and inverse rules the prompts have of which no output is recorded."""
 KINDS = ("rule", "inverse_rule")
-TITLES = {"rule": "rules", "inverse_rule": "inverse rules", "both": "both"}
 
 Rates = Mapping[str, Mapping[str, Any]]
 Swept = Mapping[str, Any]
@@ -102,8 +101,8 @@ def read_columns(path: Path) -> dict[str, tuple[float, float]]:
 
 def shares_table(swept: Mapping[str, Swept], paper: Paper) -> Iterator[str]:
     yield from table_head(
-        "Prompt", "Model", "Rules", "Inverse rules", "Both", "95 % interval of both", "Baseline",
-        "Published (both)", "Result",
+        "Prompt", "Model", "Rules", "Inverse rules", "Both", "95 % interval", "Baseline",
+        "Published (both)", "Reproduces",
     )  # fmt: skip
     for name, label in promptpex.PROMPTS.items():
         for model, rates in rates_by_model(swept[name]).items():
@@ -112,10 +111,10 @@ def shares_table(swept: Mapping[str, Swept], paper: Paper) -> Iterator[str]:
             yield row(
                 label,
                 model,
-                *(f"{title}: {written(rates[kind])}" for kind, title in TITLES.items()),
-                f"interval {low:.1%} to {high:.1%}",
-                f"baseline: {written(rates['baseline'])}",
-                f"published: {paper.shares[label, model]:.0%}",
+                *(written(rates[kind]) for kind in (*KINDS, "both")),
+                f"{low:.1%} to {high:.1%}",
+                written(rates["baseline"]),
+                f"{paper.shares[label, model]:.0%}",
                 reproduces(both, paper, name, label, model),
             )
 
@@ -130,29 +129,25 @@ def reproduces(both: Mapping[str, Any], paper: Paper, name: str, label: str, mod
     published = round(paper.shares[label, model], 2)
     found = paper.cell(name, model, *KINDS)
     if as_published(both) == published:
-        return promptpex.RESULTS["yes"]
+        return "yes"
     if sum(found.recorded) == len(found.recorded):
-        non_compliant = sum(found.failed)
-        return f"{promptpex.RESULTS['no']}: {non_compliant} non-compliant verdicts are recorded"
-    return promptpex.RESULTS[found.reproduces(published)]
+        return f"no: {sum(found.failed)} recorded verdicts"
+    return "possible" if found.reproduces(published) == "possible" else "no"
 
 
 def kinds_table(swept: Mapping[str, Swept], paper: Paper) -> Iterator[str]:
     yield from table_head(
         "Model", "Rules, five prompts", "Rules, published (eight)", "Inverse rules, five prompts",
-        "Inverse rules, published (eight)", "Result",
+        "Inverse rules, published (eight)", "Reproduces",
     )  # fmt: skip
     for model in MODEL_NAMES:
         rule, inverse = (mean_share(swept, model, kind) for kind in KINDS)
         published = paper.kinds[model]
+        possible = "possible, to all digits" if kinds_possible(paper, model) else "no"
         yield row(
-            model,
-            f"rules: {rule:.1%}",
-            f"published: {published[0]:.1%}",
-            f"inverse rules: {inverse:.1%}",
-            f"published: {published[1]:.1%}",
-            "possible, with all digits" if kinds_possible(paper, model) else "not possible",
-        )
+            model, f"{rule:.1%}", f"{published[0]:.1%}", f"{inverse:.1%}", f"{published[1]:.1%}",
+            possible,
+        )  # fmt: skip
 
 
 def mean_share(swept: Mapping[str, Swept], model: str, kind: str) -> float:
@@ -224,11 +219,11 @@ def compared_table(swept: Mapping[str, Swept], paper: Paper) -> Iterator[str]:
         mean = sum(shares) / len(shares)
         yield row(
             model,
-            f"both: {mean_share(swept, model, 'both'):.1%}",
-            f"published: {both:.3%}",
-            f"mean: {mean:.3%}",
-            f"baseline: {mean_share(swept, model, 'baseline'):.1%}",
-            f"published: {baseline:.3%}",
+            f"{mean_share(swept, model, 'both'):.1%}",
+            f"{both:.3%}",
+            f"{mean:.3%}",
+            f"{mean_share(swept, model, 'baseline'):.1%}",
+            f"{baseline:.3%}",
         )
 
 
@@ -240,15 +235,8 @@ def validity_table(swept: Mapping[str, Swept], paper: Paper) -> Iterator[str]:
         for model in MODEL_NAMES:
             ((counts, _),) = cells_ranges([paper.cell(name, model, *KINDS)])
             fewest, most = max(0, counts[0] - (tests - valid)), min(counts[-1], valid)
-            ranges.append(f"{model}: {fewest / valid:.0%} to {most / valid:.0%}")
-        counted = swept[name]["suitability"]["tests"]["both"]
-        yield row(
-            label,
-            f"{counted} tests",
-            f"published: {tests} tests",
-            f"published: {valid} valid",
-            *ranges,
-        )
+            ranges.append(f"{fewest / valid:.0%} to {most / valid:.0%}")
+        yield row(label, swept[name]["suitability"]["tests"]["both"], tests, valid, *ranges)
 
 
 def pairs_table(swept: Mapping[str, Swept]) -> Iterator[str]:
@@ -260,12 +248,9 @@ def pairs_table(swept: Mapping[str, Swept]) -> Iterator[str]:
         p_values = [pair["adjusted_p_value"] for pair in found["pairs"]]
         differ = sum(p <= swept[name]["alpha"] for p in p_values)
         yield row(
-            label,
-            f"{found['units']} clusters",
-            f"needs {found['units_needed']} clusters",
-            f"{differ} of {len(p_values)} pairs differ",
-            f"smallest p = {min(p_values):.2g}",
-        )
+            label, found["units"], found["units_needed"], f"{differ} of {len(p_values)}",
+            f"{min(p_values):.2g}",
+        )  # fmt: skip
 
 
 def table_head(*titles: str) -> tuple[str, str]:
@@ -282,17 +267,17 @@ def report(data: Path) -> str:
     shares = list(shares_table(swept, paper))
     answers = [line.rsplit("| ", 1)[1] for line in shares[2:]]
     yes, possible, no = (
-        sum(answer.startswith(each) for answer in answers) for each in promptpex.RESULTS.values()
+        sum(answer.startswith(each) for answer in answers) for each in ("yes", "possible", "no")
     )
     lead = (
-        f"Of the {len(answers)} published shares, {yes} can be reproduced, {possible} are "
-        f"possible, and {no} cannot be reproduced."
+        f"Of {len(answers)} published shares, {yes} reproduce, {possible} are possible, and {no} "
+        "does not reproduce."
     )
     sections = {
         "Non-compliance by prompt and model (`pp-cpct.csv`)": [lead, "", *shares],
         "Rules and inverse rules (`pos-neg-cpct.csv`)": kinds_table(swept, paper),
         "PromptPex's tests and baseline tests (`pp-compare.csv`)": compared_table(swept, paper),
-        "Possible shares if only valid tests count (`pp-test-validity.csv`)": validity_table(
+        "Valid tests alone (`pp-test-validity.csv`): what is possible": validity_table(
             swept, paper
         ),
         "Pairs of models": pairs_table(swept),
