@@ -43,7 +43,9 @@ CHECK = Check(
         match={
             "enum": ["all", "any"],
             "default": "all",
-            "description": "`all` if every text must be in the output, `any` if one is enough.",
+            "description": (
+                "`all` if the output must contain every text, `any` if one of the texts is enough."
+            ),
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,
