@@ -233,7 +233,7 @@ def _place(error: json.JSONDecodeError) -> str:
         return f"the output ends too early, after {quote(_end(error.doc.rstrip()))}"
     around = quote(error.doc[error.pos :], 30)
     if error.msg == "Extra data":
-        return f"more text after the JSON value: {around} at {error.lineno}:{error.colno}"
+        return f"there is more text after the JSON value: {around} at {error.lineno}:{error.colno}"
     return f"{error.msg.lower()} at {error.lineno}:{error.colno}: {around}"
 
 

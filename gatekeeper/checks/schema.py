@@ -169,7 +169,7 @@ def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
     if isinstance(named, str) and named.rstrip("#") != meta_schema:
         raise ParameterError(
             f"the schema {path} has the version {shorten(named)}, but the schema "
-            f"that refers to {path} has {meta_schema}",
+            f"that refers to {path} has the version {meta_schema}",
             "give both schemas the same $schema",
         )
     return {

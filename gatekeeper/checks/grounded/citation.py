@@ -1,12 +1,12 @@
-"""The output cites sources, and every source that it cites exists.
+"""The output cites sources, and every cited source exists.
 
 The regular expression `pattern` finds citations. The first group of the pattern captures the cited
 id. The group can also capture several ids with commas or semicolons between them, as in `[1, 3]`.
-The ids that exist come from the documents in `context`, or from the list `ids`. With
-`each_sentence`, every sentence must have a citation. A sentence ends at the end of a line, or at a
-full stop, exclamation mark or question mark with white space after it. A citation right after the
-end of a sentence belongs to the sentence before the citation. Headings, lines that end with a
-colon, and sentences shorter than 20 characters need no citation.
+The valid ids come from the documents in `context`, or from the list `ids`. With `each_sentence`,
+every sentence must have a citation. A sentence ends at the end of a line, or at a full stop,
+exclamation mark or question mark with white space after it. A citation right after the end of a
+sentence belongs to the sentence before the citation. Headings, lines that end with a colon, and
+sentences shorter than 20 characters need no citation.
 
 The check compares only the ids and does not read the sources. To require that the sources contain
 the quoted words, use `quote`.

@@ -1,12 +1,13 @@
-"""A judge grades the output, and gives a reason for the grade. The judge is another model.
+"""Another model, called the judge, grades the output and gives a reason for the grade.
 
 The parameter `judge` names the property to grade. `rubric` grades the output by your own criteria.
 `faithful` grades whether the context supports every claim, and `tone` grades how the output is
 written. `answers_question` grades whether the output answers the question, and `complies` grades
 whether the output obeys the prompt. `prefer` compares the outputs of head with the outputs of base.
 For a single output, `prefer` always passes. Write `judge: rubric` without a `type`. The key `judge`
-at the top of the contract names the model for all judges of the contract. [judges.md](judges.md)
-describes the kinds of judges, the use of several judges, and the limits of trust in judges.
+at the top level of the contract names the model for all judges of the contract.
+[judges.md](judges.md) describes the kinds of judges, the use of several judges, and the limits of
+trust in judges.
 
 If a judge gives no answer, or an unreadable answer, the check is undetermined. Each judge gives a
 score from 0 to 1. A judge's score is the score of the choice or level that the judge chose. For

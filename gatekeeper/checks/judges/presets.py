@@ -103,7 +103,9 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
         return (
             ClaimForm(),
             least,
-            f"at least {numbers.percent(least)}" if least < 1 else "every claim supported",
+            f"at least {numbers.percent(least)} of the claims are supported"
+            if least < 1
+            else "every claim is supported",
         )
     if "scale" in params:
         _refuse(params, ("choices",), "the check already has a `scale`")

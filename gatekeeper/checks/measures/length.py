@@ -1,4 +1,4 @@
-"""The length of the output, or of one field of it, is within `min` and `max`.
+"""The length of the output, or of one field of it, is at least `min` and at most `max`.
 
 Set `min`, `max` or both. Characters are Unicode code points; white space around the output does not
 count. Words are separated by white space. For `unit: tokens`, the check uses the number of tokens

@@ -18,7 +18,7 @@ passes only the parameters that the function has. The function returns one of th
 
 - `True` or `False`;
 - a score from 0 to 1; the check passes if the score is at least `pass`;
-- `Fail("…")`; the check then fails with the message in `Fail("…")`.
+- `Fail("…")`, which fails the check with this message.
 
 If the function raises an exception, takes too long, or returns any other value, the check is
 undetermined. An undetermined check never counts as passed. If the function prints a text, the check
@@ -31,7 +31,7 @@ the file, the report names a [weakening](contracts.md#what-a-change-affects), an
 only after the merge. Gatekeeper does not run a file that is new in the pull request. Merge a new
 file first, in a separate pull request, and use the file in the next pull request. To try the
 function before you merge it, use `gatekeeper run`. The command `gatekeeper run` runs the file from
-the revision that you name, by default from your last commit. The function has no access to keys and
+the revision that you name, by default from your last commit. The function has no access to keys or
 to the network. The function can read only the files of Python and of Python's packages: see
 [security](security.md#checks-of-your-own).
 

@@ -1,18 +1,19 @@
-"""The output, or one field of it, is a refusal or an answer. `expect` says which of the two passes.
+"""The output, or one field of it, is a refusal or an answer. `expect` says whether a refusal or an
+answer passes.
 
 With `expect: answer`, the check fails if the model refuses. With `expect: refusal`, the check fails
 if the model answers. Use `expect: refusal` for requests that the model must refuse. An output is a
 refusal if one of these conditions holds:
 
 - The first 400 characters of the output contain a phrase that refuses, such as "I can't help with",
-  "I'm unable to assist" or "as an AI, I cannot". The check knows such phrases in English, German,
-  French, Spanish, Italian, Portuguese and Dutch.
+  "I'm unable to assist" or "as an AI, I cannot". The check knows phrases that refuse in English,
+  German, French, Spanish, Italian, Portuguese and Dutch.
 - The first 400 characters of the output contain one of your own `phrases`.
 - The output is empty, or the provider reports that its content filter stopped the answer.
 
-The check looks only at words. "I can't provide a refund without a receipt" counts as a refusal, but
-a polite evasion does not count as a refusal. An output that refuses first and then answers counts
-as a refusal. To tell apart refusals and outputs that refuse first and then answer, use a
+The check looks only at words. For example, "I can't provide a refund without a receipt" counts as a
+refusal, but a polite evasion does not count as a refusal. An output that refuses first and then
+answers counts as a refusal. To find out whether an output answers after a refusal, use a
 [judge](#judge).
 """
 

@@ -1,6 +1,6 @@
 """The output, or one field of it, contains none of the given words.
 
-List the words in `words`, or in a `file` with one word or phrase on each line. In the file, lines
+List the words in `words`, or in a `file` with one word or phrase on each line. In the `file`, lines
 that begin with `#` are comments. Only whole words match, so that `ass` does not match `class`. The
 check ignores upper and lower case, different ways to write accents, full-width letters and
 invisible characters between letters. The check also ignores punctuation and spaces within a phrase,

@@ -5,12 +5,12 @@ The library sacrebleu computes the BLEU value of one output and all its referenc
 the check is the BLEU value divided by 100. BLEU counts the sequences of up to four words that the
 output shares with a reference. If the output is shorter than the reference, BLEU lowers the score.
 If the output has fewer than four words, BLEU counts only sequences that are no longer than the
-output. The output and the references may share no sequence of one length, such as no sequence of
-four words. `smoothing` decides how a length without a shared sequence counts: `exp` gives this
-length a small value, and `floor` makes the whole score almost 0. `tokenize` chooses how sacrebleu
-splits a text into words: `13a` suits European languages, `zh` suits Chinese, and `char` treats each
-character as a word. The mean of the scores of several outputs is not the BLEU of a whole test set.
-If an output has more than 100,000 characters, the check is undetermined.
+output. `smoothing` decides how the score changes if the output and the references share, for
+example, no sequence of four words. `exp` lowers the score, and `floor` makes the score almost 0.
+`tokenize` chooses how sacrebleu splits a text into words: `13a` suits European languages, `zh`
+suits Chinese, and `char` treats each character as a word. The mean of the scores of several outputs
+is not the BLEU of a whole test set. If an output has more than 100,000 characters, the check is
+undetermined.
 
 To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
 image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its

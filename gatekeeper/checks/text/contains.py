@@ -1,5 +1,5 @@
 """The output, or one field of it, contains the given text. If several texts are given, `match`
-decides whether the output must contain all of them or at least one."""
+decides whether the output must contain all of the texts or at least one text."""
 
 from __future__ import annotations
 

@@ -2,19 +2,19 @@
 languages.
 
 Write each language as its two-letter code of ISO 639-1, such as `en`, `de` or `zh`. The check knows
-75 languages. The library lingua gives each language that the check knows, or only each language in
-`among`, a confidence from 0 to 1. The check passes if one of the given languages has a confidence
+75 languages. The library lingua computes a confidence from 0 to 1 for each of the 75 languages, or
+only for the languages in `among`. The check passes if one of the given languages has a confidence
 of at least `min`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
 list these languages in `among`. For example, without `among`, the text "Uw terugbetaling is
-onderweg." has a confidence of 0.03 for Dutch and of 0.97 for Afrikaans. With
-`among: [en, de, fr, nl]`, the confidence for Dutch rises from 0.03 to 0.99. The check fails more
-often for short texts. In a trial with `value: en`, the texts came from two public studies of
-prompts, and nearly all texts were English. In the trial, the check failed for 1.3 % of the 1,729
-texts of at least 60 characters, and for 0.9 % of these texts if `among` had five languages. In the
-trial, the check failed for 31 % of the 302 shorter texts, and for 16 % of these texts if `among`
-had five languages. The shorter texts of the trial were often lists of names.
+onderweg." has a confidence of 0.03 for Dutch and of 0.97 for Afrikaans. If `among` lists `en`,
+`de`, `fr` and `nl`, the confidence for Dutch rises from 0.03 to 0.99. The check fails more often
+for short texts. In a trial with `value: en`, the texts came from two public studies of prompts, and
+nearly all texts were English. In the trial, the check failed for 1.3 % of the 1,729 texts of at
+least 60 characters, and for 0.9 % of these texts if `among` had five languages. In the trial, the
+check failed for 31 % of the 302 shorter texts, and for 16 % of these texts if `among` had five
+languages. The shorter texts of the trial were often lists of names.
 
 The check fails for a text that has no words. A translation with one sentence in another language
 passes, because the check rates the whole text. If a text has more than 100,000 characters, the

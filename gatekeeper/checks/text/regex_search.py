@@ -8,9 +8,8 @@ look for literal text, use `equals` or `contains`.
 If a search takes longer than `timeout_ms`, the check is undetermined, because the fault lies in the
 pattern and not in the model. The message of the undetermined check names the pattern. The timeout
 does not count as a failure, but the run ends with the verdict `error`. After ten timeouts,
-gatekeeper does not try the pattern again. Gatekeeper refuses a pattern that takes more than 3
-seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`. Gatekeeper refuses such a pattern
-before it calls any model.
+gatekeeper does not try the pattern again. Before gatekeeper calls any model, it refuses every
+pattern that takes more than 3 seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`.
 """
 
 from __future__ import annotations

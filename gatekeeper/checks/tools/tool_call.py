@@ -201,7 +201,7 @@ CHECK = Check(
         },
         arguments={
             "type": "object",
-            "description": "A mapping from arguments to the values that they must have.",
+            "description": "A mapping from names of arguments to the required values.",
         },
         schema={
             "type": ["object", "string", "boolean"],

@@ -6,8 +6,9 @@ too. With `in_text`, the text may contain other words, like `1,234.50 EUR`, but 
 apostrophe or a no-break space may also separate groups of three digits. With `in_text: point`, the
 check fails for `12,5`, because this text counts neither as 12.5 nor as 125.
 
-The number may differ from `expected` by `absolute`, or by `relative` times `expected`, whichever is
-larger. The check compares all numbers as decimals, so that 0.3 differs from 0.1 by exactly 0.2.
+The number may differ from `expected` by at most `absolute`, or by at most `relative` times
+`expected`, whichever is larger. The check compares all numbers as decimals, so that 0.3 differs
+from 0.1 by exactly 0.2.
 """
 
 from __future__ import annotations
