@@ -42,7 +42,7 @@ CHECK = Check(
         max_usd={
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "The highest cost that passes, in US dollars, more than 0.",
+            "description": "The highest cost that passes, a number of US dollars above 0.",
         },
     ),
     _prepare,

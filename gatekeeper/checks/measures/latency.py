@@ -43,7 +43,7 @@ CHECK = Check(
         max_ms={
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "The longest time that passes, in milliseconds, more than 0.",
+            "description": "The longest time that passes, a number of milliseconds above 0.",
         },
     ),
     _prepare,

@@ -80,12 +80,12 @@ CHECK = Check(
         min={
             "type": "integer",
             "minimum": 0,
-            "description": "The smallest length that passes, 0 or more.",
+            "description": "The smallest length that passes, a whole number of 0 or more.",
         },
         max={
             "type": "integer",
             "minimum": 0,
-            "description": "The largest length that passes, 0 or more.",
+            "description": "The largest length that passes, a whole number of 0 or more.",
         },
         unit={
             "enum": [*_COUNTS, _TOKENS],

@@ -53,7 +53,7 @@ CHECK = Check(
         max={
             "type": "integer",
             "minimum": 1,
-            "description": "The largest number of tokens that passes, 1 or more.",
+            "description": "The largest number of tokens that passes, a whole number of 1 or more.",
         },
         of={
             "enum": ["both", "prompt", "answer"],

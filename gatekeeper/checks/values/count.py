@@ -87,15 +87,21 @@ CHECK = Check(
         },
         min={
             **_COUNT,
-            "description": "The smallest number of selected values that passes, 0 or more.",
+            "description": (
+                "The smallest number of selected values that passes, a whole number of 0 or more."
+            ),
         },
         max={
             **_COUNT,
-            "description": "The largest number of selected values that passes, 0 or more.",
+            "description": (
+                "The largest number of selected values that passes, a whole number of 0 or more."
+            ),
         },
         exactly={
             **_COUNT,
-            "description": "The only number of selected values that passes, 0 or more.",
+            "description": (
+                "The only number of selected values that passes, a whole number of 0 or more."
+            ),
         },
     ),
     _prepare,
