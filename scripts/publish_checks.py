@@ -101,17 +101,17 @@ def ours(row: Mapping[str, Any]) -> str:
     found = [f"[{name}](#{name})" for name in row.get("checks", ()) if name in CHECKS]
     if row.get("judge") in JUDGES:
         found.append(f"[judge: {row['judge']}](#judge)")
-    return ", ".join(found) or "not here"
+    return ", ".join(found) or "no gatekeeper check"
 
 
 def remark(row: Mapping[str, Any]) -> str:
     """Return what a row says of what there is here: the same name, what differs, or why not."""
-    if ours(row) == "not here":
+    if ours(row) == "no gatekeeper check":
         return str(row["otherwise"])
     if "note" in row:
         return str(row["note"])
     same = str(row.get("promptfoo", "")).replace("-", "_") in row.get("checks", ())
-    return "same" if same else "other name"
+    return "gatekeeper uses the same name" if same else "gatekeeper uses another name"
 
 
 def _theirs(names: str) -> str:
@@ -122,7 +122,7 @@ def _theirs(names: str) -> str:
 
 def _table(parameters: Mapping[str, Any]) -> str:
     if not parameters["properties"]:
-        return "It has no parameters.\n"
+        return "The check has no parameters.\n"
     lines = ["| parameter | default | |", "| --- | --- | --- |"]
     for name, schema in parameters["properties"].items():
         default = "required" if name in parameters["required"] else ""

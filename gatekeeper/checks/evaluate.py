@@ -203,8 +203,8 @@ class _Bench:
         answers = len(fixture.turns) + 1
         if spec.turn is not None and fixture.user is not None:
             what = (
-                "has `turn`, but the fixture has a simulated user, so each "
-                "conversation is different"
+                "`turn` cannot be used with a simulated user, because each conversation is "
+                "different"
             )
             self._complain(
                 spec, what, "remove `turn`, so that the check evaluates the last answer", fixture
@@ -212,7 +212,8 @@ class _Bench:
             return None
         if spec.turn is not None and spec.turn > answers:
             what = (
-                f"evaluates answer {spec.turn}, but the fixture's last answer is answer {answers}"
+                f"`turn` is {spec.turn}, but the last answer of the fixture's conversation is "
+                f"answer {answers}"
             )
             fix = "write a lower `turn`, or use `when` to apply the check only to other fixtures"
             self._complain(spec, what, fix, fixture)
@@ -304,11 +305,11 @@ def _require_pairs_alone(
     if spec.step and compares_pairs(evaluate):
         raise ParameterError(
             "`judge: prefer` compares only the outputs of the last step",
-            "move this check to the contract's own `checks`",
+            "move this check from the step to the `checks` of the contract",
         )
     if (spec.negated or spec.severity == "warn") and compares_pairs(evaluate):
         key = "not: true" if spec.negated else "severity: warn"
-        raise ParameterError(f"`judge: prefer` does not take `{key}`", "remove it")
+        raise ParameterError(f"`judge: prefer` does not take `{key}`", f"remove `{key}`")
 
 
 def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:
@@ -328,8 +329,8 @@ def _rendered(spec: CheckSpec, check: Check, fixture: Fixture, budget: Budget) -
     templates = _templates(spec, check)
     if fixture.expected is None and any(map(_refers_to_expected, nested_texts(templates))):
         raise ParameterError(
-            "uses `expected`, but the fixture has no `expected`",
-            "add `expected` to the fixture, or move the check to the fixtures that have one",
+            "the check uses `expected`, but the fixture has no `expected`",
+            "add `expected` to the fixture, or move the check to the fixtures with `expected`",
         )
     rendered = {
         name: render_value(value, fixture, spec.position, budget) if _has_template(value) else value

@@ -20,5 +20,5 @@ def import_extra(module: str, extra: str, check: str) -> ModuleType:
         raise ParameterError(
             f"the check `{check}` needs the package `{error.name}`, which is not installed",
             f"run `pip install 'gatekeeper[{extra}]'`; in the action, add the "
-            "package to the input `requirements`",
+            "package to the file that the input `requirements` names",
         ) from None

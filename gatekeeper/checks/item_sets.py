@@ -77,7 +77,7 @@ def prepare_sets(params: Parameters, score: Callable[[SetCounts], float]) -> Sam
         if isinstance(items, str):
             return failed(items)
         if len(items) > MOST_ITEMS:
-            return Finding(None, f"more than {MOST_ITEMS:,} items")
+            return Finding(None, f"the output has more than {MOST_ITEMS:,} items")
         found = read(items)
         counts = SetCounts(len(found), len(wanted), len(found & wanted))
         value = score(counts)
@@ -116,7 +116,7 @@ def _on_items(
         if isinstance(value, list):
             return inspect(value)
         shown = "the output" if field is None else quote(value)
-        return inspect(f"expected a list; {shown} is not one")
+        return inspect(f"expected a list, but {shown} is not a list")
 
     return on_output(params, inspect_part)
 
@@ -136,7 +136,9 @@ def _list(value: Any, params: Parameters) -> list[Any]:
     parsed = parse_json(value) if isinstance(value, str) else None
     if isinstance(parsed, list):
         return parsed
-    raise ParameterError("`value` is not a list", "write a list, or a `separator` for text")
+    raise ParameterError(
+        "`value` is not a list", "write a list, or set `separator` to split a text"
+    )
 
 
 def _reader(ignore_case: bool) -> Callable[[Collection[Any]], set[str]]:
@@ -149,7 +151,7 @@ def _reader(ignore_case: bool) -> Callable[[Collection[Any]], set[str]]:
 
 def _message(value: float, least: float, found: set[str], wanted: set[str]) -> str:
     # Rounded down, so that a score that is too low never looks high enough.
-    parts = [f"scores {math.floor(value * 1000) / 1000:g}, below {least:g}"]
+    parts = [f"the score is {math.floor(value * 1000) / 1000:g}, less than {least:g}"]
     for what, items in (("missing", wanted - found), ("not expected", found - wanted)):
         if items:
             named = ", ".join(quote(item, 40) for item in sorted(items)[:_SHOWN])

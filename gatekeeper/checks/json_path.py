@@ -60,7 +60,7 @@ class JsonPath:
         """Return the values that the query selects, in order. Raises QueryError."""
         found = self._apply(value, {"most": MOST_VALUES})
         if found["more"]:
-            raise QueryError(f"`{self.text}` selects more than {MOST_VALUES:,} values")
+            raise QueryError(f"the JSONPath `{self.text}` selects more than {MOST_VALUES:,} values")
         pairs = zip(found["values"], found["paths"], strict=True)
         return [Selected(value, path) for value, path in pairs]
 
@@ -70,8 +70,8 @@ class JsonPath:
 
     def _apply(self, value: Any, settings: dict[str, Any]) -> Any:
         if self._faults >= _FAULTS_ALLOWED:
-            what = f"failed {self._faults} times, so gatekeeper does not run this query again"
-            raise QueryError(f"`{self.text}` {what}")
+            what = f"failed {self._faults} times, so gatekeeper does not try it again"
+            raise QueryError(f"the JSONPath `{self.text}` {what}")
         try:
             answers = _CHILD.ask({"query": self.text, "value": value, **settings})
         except FrameError as error:
@@ -85,4 +85,4 @@ class JsonPath:
 
     def _fault(self, why: str) -> QueryError:
         self._faults += 1
-        return QueryError(f"`{self.text}` could not be applied: {why}")
+        return QueryError(f"the JSONPath `{self.text}` could not be applied: {why}")

@@ -62,7 +62,7 @@ def only_number_in(value: Any, style: Style) -> Decimal | NotANumber:
         return NotANumber(f"{quote(value)} has no number")
     if len(runs) > 1:
         shown = ", ".join(runs[:3]) + (", …" if len(runs) > 3 else "")
-        return NotANumber(f"more than one number: {quote(shown)}")
+        return NotANumber(f"the text has more than one number: {quote(shown)}")
     if _AFTER_A_WORD.match(value, max(0, found[0].start() - 1)):
         return NotANumber(
             f"the hyphen before {quote(runs[0].lstrip('-−'))} can be a minus sign or a dash"

@@ -23,9 +23,8 @@ FIELD: Parameters = {
     "type": "string",
     "minLength": 1,
     "description": (
-        "For a JSON output: the path of the part to evaluate, like "
-        "`customer.name`. A JSONPath like `$.items[*].id` can select several "
-        "parts."
+        "The path of the part of a JSON output that the check evaluates, like `customer.name`. "
+        "A JSONPath like `$.items[*].id` can select several parts."
     ),
 }
 IGNORE_CASE: Parameters = {
@@ -83,7 +82,9 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
     def evaluate_field(value: Any) -> Finding:
         part = find(value, path)
         if isinstance(part, Missing):
-            return failed(f"the JSON has no `{path.text}`: {part.reached} has no such part")
+            return failed(
+                f"the JSON has no part `{path.text}`; the last part that exists is `{part.reached}`"
+            )
         finding = inspect(part)
         if finding.passed:
             return finding
@@ -112,7 +113,7 @@ def on_selected(
         except QueryError as error:
             return undetermined(str(error))
         if not parts and not may_be_empty:
-            return failed(f"`{path.text}` selects nothing in the JSON")
+            return failed(f"the JSONPath `{path.text}` selects nothing in the output")
         return inspect(parts)
 
     return on_json(evaluate)
@@ -125,7 +126,7 @@ def _each(parts: Sequence[Selected], inspect: Callable[[Any], Finding]) -> Findi
     started = time.monotonic()
     for part in parts:
         if time.monotonic() - started > _SECONDS_FOR_PARTS:
-            late = undetermined(f"evaluating {len(parts):,} parts takes too long")
+            late = undetermined(f"evaluating the {len(parts):,} selected parts takes too long")
             found.append((part.path, late))
             break
         found.append((part.path, inspect(part.value)))
@@ -203,7 +204,9 @@ def shorten(text: str, shown: int = _SHOWN) -> str:
     return f"{text[:head]} … {text[head - shown :]}"
 
 
-_TOO_DEEP = NotJson(f"cannot be read as JSON, because it is nested deeper than {_MAX_DEPTH} levels")
+_TOO_DEEP = NotJson(
+    f"cannot be read as JSON, because the output has more than {_MAX_DEPTH} nested levels"
+)
 
 
 def _is_deep(text: str, value: Any) -> bool:
@@ -230,7 +233,7 @@ def _place(error: json.JSONDecodeError) -> str:
         return f"the output ends too early, after {quote(_end(error.doc.rstrip()))}"
     around = quote(error.doc[error.pos :], 30)
     if error.msg == "Extra data":
-        return f"more text after the value: {around} at {error.lineno}:{error.colno}"
+        return f"there is more text after the JSON value: {around} at {error.lineno}:{error.colno}"
     return f"{error.msg.lower()} at {error.lineno}:{error.colno}: {around}"
 
 

@@ -43,7 +43,7 @@ def _entry_points(pinned: str) -> Sequence[EntryPoint]:
     points = [point for point in _installed(pinned).entry_points if point.group == ENTRY_POINTS]
     if not points:
         what = f"has no entry point `{ENTRY_POINTS}`"
-        raise _refusal(pinned, what, "remove it from `checks.packages`")
+        raise _refusal(pinned, what, "remove the package from `checks.packages`")
     return points
 
 
@@ -51,20 +51,26 @@ def _installed(pinned: str) -> Distribution:
     from importlib.metadata import PackageNotFoundError, distribution
 
     name, _, version = pinned.partition("==")
-    fix = "install this version; in the action, list it in the file of the input `requirements`"
+    fix = (
+        "install this version of the package; in the action, add the package to the file that "
+        "the input `requirements` names"
+    )
     try:
         found = distribution(name)
     except PackageNotFoundError:
         raise _refusal(pinned, "is not installed", fix) from None
     if found.version != version:
-        raise _refusal(pinned, f"is installed in version {found.version}", fix)
+        raise _refusal(pinned, f"is required, but version {found.version} is installed", fix)
     return found
 
 
 def _check(point: EntryPoint, pinned: str) -> Check:
     fix = "report this problem to the authors of the package"
     if not _NAME.fullmatch(point.name):
-        raise _refusal(pinned, f"has a check with the name `{point.name}`", fix)
+        what = (
+            f"has a check `{point.name}`, which is not a name of lower-case letters, digits and _"
+        )
+        raise _refusal(pinned, what, fix)
     if point.name in CHECKS:
         owner = _used.get(point.name, "gatekeeper")
         raise _refusal(
@@ -76,7 +82,7 @@ def _check(point: EntryPoint, pinned: str) -> Check:
         what = f"cannot be loaded: {type(error).__name__}: {error}"
         raise _refusal(pinned, what, fix) from error
     if not isinstance(check, Check):
-        raise _refusal(pinned, f"provides no `Check` for `{point.name}`", fix)
+        raise _refusal(pinned, f"provides no object of the class `Check` for `{point.name}`", fix)
     return check
 
 

@@ -95,7 +95,7 @@ class TimedPattern:
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
                 f"{self._name()} reached the time limit {self._timeouts} times, "
-                "so it is not tried again"
+                "so gatekeeper does not try the pattern again"
             )
         if self._compiled is None or len(text) > _SEARCHED_HERE:
             return bool(self._ask(text)["found"])
@@ -108,8 +108,8 @@ class TimedPattern:
         """Return the first matches of the pattern in the text. Raises TimeoutError."""
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
-                f"{self._name()} reached the time limit {self._timeouts} times and is not tried "
-                "again"
+                f"{self._name()} reached the time limit {self._timeouts} times, "
+                "so gatekeeper does not try the pattern again"
             )
         return [Match(*found) for found in self._ask(text, most=most)["matches"]]
 
@@ -138,7 +138,7 @@ class TimedPattern:
         said = f"within {self._timeout_ms:g} ms" if what == "time" else "within its memory limit"
         return TimeoutError(
             f"{self._name()} did not finish {said}; "
-            "rewrite it without nested or overlapping repetitions"
+            "rewrite the pattern without nested or overlapping repetitions"
         )
 
     def _name(self) -> str:
@@ -173,7 +173,7 @@ def _require_compiles(pattern: str, ignore_case: bool) -> None:
 def _does_not_compile(pattern: str, message: str) -> ParameterError:
     return ParameterError(
         f"the pattern `{shorten(pattern)}` does not compile: {message}",
-        "correct the pattern; to match a special character itself, write a `\\` before it",
+        "correct the pattern; to match a special character itself, write `\\` before the character",
     )
 
 

@@ -63,8 +63,8 @@ def _compiled(pattern: str, ignore_case: bool) -> regex.Pattern[str]:
 
 def _too_large(error: BaseException) -> str:
     if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return f"it takes too much {'memory' if isinstance(error, MemoryError) else 'time'}"
+        return "the pattern is nested too deeply"
+    return f"compiling takes too much {'memory' if isinstance(error, MemoryError) else 'time'}"
 
 
 def _response(started: float, **values: Any) -> Mapping[str, Any]:

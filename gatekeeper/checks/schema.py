@@ -86,7 +86,9 @@ def _dialect(schema: Any) -> Dialect:
     import jsonschema
 
     if not isinstance(schema, Mapping | bool):
-        raise ParameterError("the schema is not a mapping", "write a JSON Schema: `type: object`")
+        raise ParameterError(
+            "the schema is not a mapping", "write a JSON Schema, such as `type: object`"
+        )
     if isinstance(schema, bool) or "$schema" not in schema:
         return jsonschema.Draft202012Validator
     for dialect in (
@@ -167,8 +169,8 @@ def _without_schema_keyword(document: Any, path: str, meta_schema: str) -> Any:
     if isinstance(named, str) and named.rstrip("#") != meta_schema:
         raise ParameterError(
             f"the schema {path} has the version {shorten(named)}, but the schema "
-            f"that refers to it has {meta_schema}",
-            "give both the same $schema",
+            f"that refers to {path} has the version {meta_schema}",
+            "give both schemas the same $schema",
         )
     return {
         key: value if key in _DATA_KEYWORDS else _without_schema_keyword(value, path, meta_schema)
@@ -242,8 +244,7 @@ class _Walk:
         if self._has_pattern_properties and self._has_unevaluated:
             raise ParameterError(
                 "the schema uses both patternProperties and "
-                "unevaluatedProperties, so validating an output could take for "
-                "ever",
+                "unevaluatedProperties, so validating an output could take forever",
                 "use additionalProperties instead of unevaluatedProperties",
             )
 
@@ -269,11 +270,11 @@ def _require_end(validator: Validator) -> None:
             validator.is_valid(value)
     except RecursionError:
         raise ParameterError(
-            "the schema refers to itself in a circle", "break the circle"
+            "the schema refers to itself in a circle", "remove a reference from the circle"
         ) from None
     except TimeoutError as timeout:
         raise ParameterError(
-            str(timeout), "remove the references from a part back to itself"
+            str(timeout), "remove the references from a part of the schema to the same part"
         ) from None
 
 
@@ -348,7 +349,7 @@ def _unique_items(validator: Validator, unique: Any, instance: Any, _schema: Any
     for index, item in enumerate(instance):
         first = seen.setdefault(_hashable(item), index)
         if first != index:
-            yield ValidationError(f"the items {first} and {index} are the same")
+            yield ValidationError(f"the list items {first} and {index} are the same")
             return
 
 

@@ -35,7 +35,7 @@ def _is_regex(value: object) -> bool:
     if isinstance(value, str):
         if len(value) > _LONGEST_REGEX:
             raise TimeoutError(
-                f"a regular expression of {len(value):,} characters is too long to be tried"
+                f"the output has a regular expression of {len(value):,} characters, too long to try"
             )
         re.compile(value)
     return True
@@ -58,6 +58,6 @@ def require_known_formats(formats: set[str], dialect: Dialect) -> None:
     unknown = sorted(formats.difference(known))
     if unknown:
         raise ParameterError(
-            f"the format {', '.join(unknown)} cannot be verified",
+            f"gatekeeper cannot verify the format {', '.join(unknown)}",
             f"use one of {', '.join(known)}, write a pattern, or remove `formats: true`",
         )

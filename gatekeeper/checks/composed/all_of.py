@@ -1,6 +1,6 @@
 """All of the given checks pass. The message names the checks that fail.
 
-If the inner checks give scores, the score of `all_of` is the lowest of these scores.
+If some of the given checks have scores, the score of `all_of` is the lowest of these scores.
 """
 
 from __future__ import annotations

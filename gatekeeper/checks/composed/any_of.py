@@ -1,6 +1,7 @@
-"""At least one of the given checks passes. If all fail, the message says why each check fails.
+"""At least one of the given checks passes. If all of the given checks fail, the message says why
+each check fails.
 
-If the inner checks give scores, the score of `any_of` is the highest of these scores.
+If some of the given checks have scores, the score of `any_of` is the highest of these scores.
 """
 
 from __future__ import annotations

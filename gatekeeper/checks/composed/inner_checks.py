@@ -21,7 +21,7 @@ CHECKS: Parameters = {
     "items": {"type": "object"},
     "description": (
         "A list of 1 to 20 checks. Each has `type` and its parameters, and "
-        "may have `name` and `not`. A check in the list may hold other "
+        "may have `name` and `not`. A check in the list may contain other "
         "checks, up to three levels deep."
     ),
 }
@@ -58,7 +58,7 @@ class ComposedCheck:
 def require_no_weights(checks: Sequence[InnerCheck]) -> None:
     """Raise ParameterError if an inner check has a weight, which would have no effect."""
     if any(check.weight != 1 for check in checks):
-        what = "a nested check can have a `weight` only directly inside `mean_of`"
+        what = "only a check directly inside `mean_of` can have a `weight`"
         raise ParameterError(what, "remove `weight`, or use `mean_of`")
 
 

@@ -29,7 +29,7 @@ class NegatedCheck:
         message = ""
         if finding.passed:
             message = (
-                "expected this check to fail (`not: true`), but it passed; "
+                "the check passed, but must fail because of `not: true`; "
                 f"got {quote(sample.output)}"
             )
         return replace(finding, passed=not finding.passed, message=message, score=score)

@@ -1,15 +1,15 @@
-"""The output cites sources, and every source that it cites exists.
+"""The output cites sources, and every cited source exists.
 
 The regular expression `pattern` finds citations. The first group of the pattern captures the cited
-id. The group can also capture several ids that are separated by commas or semicolons, as in
-`[1, 3]`. The existing ids come from the documents in `context`, or from the list `ids`. With
-`each_sentence`, every sentence must have a citation. A sentence ends at the end of a line, or at a
-full stop, exclamation mark or question mark that is followed by white space. A citation right after
-the end of a sentence still belongs to that sentence. No citation is needed for a sentence shorter
-than 20 characters, a heading, or a line that ends with a colon.
+id. The group can also capture several ids with commas or semicolons between them, as in `[1, 3]`.
+The valid ids come from the documents in `context`, or from the list `ids`. With `each_sentence`,
+every sentence must have a citation. A sentence ends at the end of a line, or at a full stop,
+exclamation mark or question mark with white space after it. A citation right after the end of a
+sentence belongs to the sentence before the citation. Headings, lines that end with a colon, and
+sentences shorter than 20 characters need no citation.
 
-The check compares only the ids and does not read the sources. To require that quoted words occur
-in the sources, use `quote`.
+The check compares only the ids and does not read the sources. To require that the sources contain
+the quoted words, use `quote`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         except TimeoutError as timeout:
             return undetermined(str(timeout))
         if len(matches) > _MOST_CITATIONS:
-            return undetermined(f"more than {_MOST_CITATIONS:,} citations")
+            return undetermined(f"the output has more than {_MOST_CITATIONS:,} citations")
         cited = [name for match in matches for name in _ids(match)]
         if len(cited) < least:
             return failed(f"expected at least {least} citations; got {len(cited)}: {quote(text)}")
@@ -85,10 +85,7 @@ def _unknown(names: Sequence[str], known: Set[str]) -> str:
     shown = ", ".join(quote(name, 40) for name in dict.fromkeys(names[:_SHOWN]))
     there = ", ".join(quote(name, 40) for name in sorted(known)[:_SHOWN])
     more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-    return (
-        f"cites {shown}, which the context does not have; the context has "
-        f"{there or 'nothing'}{more}"
-    )
+    return f"cites unknown ids: {shown}; the known ids: {there or 'none'}{more}"
 
 
 def _sentences_cited(text: str, matches: Sequence[Match]) -> Finding:
@@ -109,7 +106,7 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "default": _PATTERN,
-            "description": "A regular expression whose first group is the cited id.",
+            "description": "A regular expression whose first group captures the cited id.",
         },
         min={
             "type": "integer",
@@ -122,12 +119,14 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "default": "id",
-            "description": "The key under which each document holds its id.",
+            "description": "The key that holds the id of each document.",
         },
         ids={
             "type": "array",
             "items": {"type": ["string", "integer"]},
-            "description": "A list of the ids that may be cited, instead of `context`.",
+            "description": (
+                "A list of the ids that the output may cite. Set `ids` or `context`, not both."
+            ),
         },
         each_sentence={
             "type": "boolean",

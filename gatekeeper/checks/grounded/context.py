@@ -28,5 +28,5 @@ def context_ids(context: Any, id_key: str) -> frozenset[str]:
             return frozenset(str(document[id_key]) for document in context)
     raise ParameterError(
         f"the documents of `context` have no `{id_key}`",
-        "set `id_key` to the key that holds the id, or list the ids in `ids`",
+        "set `id_key` to the key that holds the id of a document, or list the ids in `ids`",
     )

@@ -2,10 +2,10 @@
 
 A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within one paragraph. The check ignores
 quotations shorter than `min_length` characters, because people put single words in quotation marks
-for other reasons. The check also ignores differences in upper and lower case, in the form of
-quotation marks, dashes and white space, and in punctuation at the end of a quotation. `…` or
-`[...]` inside a quotation stands for words that are left out. The words before and after this gap
-must be in the same document, in this order.
+for other reasons. The check also ignores upper and lower case, white space, and the form of
+quotation marks and dashes. Punctuation at the end of a quotation does not matter either. `…` or
+`[...]` inside a quotation stands for words that are left out. The words before and after the `…` or
+`[...]` must be in the same document, in this order.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             long = f"at least {least} quotations of {least_length} characters or more"
             return failed(f"expected {long}; got {len(quotations)}: {shown(text)}")
         if len(quotations) > _MOST_QUOTATIONS:
-            return Finding(None, f"more than {_MOST_QUOTATIONS:,} quotations")
+            return Finding(None, f"the output has more than {_MOST_QUOTATIONS:,} quotations")
         for quotation in dict.fromkeys(quotations):
             if not any(_stands_in(_normal(quotation), document) for document in documents):
                 return failed(
-                    f"quotes {shown(quotation, 120)}, but the context does not contain it"
+                    f"quotes {shown(quotation, 120)}, but the context does not contain these words"
                 )
         return PASSED
 
@@ -108,7 +108,9 @@ CHECK = Check(
             "type": "integer",
             "minimum": 1,
             "default": _LEAST_LENGTH,
-            "description": "Quotations with fewer characters than this are not checked.",
+            "description": (
+                "The smallest number of characters of a quotation that the check evaluates."
+            ),
         },
         field=FIELD,
     ),

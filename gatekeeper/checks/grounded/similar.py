@@ -1,20 +1,20 @@
-"""The output has about the same meaning as the given text: the cosine of their embeddings reaches a
-minimum.
+"""The output has about the same meaning as the given text. The check requires that the cosine of
+the embeddings of both texts is at least `min`.
 
 An embedding model turns each text into a vector. The score is the cosine of the angle between the
-two vectors; negative values count as 0. Unlike `similarity`, the check recognises two texts that
-say the same thing in different words. Like every measure of this kind, the check may miss the
-difference that a `not` makes. For each output, gatekeeper calls the embedding model once. The
-limits, keys and allowed models of the run apply to this call. Gatekeeper counts, caches and replays
-this call like a call to a judge.
+two vectors; a negative cosine counts as 0. Unlike `similarity`, the check recognises two texts that
+say the same thing in different words. Like every comparison of embeddings, the check may pass even
+if only one of the two texts contains a `not`. For each output, gatekeeper calls the embedding model
+once. The limits, keys and allowed models of the run apply to the calls to the embedding model.
+Gatekeeper counts, caches and replays a call to the embedding model like a call to a judge.
 
-`min` has no default, because the cosines of different models cannot be compared: two unrelated
-texts may have a cosine of 0.1 with one model and of 0.7 with another model. To choose `min`, label
-some outputs as good or bad. `gatekeeper judge calibrate` then says
-[which minimum](judges-trust.md#see-the-agreement) best separates the good outputs from the bad
-outputs. The check supports the providers that gatekeeper calls
+`min` has no default, because the cosines of different models cannot be compared. For example, two
+unrelated texts may have a cosine of 0.1 with one model and of 0.7 with another model. To choose
+`min`, label some outputs as good or bad. `gatekeeper judge calibrate` then says [which
+minimum](judges-trust.md#see-the-agreement) best separates the good outputs from the bad outputs.
+The check supports the providers that gatekeeper calls
 [natively](models.md#providers-and-their-keys) in the format of OpenAI's API. The check does not
-support the embedded model: see [local model](local-model.md#embeddings).
+support the local model that comes with gatekeeper: see [local model](local-model.md#embeddings).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Similar:
         shown = math.floor(score * 1000) / 1000
         output = found.messages[1].content
         message = (
-            f"scores {shown:g}, but needs {self.least:g}; expected a meaning like "
+            f"the score is {shown:g}, less than {self.least:g}; expected a meaning like "
             f"{quote(self.wanted)}; got {quote(output)}"
         )
         return Finding(False, message, score, votes)

@@ -1,17 +1,18 @@
-"""Another model grades the output, and gives a reason for its grade.
+"""Another model, called the judge, grades the output and gives a reason for the grade.
 
 The parameter `judge` names the property to grade. `rubric` grades the output by your own criteria.
 `faithful` grades whether the context supports every claim, and `tone` grades how the output is
-written. `answers_question` grades whether the output answers the question, and `complies` whether
-the output obeys the prompt. `prefer` compares the outputs of head with the outputs of base; for a
-single output, `prefer` always passes. Write `judge: rubric` without a `type`. The key `judge` at
-the top of the contract names the model for all judges of the contract. [judges.md](judges.md)
-describes the kinds of judges, the use of several judges, and the limits of trust in judges.
+written. `answers_question` grades whether the output answers the question, and `complies` grades
+whether the output obeys the prompt. `prefer` compares the outputs of head with the outputs of base.
+For a single output, `prefer` always passes. Write `judge: rubric` without a `type`. The key `judge`
+at the top level of the contract names the model for all judges of the contract.
+[judges.md](judges.md) describes the kinds of judges, the use of several judges, and the limits of
+trust in judges.
 
 If a judge gives no answer, or an unreadable answer, the check is undetermined. Each judge gives a
-score from 0 to 1. This score is the score of the choice or level that the judge chose, or, for
-`faithful`, the share of supported claims. The score of the check is the mean of the scores of all
-judges.
+score from 0 to 1. A judge's score is the score of the choice or level that the judge chose. For
+`faithful`, the score is the share of supported claims. The score of the check is the mean of the
+scores of all judges.
 """
 
 from __future__ import annotations
@@ -165,18 +166,16 @@ CHECK = Check(
         judge={
             "enum": [*PRESETS],
             "description": (
-                "What the judge grades: rubric, faithful, tone, answers_question "
-                "or complies. With prefer, the judge compares the outputs of "
-                "base and head."
+                "The kind of judge: rubric, faithful, tone, answers_question, complies or prefer. "
+                "A judge of the kind prefer compares the outputs of base and head."
             ),
         },
         criteria={
             "type": "string",
             "minLength": 1,
             "description": (
-                "For rubric: describe a good output in your own words. For "
-                "prefer: describe the qualities that make one output better "
-                "than the other."
+                "For rubric: a description of a good output. For prefer: a description of the "
+                "qualities that make one output better than the other."
             ),
         },
         tone={
@@ -194,7 +193,7 @@ CHECK = Check(
         question={
             "type": _TEXT_OR_DATA,
             "description": (
-                "The question that the output answers. answers_question uses "
+                "The question that the output answers. The judge answers_question uses "
                 "the user's last message by default."
             ),
         },
@@ -233,10 +232,9 @@ CHECK = Check(
             "pass": {
                 "type": ["number", "string"],
                 "description": (
-                    "The lowest verdict that passes: a choice, a level of "
-                    "the scale or, for faithful, the share of supported claims. "
-                    "By default, an output passes with a score of at least 0.75 "
-                    "or, for faithful, if all claims are supported."
+                    "The lowest verdict that passes: a choice, a level of the scale, or a score "
+                    "from 0 to 1. By default, an output passes with a score of at least 0.75. For "
+                    "faithful, the score is the share of supported claims, and the default is 1."
                 ),
             }
         },
@@ -261,7 +259,7 @@ CHECK = Check(
             "enum": ["majority", "unanimous"],
             "default": "majority",
             "description": "With several judges: `majority` if more than half of the judges must "
-            "pass the output, `unanimous` if all judges must.",
+            "pass the output, `unanimous` if all judges must pass the output.",
         },
         repeat={
             "type": "integer",
@@ -269,8 +267,8 @@ CHECK = Check(
             "maximum": 9,
             "default": 1,
             "description": (
-                "The number of times that each judge grades the output. The "
-                "majority of each judge's verdicts counts."
+                "The number of times that each judge grades the output. If a judge grades the "
+                "output several times, the majority of its verdicts counts."
             ),
         },
         params={

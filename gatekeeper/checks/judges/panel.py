@@ -62,11 +62,11 @@ class Panel:
         against = next(vote for vote in votes if vote.passed is False)
         said = f"{against.verdict}: {quote(against.reason, _REASON_SHOWN)}"
         if len(by_model) == 1:
-            return f"the judge says {said}; {self.passing} passes"
+            return f"the judge says {said}; a verdict that passes: {self.passing}"
         passing = sum(verdict is True for verdict in by_model)
         return (
-            f"only {passing} of {len(by_model)} judges pass this output; "
-            f"{against.model} says {said}"
+            f"the output passes for only {passing} of {len(by_model)} judges; "
+            f"the judge {against.model} says {said}"
         )
 
     def _next(
@@ -118,7 +118,9 @@ class Panel:
 
 def too_long(characters: int, most: int) -> Finding:
     """Return the finding for a text that no judge is asked about."""
-    return undetermined(f"the text has {characters:,} characters; a judge grades at most {most:,}")
+    return undetermined(
+        f"the text has {characters:,} characters; a judge grades at most {most:,} characters"
+    )
 
 
 def _most(verdicts: Sequence[bool | None], decide: Decide) -> bool | None:

@@ -139,7 +139,7 @@ class Prefer:
         if longest > MOST_JUDGED:
             most = (
                 f"the longer output has {longest:,} characters; a judge grades at most "
-                f"{MOST_JUDGED:,}"
+                f"{MOST_JUDGED:,} characters"
             )
             return PairFinding(None, most)
         return self._orders(before.message, after.message, base)

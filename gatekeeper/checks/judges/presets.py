@@ -103,16 +103,18 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
         return (
             ClaimForm(),
             least,
-            f"at least {numbers.percent(least)}" if least < 1 else "every claim supported",
+            f"at least {numbers.percent(least)} of the claims are supported"
+            if least < 1
+            else "every claim is supported",
         )
     if "scale" in params:
-        _refuse(params, ("choices",), "there is a scale already")
+        _refuse(params, ("choices",), "the check already has a `scale`")
         return _scale_form(params["scale"], written)
     choices = _choices(params["choices"]) if "choices" in params else preset.choices
     least = ENOUGH if written is None else _score_of(written, choices)
     passing = [choice.label for choice in choices if choice.score >= least]
     if not passing:
-        raise ParameterError(f"no choice has a score of {least:g}", "lower `pass`")
+        raise ParameterError(f"no choice has a score of at least {least:g}", "lower `pass`")
     return ChoiceForm(choices), least, " or ".join(passing)
 
 
@@ -126,14 +128,14 @@ def filled_prompt(
     unknown = sorted(found - values.keys())
     if unknown:
         raise ParameterError(
-            f"`{path}` contains {{{{ {unknown[0]} }}}}, but this check does not set that parameter",
-            f"a judge's prompt can use only {', '.join(sorted(values))}; "
-            "gatekeeper adds the graded texts itself, as data",
+            f"`{path}` contains {{{{ {unknown[0]} }}}}, but the check does not set `{unknown[0]}`",
+            f"use only {', '.join(sorted(values))} in the judge's prompt; "
+            "gatekeeper itself adds the graded texts as data",
         )
     unused = [name for name in preset.placeholders if name not in found]
     if unused:
         raise ParameterError(
-            f"`{path}` does not use `{unused[0]}`", f"write {{{{ {unused[0]} }}}} into it"
+            f"`{path}` does not use `{unused[0]}`", f"write {{{{ {unused[0]} }}}} into the file"
         )
     filled = _PLACEHOLDER.sub(lambda match: values[match[1]], text)
     return f"{filled.rstrip()}\n\n{DATA_RULES}"
@@ -149,7 +151,8 @@ def require_own(name: str, preset: Preset, params: Parameters) -> None:
         if other in params and other not in allowed:
             listed = ", ".join(allowed) or "none of these"
             raise ParameterError(
-                f"`judge: {name}` does not use `{other}`", f"remove it; this judge uses {listed}"
+                f"`judge: {name}` does not use `{other}`",
+                f"remove `{other}`; this judge uses {listed}",
             )
 
 
@@ -183,17 +186,18 @@ def _scale_form(scale: Mapping[str, str], written: object) -> tuple[AnswerForm, 
             raise ParameterError(
                 f"pass: {written!r} is not a level of the scale", f"write 1 to {count}"
             )
-    return ChoiceForm(choices), lowest.score, f"{lowest.label} or more of {count}"
+    return ChoiceForm(choices), lowest.score, f"level {lowest.label} or higher of {count}"
 
 
 def _choices(written: Mapping[str, float]) -> tuple[Choice, ...]:
     labels = [label.strip() for label in written]
     if len({label.casefold() for label in labels}) < len(labels) or "" in labels:
         raise ParameterError(
-            "choices: two choices have the same name, or a choice has no name", "rename one"
+            "choices: two choices have the same name, or a choice has no name",
+            "give each choice a name of its own",
         )
     if len(labels) < 2:
-        raise ParameterError("choices: a judge needs at least two", "add another")
+        raise ParameterError("choices: a judge needs at least two choices", "add another choice")
     return tuple(Choice(label.strip(), float(score)) for label, score in written.items())
 
 

@@ -27,8 +27,9 @@ def panel_settings(
     models = tuple(params.get("models", ())) or tuple(filter(None, [params.get("model")]))
     if not models:
         raise ParameterError(
-            "the check does not name the model that judges",
-            "add `model: provider/name` here, or `judge: {model: provider/name}` to the contract",
+            "the check does not name the model of the judge",
+            "add `model: provider/name` to the check, or add `judge: {model: provider/name}` to "
+            "the contract",
         )
     if "model" in params and "models" in params:
         raise ParameterError("`model` and `models` are both set", "keep one of them")

@@ -98,7 +98,7 @@ class ClaimForm:
         supported = len(claims) - len(wrong)
         score = supported / len(claims) if claims else 1.0
         reason = "; ".join(f"{claim['claim']} ({claim['evidence']})" for claim in wrong)
-        return Verdict(f"{supported} of {len(claims)} claims supported", score, _shown(reason))
+        return Verdict(f"{supported} of {len(claims)} claims are supported", score, _shown(reason))
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The call cost at most `max_usd` US dollars.
 
-If the price of the call is not known, the check is undetermined. An answer from a
-recording costs what the recorded call cost.
+If the price of the call is not known, the check is undetermined. For an answer from a recording,
+the check uses the cost of the recorded call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if cost is None:
             return undetermined("the price of the call is not known")
         if cost > limit:
-            return failed(f"expected at most {dollars(limit)}; cost {dollars(cost)}")
+            return failed(f"expected a cost of at most {dollars(limit)}; got {dollars(cost)}")
         return PASSED
 
     return evaluate
@@ -42,7 +42,7 @@ CHECK = Check(
         max_usd={
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "A number of US dollars, more than 0.",
+            "description": "The highest cost that passes, a number of US dollars above 0.",
         },
     ),
     _prepare,

@@ -1,10 +1,10 @@
-"""The [simulated user](contracts.md#simulated-users) says that its goal is reached, after it has
-written at most `max_messages` messages.
+"""The [simulated user](contracts.md#simulated-users) writes at most `max_messages` messages, and
+then says that its goal is reached.
 
 The check fails if the simulated user gives up, or writes the largest allowed number of messages
-without reaching the goal. Some fixtures of a contract may have no simulated user. In this case, use
-`when` to limit the check to the fixtures with a simulated user. If the check applies to no fixture
-with a simulated user, the contract has an error.
+without reaching the goal. If some fixtures of a contract have no simulated user, use `when` to
+limit the check to the fixtures with a simulated user. If the check applies to no fixture with a
+simulated user, the contract has an error.
 """
 
 from __future__ import annotations
@@ -37,14 +37,18 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         written = numbers.count(len(sent), "message")
         if not last.done:
             return failed(
-                f"expected the simulated user to reach its goal; it did not do so in {written}"
+                "expected the simulated user to reach its goal; the user did not reach the goal "
+                f"in {written}"
             )
         if not last.reached:
             return failed(
-                f"expected the simulated user to reach its goal; it gave up after {written}"
+                f"expected the simulated user to reach its goal; the user gave up after {written}"
             )
         if most is not None and len(sent) > most:
-            return failed(f"expected at most {numbers.count(most, 'message')}; took {written}")
+            return failed(
+                f"expected the simulated user to reach its goal in at most "
+                f"{numbers.count(most, 'message')}; the user wrote {written}"
+            )
         return PASSED
 
     return evaluate
@@ -65,8 +69,8 @@ CHECK = Check(
             "minimum": 1,
             "maximum": 20,
             "description": (
-                "A whole number: the most messages that the simulated user may send to reach its "
-                "goal."
+                "The largest number of messages that the simulated user may write to reach its "
+                "goal, from 1 to 20."
             ),
         },
     ),

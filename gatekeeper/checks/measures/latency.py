@@ -1,7 +1,8 @@
-"""The request took at most `max_ms` milliseconds, not counting the wait for a free slot.
+"""The request took at most `max_ms` milliseconds. The time that the request waits for a free slot
+in gatekeeper does not count.
 
-If this time is not known, the check is undetermined. To limit the 95th percentile of the times of
-all requests, use `slo: {latency_p95_ms: …}`.
+If the time of the request is not known, the check is undetermined. To limit the 95th percentile of
+the times of all requests, use `slo: {latency_p95_ms: …}`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if latency is None:
             return undetermined("the provider did not report how long the request took")
         if latency > limit:
-            return failed(f"expected at most {shown(limit)}; took {shown(latency)}")
+            return failed(f"expected at most {shown(limit)}; the request took {shown(latency)}")
         return PASSED
 
     return evaluate
@@ -42,7 +43,7 @@ CHECK = Check(
         max_ms={
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "A number of milliseconds, more than 0.",
+            "description": "The longest time that passes, a number of milliseconds above 0.",
         },
     ),
     _prepare,

@@ -1,10 +1,10 @@
-"""The length of the output, or of one field of it, is within `min` and `max`.
+"""The length of the output, or of one field of it, is at least `min` and at most `max`.
 
 Set `min`, `max` or both. Characters are Unicode code points; white space around the output does not
 count. Words are separated by white space. For `unit: tokens`, the check uses the number of tokens
-that the provider reported for the answer. If the provider reported no number, the check is
-undetermined. `unit: tokens` cannot be used with `field`. If a field is not text, the check measures
-its JSON. To limit the number of items in a list, use [count](#count).
+that the provider reported for the answer. If the provider reported no number of tokens, the check
+is undetermined. `unit: tokens` cannot be used with `field`. If a field is not text, the check
+measures the length of its JSON. To limit the number of items in a list, use [count](#count).
 """
 
 from __future__ import annotations
@@ -70,15 +70,23 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
 
 def _require_range(low: int | None, high: int | None) -> None:
     if low is None and high is None:
-        raise ParameterError("neither `min` nor `max` is set", "set one of them or both")
+        raise ParameterError("neither `min` nor `max` is set", "set `min`, `max` or both")
     if low is not None and high is not None and low > high:
         raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
 
 
 CHECK = Check(
     parameters(
-        min={"type": "integer", "minimum": 0, "description": "A whole number, 0 or more."},
-        max={"type": "integer", "minimum": 0, "description": "A whole number, 0 or more."},
+        min={
+            "type": "integer",
+            "minimum": 0,
+            "description": "The smallest length that passes, a whole number of 0 or more.",
+        },
+        max={
+            "type": "integer",
+            "minimum": 0,
+            "description": "The largest length that passes, a whole number of 0 or more.",
+        },
         unit={
             "enum": [*_COUNTS, _TOKENS],
             "default": "characters",

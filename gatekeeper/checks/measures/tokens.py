@@ -1,7 +1,7 @@
 """The call used at most `max` tokens.
 
-If the provider does not report the tokens, the check is undetermined. To set a minimum or a maximum
-for the tokens of the answer alone, use [length](#length) with `unit: tokens`.
+If the provider does not report the number of tokens, the check is undetermined. To set a minimum or
+a maximum for the tokens of the answer alone, use [length](#length) with `unit: tokens`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if counted is None:
             return undetermined("the provider did not report the number of tokens")
         if counted > limit:
-            return failed(f"expected at most {limit:,} tokens; took {counted:,}")
+            return failed(f"expected at most {limit:,} tokens; the call used {counted:,}")
         return PASSED
 
     return evaluate
@@ -50,7 +50,11 @@ def _tokens(completion: Completion | None, of: str) -> int | None:
 CHECK = Check(
     parameters(
         required=("max",),
-        max={"type": "integer", "minimum": 1, "description": "A whole number, 1 or more."},
+        max={
+            "type": "integer",
+            "minimum": 1,
+            "description": "The largest number of tokens that passes, a whole number of 1 or more.",
+        },
         of={
             "enum": ["both", "prompt", "answer"],
             "default": "both",

@@ -1,9 +1,9 @@
 """The first token of the answer came within `max_ms` milliseconds.
 
-If this time is not known, the check is undetermined. If a contract has this check, gatekeeper
-streams the answers so that it can time the first token. If gatekeeper cannot stream the answers of
-the model, the check is an error before any call: see
-[time to first token](objectives.md#time-to-first-token).
+If the time to the first token is not known, the check is undetermined. If a contract has this
+check, gatekeeper streams the answers so that it can time the first token. If gatekeeper cannot
+stream the answers of the model, gatekeeper reports an error before any call: see [time to first
+token](objectives.md#time-to-first-token).
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if time is None:
             return undetermined("the time to the first token was not measured")
         if time > limit:
-            return failed(f"expected the first token within {shown(limit)}; took {shown(time)}")
+            return failed(
+                f"expected the first token within {shown(limit)}; got it after {shown(time)}"
+            )
         return PASSED
 
     return evaluate
@@ -44,7 +46,7 @@ CHECK = Check(
         max_ms={
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "A number of milliseconds, more than 0.",
+            "description": "The longest time that passes, a number of milliseconds above 0.",
         },
     ),
     _prepare,

@@ -10,30 +10,32 @@ def polite(output, vars):
     return "please" in output.lower()
 ```
 
-The check `python: tone.py:polite` calls this function; you can leave out `type: python`. The path
-of the file is relative to the contract file. The file must match a pattern in `checks.python` of
-the policy, by default `contracts/**/*.py`. The function may have the parameters `output` (text),
-`vars`, `expected` and `context`; gatekeeper passes only the parameters that the function has. The
-function returns one of these:
+The check `python: tone.py:polite` calls the function `polite` in the file `tone.py`. You can leave
+out `type: python`. The path of the file is relative to the contract file. The path of the file must
+match a pattern in `checks.python` of the policy. The default pattern is `contracts/**/*.py`. The
+function may have the parameters `output` (text), `vars`, `expected` and `context`. Gatekeeper
+passes only the parameters that the function has. The function returns one of these values:
 
 - `True` or `False`;
 - a score from 0 to 1; the check passes if the score is at least `pass`;
-- `Fail("…")`; the check then fails with this message.
+- `Fail("…")`, which fails the check with this message.
 
-Anything else leaves the check undetermined: an exception, a timeout, or any other return value. An
-undetermined check never counts as passed. If the function prints a text, the check is undetermined
-too, because the text could be meant as the result. The message names the file and the line.
+If the function raises an exception, takes too long, or returns any other value, the check is
+undetermined. An undetermined check never counts as passed. If the function prints a text, the check
+is undetermined too, because the text could be meant as the result. The message of the check names
+the file and the line.
 
-A pull request cannot change the code that evaluates this pull request. Gatekeeper runs the function
-as it is on the base branch, the branch to merge into. If the pull request changes the file, the
-report names a [weakening](contracts.md#what-a-change-affects), and the change applies only after
-the merge. Gatekeeper does not run a file that is new in the pull request: merge the file first, in
-a separate pull request, and use it in the next pull request. To try the function before you merge
-it, use `gatekeeper run`: this command runs the file from the revision that you name, by default
-your last commit. The function has no keys and no network. The function can read only the files of
-Python and of Python's packages: see [security](security.md#checks-of-your-own).
+A pull request cannot change the code that evaluates the pull request itself. Gatekeeper runs the
+function as it is on the base branch, which is the branch to merge into. If the pull request changes
+the file, the report names a [weakening](contracts.md#what-a-change-affects), and the change applies
+only after the merge. Gatekeeper does not run a file that is new in the pull request. Merge a new
+file first, in a separate pull request, and use the file in the next pull request. To try the
+function before you merge it, use `gatekeeper run`. The command `gatekeeper run` runs the file from
+the revision that you name, by default from your last commit. The function has no access to keys or
+to the network. The function can read only the files of Python and of Python's packages: see
+[security](security.md#checks-of-your-own).
 
-[order-facts.yaml](../contracts/order-facts.yaml) is a whole contract with such a check.
+[order-facts.yaml](../contracts/order-facts.yaml) is a complete contract with a `python` check.
 """
 
 from __future__ import annotations
@@ -93,9 +95,9 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         )
     if path not in files.code:
         return lambda _sample: undetermined(
-            f"{path} was not run. The branch to merge into must contain this file, and the policy "
-            "of that branch must list the file in `checks.python`: first add the file and the "
-            "policy entry in a separate pull request"
+            f"{path} was not run, because the branch to merge into does not have this file, or "
+            "the policy of that branch does not list the file in `checks.python`; first add the "
+            "file and the policy entry in a separate pull request"
         )
     missing = [other for other in names if other not in files.code]
     if missing:
@@ -133,7 +135,9 @@ class _OwnFunction:
         """Return what the function finds in a text, or in another JSON value as text."""
         path = self._request["path"]
         if _timeouts.get(self._key, 0) >= _TIMEOUTS_ALLOWED:
-            return undetermined(f"{path} reached the time limit too often and is not called again")
+            return undetermined(
+                f"{path} reached the time limit too often, so gatekeeper does not call it again"
+            )
         request = {**self._request, "output": as_text(output)}
         try:
             wall = _IMPORT_SECONDS + request["seconds"]
@@ -232,7 +236,7 @@ CHECK = Check(
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "maxItems": 20,
-            "description": "The paths of the other repository files that the Python file imports.",
+            "description": "A list of the repository files that the Python file imports.",
         },
         context={
             "description": (

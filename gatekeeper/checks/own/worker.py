@@ -73,7 +73,7 @@ def _import_isolated(path: str, sources: Mapping[str, str]) -> ModuleType | str:
     try:
         finder.exec_module(module)
     except SyntaxError as error:
-        return f"{error.filename}:{error.lineno}: not Python: {error.msg}"
+        return f"{error.filename}:{error.lineno}: Python cannot read this file: {error.msg}"
     except BaseException as error:
         fault = _described(error, [*sources], path)
         more = "; if this module is a file of the repository, add its path to `modules`"
@@ -148,19 +148,22 @@ def _received(reader: int, seconds: float, path: str) -> Mapping[str, Any]:
     while True:
         left = deadline - time.monotonic()
         if left <= 0 or not ready.poll(left * 1000):
-            return {"fault": f"{path}: no result within {seconds:g} s", "late": True}
+            return {
+                "fault": f"{path}: the function returned no result within {seconds:g} s",
+                "late": True,
+            }
         part = os.read(reader, 1 << 16)
         if not part:
             break
         data += part
         if len(data) > _LONGEST_ANSWER:
-            return {"fault": f"{path}: its answer is too long"}
+            return {"fault": f"{path}: the result of the function is too long"}
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        return {"fault": f"{path}: its process ended without a result"}
+        return {"fault": f"{path}: the process of the function ended without a result"}
     return found
 
 
@@ -198,7 +201,7 @@ def _called(module: ModuleType, request: Mapping[str, Any]) -> Mapping[str, Any]
     path, name = request["path"], request["function"]
     function = getattr(module, name, None)
     if not isinstance(function, FunctionType) or function.__code__.co_filename != path:
-        return {"fault": f"{path}: defines no function `{name}`"}
+        return {"fault": f"{path}: the file defines no function `{name}`"}
     try:
         named = inspect.signature(function).parameters.values()
         every = any(p.kind is p.VAR_KEYWORD for p in named)
@@ -206,7 +209,7 @@ def _called(module: ModuleType, request: Mapping[str, Any]) -> Mapping[str, Any]
         given = {n: request[n] for n in _GIVEN if every or n in wanted}
         returned = function(**given)
     except MemoryError:
-        return {"fault": f"{_place(function, path)}: takes too much memory"}
+        return {"fault": f"{_place(function, path)}: the function takes too much memory"}
     except BaseException as error:
         return {"fault": _described(error, [*request["sources"]], _place(function, path))}
     return _meaning(returned, _place(function, path))
@@ -221,9 +224,11 @@ def _meaning(returned: Any, place: str) -> Mapping[str, Any]:
     if isinstance(returned, int | float):
         if 0 <= returned <= 1:
             return {"score": float(returned)}
-        return {"fault": f"{place}: returned {float(returned):g}, which is not from 0 to 1"}
+        return {
+            "fault": f"{place}: the function returned {float(returned):g}, which is not from 0 to 1"
+        }
     kind = "None" if returned is None else f"a value of type `{type(returned).__name__}`"
-    return {"fault": f"{place}: returned {kind}; {_RESULTS}"}
+    return {"fault": f"{place}: the function returned {kind}; {_RESULTS}"}
 
 
 def _place(function: Any, path: str) -> str:

@@ -50,7 +50,7 @@ def _phones(text: str, countries: Countries) -> Iterator[str]:
             yield match.raw_string
         # Every candidate that is no number takes one try.
         if getattr(matcher, "_max_tries", 1) <= 0:
-            raise TooManyCandidatesError("candidates for a telephone number")
+            raise TooManyCandidatesError("parts that can be a telephone number")
 
 
 def _cards(text: str, _countries: Countries) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _cards(text: str, _countries: Countries) -> Iterator[str]:
         for number in filter(_CARDS.fullmatch, _joined(groups)):
             tries += 1
             if tries > _MOST_TRIES:
-                raise TooManyCandidatesError("candidates for a card number")
+                raise TooManyCandidatesError("parts that can be a card number")
             if luhn.is_valid(number):
                 yield number
 
@@ -88,7 +88,7 @@ def _ibans(text: str, _countries: Countries) -> Iterator[str]:
         for length in range(15, len(compact) + 1):
             tries += 1
             if tries > _MOST_TRIES:
-                raise TooManyCandidatesError("candidates for a bank account")
+                raise TooManyCandidatesError("parts that can be a bank account number")
             if iban.is_valid(compact[:length]):
                 yield compact[:length]
                 break

@@ -1,16 +1,17 @@
 """The output, or one field of it, contains no keys, tokens or passwords.
 
-The check recognises secrets by the form that services give them: private keys in PEM, keys of AWS,
+The check recognises secrets by the form that services give them. The check finds keys of AWS,
 Azure, Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe, Hugging Face, npm, PyPI, SendGrid
-and Telegram, JSON web tokens, and passwords in addresses (`https://user:password@host`). The kind
-`assignment` finds a value after a word such as `password:` or `api_key =` if the value has letters,
-digits and no repetition. This kind also reports placeholders. `kinds` chooses the kinds of secrets
-to look for. `allow` lists values that may occur, such as a key from public documentation.
+and Telegram. The check also finds private keys in PEM, JSON web tokens, and passwords in addresses
+(`https://user:password@host`). The kind `assignment` finds a value after a word such as `password:`
+or `api_key =` if the value has letters, digits and few repeated characters. The kind `assignment`
+also reports placeholders. `kinds` chooses the kinds of secrets to look for. `allow` lists values
+that the output may contain, such as a key from public documentation.
 
-The check finds neither secrets in other forms nor encoded secrets. Messages show only the first
-four characters of a secret. Gatekeeper removes the keys in its own environment from everything that
-gatekeeper writes, with or without this check. If a text has more than 100,000 characters, the check
-is undetermined.
+The check does not find secrets in other forms, and does not find encoded secrets. Messages show
+only the first four characters of a secret. Even without this check, gatekeeper removes the keys in
+its own environment from everything that gatekeeper writes. If a text has more than 100,000
+characters, the check is undetermined.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ CHECK = Check(
             "type": "array",
             "items": {"enum": list(FORMS)},
             "minItems": 1,
-            "description": f"A list of what to look for: {', '.join(FORMS)}.",
+            "description": f"A list of the kinds of secrets to look for: {', '.join(FORMS)}.",
         },
         allow={
             "type": "array",

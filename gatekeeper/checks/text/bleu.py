@@ -1,20 +1,21 @@
-"""The output, or one field of it, is similar to a reference translation, measured by the metric
-BLEU for one sentence.
+"""The output, or one field of it, is similar to a reference translation. The check measures the
+similarity with the metric BLEU for one sentence.
 
-The library sacrebleu computes the value of BLEU for one output and all its references. The
-**score** is this value divided by 100. BLEU counts the sequences of up to four words that the
+The library sacrebleu computes the BLEU value of one output and all its references. The **score** of
+the check is the BLEU value divided by 100. BLEU counts the sequences of up to four words that the
 output shares with a reference. If the output is shorter than the reference, BLEU lowers the score.
 If the output has fewer than four words, BLEU counts only sequences that are no longer than the
-output. If the output and the references share no sequence of some length, `smoothing` decides how
-this length counts: `exp` gives this length a small score, and `floor` makes the score almost 0.
+output. `smoothing` decides how the score changes if the output and the references share, for
+example, no sequence of four words. `exp` lowers the score, and `floor` makes the score almost 0.
 `tokenize` chooses how sacrebleu splits a text into words: `13a` suits European languages, `zh`
 suits Chinese, and `char` treats each character as a word. The mean of the scores of several outputs
 is not the BLEU of a whole test set. If an output has more than 100,000 characters, the check is
 undetermined.
 
-The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have
-this extra. In the action, add `sacrebleu` and its dependencies to the file that the input
-[`requirements`](adding-a-check.md#checks-in-a-package) names.
+To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
+image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its
+dependencies to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package)
+names.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ CHECK = Check(
             "enum": ["exp", "floor"],
             "default": "exp",
             "description": (
-                "What happens if the texts share no word sequence of some length: exp gives this "
-                "length a small score, floor makes the whole score almost 0."
+                "The rule for texts that share, for example, no sequence of four words: exp lowers "
+                "the score, floor makes the score almost 0."
             ),
         },
         ignore_case=IGNORE_CASE,

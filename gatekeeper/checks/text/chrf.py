@@ -1,15 +1,17 @@
-"""The output, or one field of it, is similar to a reference translation, measured by the metric
-chrF, which compares runs of characters.
+"""The output, or one field of it, is similar to a reference translation. The check measures the
+similarity with the metric chrF, which compares sequences of characters.
 
-The library sacrebleu computes the value of chrF. The **score** is this value divided by 100. chrF
-is an F-measure over sequences of one to six characters; recall counts twice as much as precision.
-`word_order: 2` adds words and pairs of words (chrF++). chrF does not need to split a text into
-words. For languages in which words have many endings, chrF agrees with people better than
-[bleu](#bleu) does. If the output has more than 100,000 characters, the check is undetermined.
+The library sacrebleu computes the chrF value. The **score** of the check is the chrF value divided
+by 100. The metric chrF is an F-measure over sequences of one to six characters, in which recall
+counts twice as much as precision. With `word_order: 2`, the metric also compares words and pairs of
+words (chrF++). The metric chrF does not need to split a text into words. For languages in which
+words have many endings, chrF agrees better with human ratings than [bleu](#bleu) does. If the
+output has more than 100,000 characters, the check is undetermined.
 
-The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have
-this extra. In the action, add `sacrebleu` and its dependencies to the file that the input
-[`requirements`](adding-a-check.md#checks-in-a-package) names.
+To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
+image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its
+dependencies to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package)
+names.
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ CHECK = Check(
             "minimum": 0,
             "maximum": 4,
             "default": 0,
-            "description": "The longest word sequence that is compared, in addition to characters: "
-            "0 for chrF, 2 for chrF++.",
+            "description": "The length of the longest word sequence to compare, in addition to "
+            "characters: 0 for chrF, 2 for chrF++.",
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

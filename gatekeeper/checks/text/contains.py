@@ -1,5 +1,5 @@
 """The output, or one field of it, contains the given text. If several texts are given, `match`
-decides whether the output must contain all of them or at least one."""
+decides whether the output must contain all of the texts or at least one text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ CHECK = Check(
         match={
             "enum": ["all", "any"],
             "default": "all",
-            "description": "`all` if every text must be in the output, `any` if one is enough.",
+            "description": (
+                "`all` if the output must contain every text, `any` if one of the texts is enough."
+            ),
         },
         ignore_case=IGNORE_CASE,
         field=FIELD,

@@ -70,7 +70,7 @@ def _xml(text: str, _request: Mapping[str, Any]) -> Problem:
     except expat.ExpatError as error:
         return f"{expat.ErrorString(error.code)} at {error.lineno}:{error.offset + 1}"
     except UnicodeEncodeError:
-        return "the document contains half of a surrogate pair"
+        return "the document contains an incomplete character (half of a surrogate pair)"
     return None
 
 
@@ -99,7 +99,7 @@ def _yaml(text: str, _request: Mapping[str, Any]) -> Problem:
     except (yaml.YAMLError, ValueError) as error:
         return " ".join(str(error).split())[:200]
     if not documents or not all(isinstance(value, dict | list) for value in documents):
-        return "the document is neither a mapping nor a list"
+        return "the document must be a mapping or a list"
     return None
 
 

@@ -37,5 +37,5 @@ def read_document(kind: str, text: str, **options: Any) -> Mapping[str, Any]:
         raise UnreadableError(answers.overrun)
     response: Mapping[str, Any] = answers.responses[0]
     if "fault" in response:
-        raise UnreadableError(f"it takes too much {response['fault']}")
+        raise UnreadableError(f"reading takes too much {response['fault']}")
     return response

@@ -1,6 +1,6 @@
 """The output, or one field of it, ends with the given text, or with one of several given texts.
 
-White space around the output is ignored.
+The check ignores white space around the output.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if normalise(found).endswith(tuple(wanted.values())):
             return PASSED
         end = as_text(found).strip()[-_SHOWN:]
-        return failed(f"expected to end with {listed}; it ends with {quote(end)}")
+        return failed(f"expected a text that ends with {listed}; the text ends with {quote(end)}")
 
     return on_output(params, inspect)
 

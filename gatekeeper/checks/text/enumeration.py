@@ -1,8 +1,8 @@
 """The output, or one field of it, is one of the given values.
 
-Use this check for classes, tags and yes-or-no answers; other tools call it `one_of`. The whole
-output, or the whole field, must be one of the values. To look for a text within the output, use
-[contains](#contains).
+Use this check for classes, tags and yes-or-no answers. Other tools call this check `one_of`. The
+whole output, or the whole field, must be one of the values. To look for a text within the output,
+use [contains](#contains).
 """
 
 from __future__ import annotations

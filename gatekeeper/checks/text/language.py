@@ -2,27 +2,29 @@
 languages.
 
 Write each language as its two-letter code of ISO 639-1, such as `en`, `de` or `zh`. The check knows
-75 languages. The library lingua compares all these languages, or only the languages in `among`, and
-gives each of them a confidence from 0 to 1. The check passes if one of the given languages has a
-confidence of at least `min`.
+75 languages. The library lingua computes a confidence from 0 to 1 for each of the 75 languages, or
+only for the languages in `among`. The check passes if one of the given languages has a confidence
+of at least `min`.
 
 A text of a few words can belong to many languages. If you know which languages can occur at all,
-list these languages in `among`. For example, among all languages, "Uw terugbetaling is onderweg."
-is Dutch with a confidence of 0.03 and Afrikaans with 0.97. Among `en`, `de`, `fr` and `nl`, the
-text is Dutch with a confidence of 0.99. The check fails more often for short texts. In a trial with
-`value: en`, the texts came from two public studies of prompts, and nearly all texts were English.
-The check failed for 1.3 % of the 1,729 texts of at least 60 characters, and for 0.9 % if `among`
-had five languages. The check failed for 31 % of the 302 shorter texts, which were often lists of
-names, and for 16 % if `among` had five languages.
+list these languages in `among`. For example, without `among`, the text "Uw terugbetaling is
+onderweg." has a confidence of 0.03 for Dutch and of 0.97 for Afrikaans. If `among` lists `en`,
+`de`, `fr` and `nl`, the confidence for Dutch rises from 0.03 to 0.99. The check fails more often
+for short texts. In a trial with `value: en`, the texts came from two public studies of prompts, and
+nearly all texts were English. In the trial, the check failed for 1.3 % of the 1,729 texts of at
+least 60 characters, and for 0.9 % of these texts if `among` had five languages. In the trial, the
+check failed for 31 % of the 302 shorter texts, and for 16 % of these texts if `among` had five
+languages. The shorter texts of the trial were often lists of names.
 
-The check fails for a text without a word. A translation with one sentence in another language
+The check fails for a text that has no words. A translation with one sentence in another language
 passes, because the check rates the whole text. If a text has more than 100,000 characters, the
 check is undetermined.
 
-The check needs the extra `text`: `pip install "gatekeeper[text]"`. The action's image does not have
-this extra. In the action, add `lingua-language-detector` to the file that the input
-[`requirements`](adding-a-check.md#checks-in-a-package) names. The check uses lingua's less accurate
-models, which take 77 MB of memory. The more accurate models would take 900 MB.
+To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
+image of the action does not contain the extra `text`. In the action, add `lingua-language-detector`
+to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package) names. The check
+uses lingua's less accurate models, which take 77 MB of memory. Lingua's more accurate models would
+take 900 MB.
 """
 
 from __future__ import annotations
@@ -64,7 +66,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     known = _known_languages()
     for code in among:
         if code not in known:
-            raise ParameterError(f"there is no language `{code}`", f"use one of {', '.join(known)}")
+            raise ParameterError(
+                f"the check does not know the language `{code}`", f"use one of {', '.join(known)}"
+            )
     detector = _detector(among if "among" in params else ())
     least = params.get("min", _MIN)
     listed = " or ".join(wanted)
@@ -73,7 +77,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         text = as_text(found)
         if len(text) > LONGEST:
             return undetermined(
-                f"a text of {len(text):,} characters is too long to find its language"
+                f"the text has {len(text):,} characters, too many to find its language"
             )
         rated = detector.compute_language_confidence_values(_readable(text))
         confidence = {one.language.iso_code_639_1.name.lower(): one.value for one in rated}
@@ -82,8 +86,11 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return PASSED
         first = max(confidence, key=lambda code: confidence[code], default="")
         if not confidence or not confidence[first]:
-            return failed(f"expected {listed}; found no words; got {quote(text)}")
-        message = f"expected {listed}, with a confidence of at least {least:g}; got {best:.2f}"
+            return failed(f"expected {listed}; the text has no words: {quote(text)}")
+        message = (
+            f"expected the language {listed} with a confidence of at least {least:g}; "
+            f"got {best:.2f}"
+        )
         more = f", and {confidence[first]:.2f} for {first}" if first not in wanted else ""
         return failed(f"{message}{more}: {quote(text)}")
 

@@ -1,12 +1,13 @@
-"""The output, or one field of it, differs from the given text by few edits.
+"""The output, or one field of it, differs from the given text by a small number of edits.
 
-An edit inserts, removes or replaces one character: `kitten` is 3 edits from `sitting`. White space
-around both texts is ignored, unless `strip` is false. The **score** is 1 minus the number of edits
-divided by the length of the longer text. The same text scores 1, and a text in which every
-character differs scores 0. `max` sets the highest number of edits that passes, and `min` sets the
-lowest score that passes. Set `max`, `min` or both. The check [similarity](#similarity), in
-contrast, counts a replaced character as two edits and divides by the sum of both lengths. If the
-product of the two lengths is more than 2,500,000,000, the check is undetermined.
+An edit inserts, removes or replaces one character, so that 3 edits turn `kitten` into `sitting`.
+The check ignores white space around both texts, unless `strip` is false. To compute the **score**,
+gatekeeper divides the number of edits by the length of the longer text, and subtracts the result
+from 1. The score is 1 if both texts are the same, and 0 if every character differs. `max` sets the
+highest number of edits that passes, and `min` sets the lowest score that passes. Set `max`, `min`
+or both. Unlike `levenshtein`, the check [similarity](#similarity) counts a replaced character as
+two edits, and divides by the sum of both lengths. If the product of the lengths of both texts is
+more than 2,500,000,000, the check is undetermined.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if most is not None and edits > most:
             message = (
                 f"needs {edits:,} edits to become {quote(written)}, but at "
-                f"most {most:,} are allowed"
+                f"most {most:,} edits are allowed"
             )
             return Finding(False, f"{message}; got {quote(found)}", score)
         if score < least:

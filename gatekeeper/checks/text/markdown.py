@@ -39,7 +39,7 @@ _MOST_NAMED = 5
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     if not params.keys() - {"field"}:
-        raise ParameterError("no element is named", "set one, such as `table: true`")
+        raise ParameterError("no element is named", "set a parameter, such as `table: true`")
 
     def inspect(found: Any) -> Finding:
         text = as_text(found)
@@ -103,7 +103,7 @@ def _links(context: Any, links: list[str]) -> Iterator[str]:
     if unknown:
         shown = ", ".join(quote(link) for link in unknown[:_MOST_NAMED])
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        yield f"links to {shown}{more}, not in the context"
+        yield f"links to {shown}{more}, which the context does not contain"
 
 
 def _stands_in(link: str, text: str) -> bool:
@@ -125,13 +125,13 @@ CHECK = Check(
     parameters(
         table={
             "type": "boolean",
-            "description": "True if a table is required, false if it is forbidden.",
+            "description": "True if a table is required, false if tables are forbidden.",
         },
         list={
             "enum": [True, False, "bullet", "ordered"],
             "description": (
-                "True if a list is required, false if it is forbidden; or the kind of list that "
-                "is required: bullet or ordered."
+                "True if a list is required, false if lists are forbidden, or the kind of list "
+                "that is required (bullet or ordered)."
             ),
         },
         heading={
@@ -140,16 +140,16 @@ CHECK = Check(
             "maximum": 6,
             "minLength": 1,
             "description": (
-                "True if a heading is required, false if it is forbidden; or the level or the "
-                "text of a heading that is required."
+                "True if a heading is required, false if headings are forbidden, or the level or "
+                "the text of a required heading."
             ),
         },
         code={
             "type": ["boolean", "string"],
             "minLength": 1,
             "description": (
-                "True if a code block is required, false if it is forbidden; or the language of "
-                "a block that is required."
+                "True if a code block is required, false if code blocks are forbidden, or the "
+                "language of a required code block."
             ),
         },
         links_in={

@@ -1,28 +1,30 @@
 """The output, or one field of it, is a valid document in the given `format`: `xml`, `html`, `yaml`,
 `csv`, `python` or `sql`.
 
-- `xml`: well-formed, with declared namespaces. A document that declares entities fails.
-- `html`: at least one tag, and every tag is closed in the right order. An end tag that HTML makes
-  optional, such as `</p>`, may be missing. The check does not look at the names of tags and
-  attributes.
-- `yaml`: a mapping or a list that PyYAML's safe loader reads. The loader accepts a key that occurs
-  twice.
-- `csv`: every row has the same number of columns, two or more. `columns` sets the number of
+- `xml`: the document is well-formed and declares its namespaces. An XML document that declares
+  entities fails the check.
+- `html`: the document has at least one tag, and every tag is closed in the right order. An end tag
+  that HTML makes optional, such as `</p>`, may be missing. The check does not look at the names of
+  tags and attributes.
+- `yaml`: the document is a mapping or a list that PyYAML's safe loader can read. PyYAML's safe
+  loader accepts a key that occurs twice.
+- `csv`: every row has the same number of columns, at least two. `columns` sets the number of
   columns, or lists the names in the first row. `delimiter` separates columns.
-- `python`: source code that compiles to a syntax tree, in the syntax of the Python version that
-  runs gatekeeper. A single word passes too, because it is a valid program.
-- `sql`: one or more statements in the SQL dialect that `dialect` names. The library sqlglot reads
-  the statements. sqlglot knows some statements only by their first word (`EXPLAIN`, `CALL`): such
-  statements fail. `statements` lists the allowed kinds of statements. This list also applies to
-  statements inside other statements. `SELECT … INTO` counts as create, and `TRUNCATE` counts as
-  delete. `tables` lists the tables that statements may name. Write each table as the statements
-  spell it, such as `orders` or `shop.orders`. The check does not know what an SQL function does.
+- `python`: the source code has valid syntax for the Python version that runs gatekeeper. A single
+  word passes too, because a single word is a valid Python program.
+- `sql`: the document has one or more statements in the SQL dialect that `dialect` names. The
+  library sqlglot reads the statements. The check fails for statements of which sqlglot knows only
+  the first word, such as `EXPLAIN` and `CALL`. `statements` lists the allowed kinds of statements.
+  The list `statements` also applies to statements inside other statements. `SELECT … INTO` counts
+  as `create`, and `TRUNCATE` counts as `delete`. `tables` lists the tables that statements may
+  name. Write each table as the statements spell it, such as `orders` or `shop.orders`. The check
+  does not know what an SQL function does.
 
-The message says where reading stopped. The check never executes the document. Models often wrap
-code in a Markdown block; the [repair](#repairs) `strip_markdown_fences` unwraps the code. For JSON,
-use [json_valid](#json_valid). The check reads a document in a child process with limits. If a
-document has more than 100,000 characters, or takes more than 1.2 seconds or 512 MB to read, the
-check is undetermined.
+If the document is not valid, the message says where gatekeeper stopped reading. The check never
+executes the document. Models often wrap code in a Markdown block. The [repair](#repairs)
+`strip_markdown_fences` unwraps the code. For JSON, use [json_valid](#json_valid). The check reads a
+document in a child process with limits on time and memory. If a document has more than 100,000
+characters, or takes more than 1.2 seconds or 512 MB to read, the check is undetermined.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if name in params and kind != only:
             raise ParameterError(
                 f"the format `{kind}` does not use `{name}`",
-                f"only the format {only} has this parameter",
+                f"remove `{name}`, which only the format `{only}` uses",
             )
     dialect = params.get("dialect", "ansi")
     options = {

@@ -28,7 +28,8 @@ REFERENCES: Parameters = {
     "items": {"type": _SCALAR},
     "minItems": 1,
     "description": (
-        "The text to compare the output with, or a list of texts. The most similar text counts."
+        "The text to compare the output with, or a list of texts. If there are several texts, "
+        "the most similar text counts."
     ),
 }
 
@@ -96,6 +97,6 @@ def below(score: float, least: float, wanted: str, found: Any) -> str:
     # Rounded down, so that a score that is too low never looks high enough.
     shown = math.floor(score * 1000) / 1000
     return (
-        f"scores {shown:g}, but needs {least:g}; expected a text like "
+        f"the score is {shown:g}, less than {least:g}; expected a text like "
         f"{quote(wanted)}; got {quote(found)}"
     )

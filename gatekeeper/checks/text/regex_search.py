@@ -1,13 +1,15 @@
 """The regular expression `pattern` matches somewhere in the output, or in one field of it.
 
 To match the whole output, anchor the pattern with `^` and `$`. Write flags inside the pattern, like
-`(?s)`. Unicode classes like `\\p{Lu}` work. If a search takes longer than `timeout_ms`, the check
-is undetermined, because the fault lies in the pattern and not in the model. The message names the
-pattern. The run does not count the timeout as a failure, but ends in `error`. After ten timeouts,
-gatekeeper does not try the pattern again. Gatekeeper refuses a pattern that takes more than 3
-seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`, before any model is called. If a
-template inserts a value into a pattern, special characters in the value act as a part of the
-regular expression. For literal text, use `equals` or `contains`.
+`(?s)`. The pattern may contain Unicode classes like `\\p{Lu}`. If a template inserts a value into a
+pattern, special characters in the value keep their special meaning in the regular expression. To
+look for literal text, use `equals` or `contains`.
+
+If a search takes longer than `timeout_ms`, the check is undetermined, because the fault lies in the
+pattern and not in the model. The message of the undetermined check names the pattern. The timeout
+does not count as a failure, but the run ends with the verdict `error`. After ten timeouts,
+gatekeeper does not try the pattern again. Before gatekeeper calls any model, it refuses every
+pattern that takes more than 3 seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
 """The output, or one field of it, has many words in common with a reference text, such as a good
 summary.
 
-`variant` chooses the units to compare: `rouge1` compares single words, `rouge2` pairs of words, and
-`rougeL` the longest common sequence of words, with gaps. `measure` chooses the **score**: `recall`
-is the share of the reference that occurs in the output, `precision` is the share of the output that
-occurs in the reference, and `f1` is the harmonic mean of recall and precision. If there are several
-references, the highest score counts.
+`variant` chooses the units to compare. `rouge1` compares single words, and `rouge2` compares pairs
+of words. `rougeL` compares the longest sequence of words that both texts have in the same order,
+even with other words in between. `measure` chooses the **score**. `recall` is the share of the
+reference that occurs in the output. `precision` is the share of the output that occurs in the
+reference. `f1` is the harmonic mean of recall and precision. If there are several references, the
+highest score counts.
 
-A word is a run of letters and digits. The check compares words in lower case and without stemming.
-For English, the scores are the same as the scores of the package rouge-score without its stemmer. A
-text without spaces between its words counts as one word. If the output has more than 100,000
-characters, the check is undetermined. ROUGE compares only words. To choose `min`, look at the
-scores of outputs that you accept.
+A word is a sequence of letters and digits. The check compares words in lower case and without
+stemming. For English, the scores are the same as the scores of the package rouge-score without its
+stemmer. A text without spaces between its words counts as one word. If the output has more than
+100,000 characters, the check is undetermined. ROUGE compares words, not meanings. To choose `min`,
+look at the scores of outputs that you accept.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     wanted = [words(text) for text in references]
     if any(len(found) < (2 if variant == "rouge2" else 1) for found in wanted):
         raise ParameterError(
-            f"`value` has too few words for {variant}", "write a longer text, or use `rouge1`"
+            f"`value` has too few words for {variant}",
+            "write a longer `value`, or set `variant: rouge1`",
         )
 
     def score(text: str) -> float:

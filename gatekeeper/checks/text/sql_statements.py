@@ -52,7 +52,7 @@ def sql_problem(
     try:
         statements = [one for one in sqlglot.parse(text, dialect=dialect) if one]
         if not statements:
-            return "it has no statement"
+            return "the text has no statement"
         for statement in statements:
             problem = _problem(statement, kinds, tables)
             if problem:
@@ -72,15 +72,15 @@ def _problem(
     statement: Any, kinds: Sequence[str] | None, tables: Sequence[str] | None
 ) -> str | None:
     if not isinstance(statement, _classes(_STATEMENTS)):
-        return f"`{statement.sql()[:60]}` is no statement"
+        return f"`{statement.sql()[:60]}` is not a statement"
     wrong = sorted(_kinds(statement) - set(kinds)) if kinds else []
     if wrong:
-        return f"it has the statement {', '.join(wrong)}"
+        return f"the text has a statement that is not allowed: {', '.join(wrong)}"
     if tables is not None:
         allowed = {name.casefold() for name in tables}
         unknown = sorted({name for name in _tables(statement) if name.casefold() not in allowed})
         if unknown:
-            return f"it names the table {', '.join(unknown[:5])}"
+            return f"the text names a table that is not allowed: {', '.join(unknown[:5])}"
     return None
 
 

@@ -1,6 +1,6 @@
 """The output, or one field of it, begins with the given text, or with one of several given texts.
 
-White space around the output is ignored, unless `strip` is false.
+The check ignores white space around the output, unless `strip` is false.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     def inspect(found: Any) -> Finding:
         if normalise(found).startswith(tuple(wanted.values())):
             return PASSED
-        return failed(f"expected to begin with {listed}; got {quote(found)}")
+        return failed(f"expected a text that begins with {listed}; got {quote(found)}")
 
     return on_output(params, inspect)
 

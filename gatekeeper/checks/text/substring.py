@@ -15,7 +15,7 @@ VALUES: Parameters = {
     "type": "array",
     "items": _SCALAR,
     "minItems": 1,
-    "description": "A list of texts to look for, at least one.",
+    "description": "A list of texts to look for, with at least one text.",
 }
 
 
@@ -26,13 +26,13 @@ def wanted_texts(params: Parameters) -> tuple[str, ...]:
             "`value` and `values` are both set"
             if "value" in params
             else "neither `value` nor `values` is set",
-            "give one text as `value`, or a list of them as `values`",
+            "give one text as `value`, or a list of texts as `values`",
         )
     values = params["values"] if "values" in params else [params["value"]]
     texts = tuple(as_text(value) for value in values)
     if "" in texts:
         raise ParameterError(
-            "the text to look for is empty, and every output contains the empty text",
+            "the text to look for is empty, so that every output contains this text",
             "write a text",
         )
     return texts

@@ -1,15 +1,15 @@
 """The answer calls the required tools, with the required arguments and in the required order, or
 calls no tool.
 
-The answer must meet every parameter that is set. If `tool` is set together with `arguments` or
-`schema`, at least one call of this tool must have these arguments. `arguments` names the keys that
-matter. Each of these keys must have the given value, compared as JSON; all other keys may have any
-value. Arguments that are not JSON, because they were cut off or are malformed, satisfy neither
-`arguments` nor `schema`. An answer that has no text is still an answer.
+The answer must meet every requirement that you set. If `tool` is set together with `arguments` or
+`schema`, at least one call of this tool must have these arguments. `arguments` is a mapping from
+names of arguments to values. Each argument in `arguments` must have the given value, compared as
+JSON. All other arguments may have any value. Arguments that are malformed or were cut off satisfy
+neither `arguments` nor `schema`. An answer with tool calls does not need a text.
 
-The model can only call the functions that [`params.tools`](models.md#tool-calls) offers to it.
-To require several calls, write several checks. The order of calls is the order in which the model
-wrote them, even if the calls may run in parallel.
+The model can only call the functions that [`params.tools`](models.md#tool-calls) offers. To require
+several calls, write one check for each call. The order of calls is the order in which the model
+wrote the calls, even if the calls may run in parallel.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ CHECK = Check(
         },
         arguments={
             "type": "object",
-            "description": "A mapping from arguments to the values that they must have.",
+            "description": "A mapping from names of arguments to the required values.",
         },
         schema={
             "type": ["object", "string", "boolean"],

@@ -1,10 +1,11 @@
-"""The output contains a JSON object, alone or within other text. With a `schema`, the object is
-valid under this schema.
+"""The output contains a JSON object, alone or within other text. If `schema` is set, the object
+must also be valid under this schema.
 
-The check looks for objects from left to right, each at the next `{`. A list outside of an object
-does not count. If the output contains several objects, at least one must be valid under the schema.
-Everything that [json_schema](#json_schema) says about schemas applies here, too. If an output has
-more than 100,000 characters, or more than 1,000 opening braces, the check is undetermined.
+The check reads the output from left to right, and looks for a JSON object at each `{`. A JSON list
+does not count as an object. If the output contains several objects, at least one object must be
+valid under the schema. The rules and limits for schemas are the same as for
+[json_schema](#json_schema). If an output has more than 100,000 characters, or more than 1,000
+opening braces, the check is undetermined.
 
 To require that the whole output is JSON, use [json_valid](#json_valid).
 """
@@ -56,7 +57,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     def inspect(found: Any) -> Finding:
         text = as_text(found)
         if len(text) > _LONGEST or text.count("{") > _MOST_BRACES:
-            return undetermined("the output is too long to look for JSON in it")
+            return undetermined("the output has too many characters or braces to look for JSON")
         fault = "does not contain a JSON object"
         for value in _objects(text):
             try:
@@ -93,7 +94,7 @@ CHECK = Check(
         schema={
             "type": ["string", "object"],
             "description": (
-                "A JSON Schema, or the path of a file that holds one (.json or .yaml)."
+                "A JSON Schema, or the path of a .json or .yaml file that contains a JSON Schema."
             ),
         },
         formats={

@@ -1,8 +1,8 @@
-"""The number of values that a JSONPath selects in the output is in a range.
+"""The number of values that a JSONPath selects in the output is in the given range.
 
 For example, `{type: count, path: "$.items[?@.status == 'open']", min: 1}` requires that at least
-one item is open. In other checks, a `field` with a JSONPath requires instead that every selected
-item passes. A path without wildcards, filters, slices and `..` selects one value or none.
+one item is open. In other checks, a `field` with a JSONPath requires that every selected item
+passes. A path without wildcards, filters, slices and `..` selects one value or no value.
 """
 
 from __future__ import annotations
@@ -63,9 +63,14 @@ def _counter(path: str) -> Callable[[Any], int]:
 
 def _require_sense(params: Parameters, low: int | None, high: int | None) -> None:
     if low is None and high is None:
-        raise ParameterError("none of `min`, `max` and `exactly` is set", "set one of them")
+        raise ParameterError(
+            "none of `min`, `max` and `exactly` is set", "set `min`, `max` or `exactly`"
+        )
     if "exactly" in params and {"min", "max"} & params.keys():
-        raise ParameterError("`exactly` cannot be combined with `min` or `max`", "keep one of them")
+        raise ParameterError(
+            "`exactly` cannot be combined with `min` or `max`",
+            "remove `exactly`, or remove `min` and `max`",
+        )
     if low is not None and high is not None and low > high:
         raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")
 
@@ -80,9 +85,24 @@ CHECK = Check(
             "minLength": 1,
             "description": "A JSONPath (RFC 9535) like `$.items[*]`, or a path like `items[0]`.",
         },
-        min={**_COUNT, "description": "A whole number, 0 or more."},
-        max={**_COUNT, "description": "A whole number, 0 or more."},
-        exactly={**_COUNT, "description": "A whole number, 0 or more."},
+        min={
+            **_COUNT,
+            "description": (
+                "The smallest number of selected values that passes, a whole number of 0 or more."
+            ),
+        },
+        max={
+            **_COUNT,
+            "description": (
+                "The largest number of selected values that passes, a whole number of 0 or more."
+            ),
+        },
+        exactly={
+            **_COUNT,
+            "description": (
+                "The only number of selected values that passes, a whole number of 0 or more."
+            ),
+        },
     ),
     _prepare,
     group="values",

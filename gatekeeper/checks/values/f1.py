@@ -1,11 +1,13 @@
-"""The items in the output match the expected items: F1, the harmonic mean of
-[precision](#precision) and [recall](#recall), reaches a minimum.
+"""The F1 score of the items in the output is at least `min`. F1 is the harmonic mean of
+[precision](#precision) and [recall](#recall).
 
-Items are compared as a set: order and repetition do not matter, and neither do differences in white
-space. The items come from a JSON list (the output, or a `field` of it), from the values that a
-JSONPath selects, or from text with a `separator`. If nothing was expected and the output has no
-items, the score is 1. If only one of the two sets is empty, the score is 0. The message names the
-missing items and the unexpected items.
+The check compares the set of items in the output with the set of expected items. The order of
+items, repeated items and differences in white space do not matter. The items of the output come
+from a JSON list, which is the whole output or one `field` of the output. The items can also come
+from the values that a JSONPath selects, or from a text with a `separator`. If there are no expected
+items and the output has no items, the score is 1. If only one of the two sets (the items in the
+output and the expected items) is empty, the score is 0. The message names the missing items and the
+unexpected items.
 """
 
 from __future__ import annotations

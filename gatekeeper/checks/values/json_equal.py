@@ -1,11 +1,11 @@
 """The output, or one field of it, is the same JSON as an expected value.
 
 With `ignore_order`, the check ignores the order of items in every list. With `ignore_keys`, the
-check ignores the named keys at every level. The order of keys never matters, 1 equals 1.0, and true
-is not 1. The message names the place of the first difference.
+check ignores the named keys at every level. The order of keys never matters. The number 1 equals
+1.0, but does not equal true. The message names the place of the first difference.
 
-If `value` is text, the check reads this text as JSON, so that fixtures in CSV can hold JSON. To
-compare plain text, use `equals`.
+If `value` is text, the check reads this text as JSON, so that a fixture in a CSV file can hold
+JSON. To compare plain text, use `equals`.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ CHECK = Check(
         required=("value",),
         value={
             "type": ["object", "array", "string", "number", "boolean", "null"],
-            "description": "The expected value, or a text that holds it as JSON.",
+            "description": (
+                "The expected value, or a text that contains the expected value as JSON."
+            ),
         },
         ignore_order={
             "type": "boolean",

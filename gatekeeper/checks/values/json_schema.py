@@ -1,28 +1,30 @@
-"""The output, or one field of it, is JSON and valid under a JSON Schema. The schema stands in the
+"""The output, or one field of it, is JSON and valid under a JSON Schema. Write the schema in the
 check itself or in a file.
 
-The message shows the most specific violation with its path in the JSON, and the number of further
-violations.
+The message shows the most specific violation, the path of this violation in the JSON, and the
+number of other violations.
 
-- The path of a schema file is relative to the file that contains the check; a leading `/` means the
-  repository root.
-- `$schema` names the version of JSON Schema; the default is 2020-12. Drafts 4, 6, 7, 2019-09 and
-  2020-12 are supported.
-- `$ref` can refer to other files of the repository and to the published meta-schemas. Gatekeeper
-  fetches nothing from the network: if `$ref` has any other address, gatekeeper reports an error
-  before any model is called. A relative reference is resolved from the file that contains the
-  reference, even if the `$id` of this file says otherwise.
-- Each search for a pattern of the schema has a time limit of 250 ms. If a search takes longer, the
-  check is undetermined.
-- A schema, together with the files to which it refers, may have at most 20,000 parts. A larger
-  schema is an error before any model is called. Evaluating one output may take at most 500,000
-  steps. The keywords of the schema, the names and items that these keywords visit, and the length
-  of the error messages count as steps. If an output needs more steps, the check is undetermined.
-  Gatekeeper refuses a schema with both `patternProperties` and `unevaluatedProperties`, because
-  gatekeeper cannot limit this combination.
-- By default, the check ignores the keyword `format`, as the standard provides. With
-  `formats: true`, the check verifies formats, and a format that gatekeeper cannot verify is an
-  error.
+- The path of a schema file is relative to the file that contains the check. A path with a leading
+  `/` is relative to the repository root.
+- `$schema` names the version of JSON Schema; the default is 2020-12. Gatekeeper supports the drafts
+  4, 6, 7, 2019-09 and 2020-12.
+- `$ref` can refer only to files of the repository and to the published meta-schemas, because
+  gatekeeper fetches nothing from the network. If a `$ref` refers to an unknown schema, gatekeeper
+  reports an error before it calls any model. Gatekeeper resolves a relative reference from the file
+  that contains the reference, even if the `$id` of this file says otherwise.
+- Each search for a pattern of the schema has a time limit of 250 ms. If a search takes longer than
+  250 ms, the check is undetermined.
+- A schema, together with the files to which it refers, may have at most 20,000 parts (mappings). If
+  a schema has more than 20,000 parts, gatekeeper reports an error before it calls any model. The
+  evaluation of one output may take at most 500,000 steps. Each keyword of the schema that
+  gatekeeper applies counts as one step or more. Keywords that visit many names or items, and long
+  error messages, count as additional steps. If an output needs more than 500,000 steps, the check
+  is undetermined. Gatekeeper refuses a schema with both `patternProperties` and
+  `unevaluatedProperties`, because gatekeeper cannot limit the time that these two keywords take
+  together.
+- By default, the check ignores the keyword `format`, as the JSON Schema standard provides. With
+  `formats: true`, the check verifies formats. With `formats: true`, a format that gatekeeper cannot
+  verify is an error.
 """
 
 from __future__ import annotations
@@ -64,9 +66,9 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         except TimeoutError as timeout:
             return undetermined(str(timeout))
         except RecursionError:
-            return failed("nested too deeply to be validated")
+            return failed("the JSON is nested too deeply to be validated")
         except OverflowError:
-            return failed("contains a number that is too large to be validated")
+            return failed("the JSON contains a number that is too large to be validated")
         if not errors:
             return PASSED
         worst = best_match(errors)
@@ -99,7 +101,7 @@ CHECK = Check(
         schema={
             "type": ["string", "object"],
             "description": (
-                "A JSON Schema, or the path of a file that holds one (.json or .yaml)."
+                "A JSON Schema, or the path of a .json or .yaml file that contains a JSON Schema."
             ),
         },
         formats={

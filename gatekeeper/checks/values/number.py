@@ -1,14 +1,14 @@
 """The output, or one field of it, is a number in a range, or near an expected number.
 
-A JSON number counts as a number. A text that is only a number, like `-12.5`, counts too. With
-`in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number.
+A JSON number counts as a number. A text that is only a number, like `-12.5`, counts as a number
+too. With `in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number.
 `in_text: point` reads numbers like 1,234.50, and `in_text: comma` reads numbers like 1.234,50. An
-apostrophe or a no-break space may also separate groups of three digits. With `point`, the check
-fails for `12,5`, because this text counts neither as 12.5 nor as 125.
+apostrophe or a no-break space may also separate groups of three digits. With `in_text: point`, the
+check fails for `12,5`, because this text counts neither as 12.5 nor as 125.
 
-The number may differ from `expected` by `absolute`, or by `relative` times `expected`; the larger
-of the two values counts. All numbers are compared as decimals, so that 0.3 differs from 0.1 by
-exactly 0.2.
+The number may differ from `expected` by at most `absolute`, or by at most `relative` times
+`expected`, whichever is larger. The check compares all numbers as decimals, so that 0.3 differs
+from 0.1 by exactly 0.2.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if high is not None and number > high:
             return failed(f"expected at most {_shown(high)}; got {_shown(number)}")
         if expected is not None and abs(number - expected) > most:
-            within = f" within {_shown(most)}" if most else ""
+            within = f" with a difference of at most {_shown(most)}" if most else ""
             apart = _shown(abs(number - expected))
             return failed(
                 f"expected {_shown(expected)}{within}; got {_shown(number)}, "
@@ -77,7 +77,7 @@ def _limit(params: Parameters, name: str) -> Decimal | None:
 def _require_sense(params: Parameters, low: Decimal | None, high: Decimal | None) -> None:
     if not {"min", "max", "expected"} & params.keys():
         raise ParameterError(
-            "none of `min`, `max` and `expected` is set", "set one of these parameters"
+            "none of `min`, `max` and `expected` is set", "set `min`, `max` or `expected`"
         )
     if low is not None and high is not None and low > high:
         raise ParameterError(f"`min` {low} is more than `max` {high}", "swap them")

@@ -1,7 +1,8 @@
-"""Few items in the output are wrong: at least the share `min` of these items is expected.
+"""The share of expected items among the items in the output is at least `min`.
 
-The check finds and compares items like [f1](#f1). If the output names only one item, and this item
-is right, the precision is 1. To require that nothing is missing, use `recall` or `f1`.
+The check finds and compares items in the same way as [f1](#f1). If the output names only one item,
+and this item is expected, the precision is 1. To require that no expected item is missing, use
+`recall` or `f1`.
 """
 
 from __future__ import annotations

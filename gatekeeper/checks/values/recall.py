@@ -1,7 +1,7 @@
-"""Few expected items are missing: the output has at least the share `min` of these items.
+"""The share of the expected items that the output contains is at least `min`.
 
-The check finds and compares items like [f1](#f1). Unexpected items do not lower the score. To count
-unexpected items, use `precision` or `f1`.
+The check finds and compares items in the same way as [f1](#f1). Unexpected items do not lower the
+score. To count unexpected items, use `precision` or `f1`.
 """
 
 from __future__ import annotations

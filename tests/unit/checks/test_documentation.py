@@ -109,7 +109,7 @@ def test_what_other_tools_have_is_here_or_has_a_reason(row):
     assert row.keys() <= {"promptfoo", "deepeval", "checks", "judge", "note", "otherwise"}
     missing = [name for name in row.get("checks", ()) if name not in CHECKS]
     assert not missing or "otherwise" in row
-    assert (ours(row) == "not here") <= ("otherwise" in row)
+    assert (ours(row) == "no gatekeeper check") <= ("otherwise" in row)
     assert remark(row)
 
 

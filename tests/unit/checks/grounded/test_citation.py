@@ -30,7 +30,7 @@ def test_cited_ids_must_exist(apply, output, context, passed):
 
 def test_messages_name_what_is_missing(apply):
     found = apply("citation", "So [x9].", context=DOCUMENTS)
-    assert found.message == 'cites "x9", which the context does not have; the context has "2", "a1"'
+    assert found.message == 'cites unknown ids: "x9"; the known ids: "2", "a1"'
 
 
 @pytest.mark.parametrize(("least", "passed"), [(0, True), (2, True), (3, False)])

@@ -42,7 +42,7 @@ class TestLength:
     ("latency", "passed", "message"),
     [
         (1000, True, ""),
-        (1000.6, False, "expected at most 1,000 ms; took 1,001 ms"),
+        (1000.6, False, "expected at most 1,000 ms; the request took 1,001 ms"),
         (None, None, "the provider did not report how long the request took"),
     ],
 )

@@ -157,7 +157,7 @@ def test_a_function_that_keeps_running_out_of_time_is_given_up(call, monkeypatch
     code = CODE + "# its own count\n"
     for _ in range(2):
         assert "no result" in call("sleeps", code=code, timeout_ms=20).message
-    assert "not called again" in call("sleeps", code=code, timeout_ms=20).message
+    assert "does not call it again" in call("sleeps", code=code, timeout_ms=20).message
 
 
 def test_nothing_reaches_the_next_sample(call):

@@ -138,7 +138,9 @@ def test_an_answer_that_is_late_or_too_long_is_none(monkeypatch: pytest.MonkeyPa
     assert worker._received(reader, 0, PATH)["late"] is True
     monkeypatch.setattr(worker, "_LONGEST_ANSWER", 9)
     os.write(writer, b" " * 10)
-    assert worker._received(reader, 5, PATH) == {"fault": f"{PATH}: its answer is too long"}
+    assert worker._received(reader, 5, PATH) == {
+        "fault": f"{PATH}: the result of the function is too long"
+    }
     os.close(reader)
     os.close(writer)
 

@@ -32,7 +32,7 @@ def test_evaluates(apply, check, params, output, passed):
 def test_messages_show_the_end_that_counts(apply):
     output = "start " * 100 + "finish"
     message = apply("starts_with", output, value="x").message
-    assert message.startswith('expected to begin with "x"; got "start ')
+    assert message.startswith('expected a text that begins with "x"; got "start ')
     assert apply("ends_with", output, value="x").message.endswith('finish"')
 
 

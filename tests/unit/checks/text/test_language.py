@@ -40,7 +40,7 @@ def test_candidates_make_short_texts_certain(apply):
 def test_a_text_without_words_fails(apply, text):
     finding = apply("language", text, value="en")
     assert finding.passed is False
-    assert "found no words" in finding.message
+    assert "the text has no words" in finding.message
 
 
 @pytest.mark.parametrize("text", ["a" * 100_000, "漢" * 100_000])

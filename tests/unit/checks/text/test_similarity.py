@@ -91,16 +91,16 @@ def test_checks(apply, params, output, passed, score):
         (
             {"value": "abcde"},
             "abcxx",
-            'scores 0.6, but needs 0.8; expected a text like "abcde"; got "abcxx"',
+            'the score is 0.6, less than 0.8; expected a text like "abcde"; got "abcxx"',
         ),
         (
             {"value": "ab", "field": "a.b"},
             '{"a": {"b": "ax"}}',
-            '`a.b`: scores 0.5, but needs 0.8; expected a text like "ab"; got "ax"',
+            '`a.b`: the score is 0.5, less than 0.8; expected a text like "ab"; got "ax"',
         ),
-        ({"value": 1}, "two", 'scores 0, but needs 0.8; expected a text like "1"; got "two"'),
+        ({"value": 1}, "two", 'the score is 0, less than 0.8; expected a text like "1"; got "two"'),
         ({"value": "x", "field": "a"}, "prose", "not JSON: expecting value at 1:1"),
-        ({"value": "x", "field": "a"}, "{}", "no `a`: $ has no such part"),
+        ({"value": "x", "field": "a"}, "{}", "no part `a`; the last part that exists is `$`"),
     ],
 )
 def test_says_the_score_and_both_texts(apply, params, output, message):
@@ -123,7 +123,7 @@ def test_a_shown_score_never_looks_high_enough(wanted, output, least):
     assert 0 <= finding.score <= 1
     assert finding.passed is (finding.score >= least)
     if not finding.passed:
-        shown = re.match(r"scores (\S+), but", finding.message)
+        shown = re.match(r"the score is (\S+), less", finding.message)
         assert shown is not None
         assert float(shown[1]) <= finding.score
 

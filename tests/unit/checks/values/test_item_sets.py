@@ -43,7 +43,7 @@ def test_precision_and_recall(apply):
 
 def test_the_message_names_items(apply):
     found = apply("f1", '["a", "x"]', value=["a", "b"], min=0.9)
-    assert found.message == 'scores 0.5, below 0.9; missing: "b"; not expected: "x"'
+    assert found.message == 'the score is 0.5, less than 0.9; missing: "b"; not expected: "x"'
 
 
 def test_a_query_that_selects_nothing_finds_no_items(apply):

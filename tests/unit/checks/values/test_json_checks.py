@@ -43,7 +43,10 @@ class TestValid:
             ("", "not JSON: the output is empty"),
             (" \n", "not JSON: the output is empty"),
             ('{"a": 1', 'not JSON: the output ends too early, after "{\\"a\\": 1"'),
-            ('{"a": 1} Done.', 'not JSON: more text after the value: "Done." at 1:10'),
+            (
+                '{"a": 1} Done.',
+                'not JSON: there is more text after the JSON value: "Done." at 1:10',
+            ),
             ("Sure! {}", 'not JSON: expecting value at 1:1: "Sure! {}"'),
             ("[1,\n 2,]", "not JSON: illegal trailing comma"),
             ("{'a': 1}", "double quotes at 1:2"),
@@ -51,8 +54,8 @@ class TestValid:
             ("[-Infinity]", "not JSON: -Infinity is not a JSON number"),
             ("1e999", "not JSON: the number 1e999 is out of range"),
             ("9" * 5000, "not JSON: "),
-            ("[" * 100_000, "nested deeper than 200 levels"),
-            ("[" * 201 + "]" * 201, "nested deeper than 200 levels"),
+            ("[" * 100_000, "more than 200 nested levels"),
+            ("[" * 201 + "]" * 201, "more than 200 nested levels"),
         ],
     )
     def test_refuses_and_says_where(self, apply, output, message):
@@ -216,8 +219,11 @@ class TestSchema:
         ("output", "message"),
         [
             ('[1, true, "1", [1], {"a": 1}, {}, [], null, [[1]]]', ""),
-            ("[0, false, 0.0]", "$: the items 0 and 2 are the same"),
-            ('[{"a": [1], "b": 2}, {"b": 2.0, "a": [1]}]', "$: the items 0 and 1 are the same"),
+            ("[0, false, 0.0]", "$: the list items 0 and 2 are the same"),
+            (
+                '[{"a": [1], "b": 2}, {"b": 2.0, "a": [1]}]',
+                "$: the list items 0 and 1 are the same",
+            ),
             ('"aa"', ""),
         ],
     )
@@ -237,7 +243,7 @@ class TestSchema:
         finding = apply("json_schema", "1" + "0" * 400, schema={"multipleOf": 0.1})
         assert (finding.passed, finding.message) == (
             False,
-            "contains a number that is too large to be validated",
+            "the JSON contains a number that is too large to be validated",
         )
 
     @pytest.mark.parametrize(
@@ -341,5 +347,5 @@ class TestSchema:
         assert apply("json_schema", "3", schema=schema, formats=True).passed
 
     def test_a_format_that_cannot_be_verified_is_said_so(self, apply):
-        with pytest.raises(ParameterError, match="the format uri cannot be verified"):
+        with pytest.raises(ParameterError, match="gatekeeper cannot verify the format uri"):
             apply("json_schema", "1", schema={"format": "uri"}, formats=True)

@@ -108,7 +108,7 @@ class TestField:
         found = apply("enum", '{"items": []}', field="$.items[*]", values=["a"])
         assert (found.passed, found.message) == (
             False,
-            "`$.items[*]` selects nothing in the JSON",
+            "the JSONPath `$.items[*]` selects nothing in the output",
         )
         assert apply("enum", "no JSON", field="$.items[*]", values=["a"]).passed is False
 

@@ -40,7 +40,10 @@ def test_the_whole_output(apply, output, params, passed):
 
 def test_the_message_says_how_far_away(apply):
     found = apply("number", '{"a": 12.5}', field="a", expected=10, relative=0.1)
-    assert found.message == "`a`: expected 10 within 1; got 12.5, which differs by 2.5"
+    assert (
+        found.message
+        == "`a`: expected 10 with a difference of at most 1; got 12.5, which differs by 2.5"
+    )
 
 
 @pytest.mark.parametrize("value", [True, None, [], {}, "NaN", "Infinity", "0x1", "1_000", "1,5"])
