@@ -96,7 +96,7 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
     assert [rule["id"] for rule in after["rules"]] == [first["id"], "mine"]
     assert after["rules"][0] == first
     said = capsys.readouterr().err
-    assert "not made again" in said
+    assert "not generated again" in said
     now = [json.loads(line) for line in (repository.path / FIXTURES).read_text().splitlines()]
     ids = [row.get("id") for row in now]
     assert changed in now

@@ -202,7 +202,7 @@ def test_what_a_person_changed_or_removed_stays_so(repository, run, capsys):
     assert texts(repository)[FIXTURES] == fixtures
     said = capsys.readouterr().err
     assert f"{LABEL}: kept" in said
-    assert f"{POLITE}, question-neutral-review-has-no: not made again" in said
+    assert f"{POLITE}, question-neutral-review-has-no: not generated again" in said
 
 
 def test_a_question_that_the_change_settles_and_a_rule_that_stays_true(repository, run):

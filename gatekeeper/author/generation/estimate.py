@@ -38,7 +38,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     if options.update:
         step = plan_update(plan)
         if not step.needs_model:
-            yield "Neither a line of the prompt nor a rule changed: 0 calls"
+            yield "No line of the prompt and no rule changed, so the update makes 0 calls"
             return
         changed = len(step.changes.changed)
         number = len({*step.rules.affected, *step.to_retest}) + changed

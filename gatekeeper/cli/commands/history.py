@@ -29,9 +29,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="WHEN", help="a date, a time, or an age: 2026-11-03, 28d, 12h"
     )
-    parser.add_argument("--until", metavar="WHEN", help="the end, written like --since")
+    parser.add_argument("--until", metavar="WHEN", help="the latest time, written like --since")
     parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="output (default: table); import jsonl"
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="output format (default: table); --import can read jsonl",
     )
     parser.add_argument(
         "--import",

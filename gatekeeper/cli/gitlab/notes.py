@@ -167,7 +167,7 @@ def _refuse(status: int) -> NoReturn:
     if 300 <= status < 400:
         text = (
             "CI_SERVER_URL redirects to another address, and gatekeeper does not send the token "
-            "there"
+            "to another address"
         )
     else:
         text = why.get(status, f"GitLab answered with the status {status}")

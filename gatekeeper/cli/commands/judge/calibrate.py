@@ -91,7 +91,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
             print_agreement(found.agreement, (), annotators, drifts=drifts)
     if plan.skipped:
         print_error(
-            f"{plan.skipped} labels were skipped: the contract does not have their fixtures"
+            f"{plan.skipped} labels were skipped, because the contract does not have their fixtures"
         )
     if found.ended:
         print_error(f"gatekeeper: some outputs were not graded: {found.ended}")
