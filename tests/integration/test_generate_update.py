@@ -152,7 +152,7 @@ def test_a_rule_that_is_obsolete_is_retired_with_its_tests(repository, run, caps
     said = capsys.readouterr().err
     assert f"{POLITE}: removed, because" in said
     edited, removed, retired = (json.loads(row)["id"] for row in (first, second, rest[0]))
-    assert f"{retired}: removed together" in said or f"{retired}, " in said
+    assert f"{retired}: removed, because the rule" in said or f"{retired}, " in said
     assert f"{edited}: kept" in said
     assert "1 item left out" in said
     spec = yaml.safe_load(texts(repository)[SPEC])

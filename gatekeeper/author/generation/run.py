@@ -58,6 +58,8 @@ from gatekeeper.numbers import count
 MOST_SAMPLES = 10
 """Outputs of the prompt's own model on which checks are proved."""
 CONTRACT, INTENT, PROMPT = "contract", "intent", "prompt"
+REMOVED_BY_PERSON = "not generated again, because you removed the item"
+KEPT_FOR_PERSON = "kept, because you changed or added the item"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +203,8 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     )
     gone = (*proven.retired, *rows.retired)
     notices = [
-        *said_of(
-            "not generated again, because you removed the item", (*proven.removed, *rows.removed)
-        ),
-        *said_of("kept, because you changed or added the item", (*proven.kept, *rows.kept)),
+        *said_of(REMOVED_BY_PERSON, (*proven.removed, *rows.removed)),
+        *said_of(KEPT_FOR_PERSON, (*proven.kept, *rows.kept)),
         *said_of("removed, because the model did not generate the item again", gone),
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped

@@ -25,7 +25,9 @@ from gatekeeper.author.generation.rule_checks import propose_checks, prove_check
 from gatekeeper.author.generation.rules import rule_ids
 from gatekeeper.author.generation.run import (
     INTENT,
+    KEPT_FOR_PERSON,
     PROMPT,
+    REMOVED_BY_PERSON,
     GeneratedItems,
     GenerateOptions,
     GenerationPlan,
@@ -255,8 +257,8 @@ def _rows(
     }
     said = [
         *said_of("removed, because the rule of the test was removed", dropped),
-        *said_of("not generated again, because you removed the item", merged.removed),
-        *said_of("kept, because you changed or added the item", kept),
+        *said_of(REMOVED_BY_PERSON, merged.removed),
+        *said_of(KEPT_FOR_PERSON, kept),
     ]
     return tuple(rows), {**then, **merged.made}, said
 
@@ -278,7 +280,7 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     said += said_of("removed, because the prompt no longer states the item", unsaid)
     said += said_of("removed, because the changed lines answer the open question", settled)
     removed = [name for one in every for name in one.removed]
-    said += said_of("not generated again, because you removed the item", removed)
+    said += said_of(REMOVED_BY_PERSON, removed)
     kinds = (step.input, step.rules, step.questions)
     own = [name for kind in kinds for name in kind.own_affected]
     said += said_of(
