@@ -117,7 +117,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=get_args(Format),
-        help="also write this report; can be repeated",
+        help="also write the report in this format; can be repeated",
     )
 
 

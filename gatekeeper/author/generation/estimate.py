@@ -77,7 +77,7 @@ def _calls(
 
     said = f"at most {count(of(options.effort), 'call')}"
     each = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
-    return f"{said} (at each --effort: {each})"
+    return f"{said} (calls for each --effort: {each})"
 
 
 def _calls_about_tests(plan: GenerationPlan, effort: Effort, rules: int) -> int:

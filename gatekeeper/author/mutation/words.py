@@ -106,8 +106,8 @@ def evidence(found: MutantResult, result: MutationResult) -> str:
     if found.fixtures_needed:
         needed = f"; about {numbers.count(found.fixtures_needed, _unit(result))} needed"
     return (
-        f"{numbers.count(found.pairs, 'pair')}: {found.broke} broke, {found.fixed} fixed, "
-        f"{numbers.count(found.changed_outputs, 'output')} changed{needed}"
+        f"{numbers.count(found.pairs, 'pair')}: {numbers.count(found.broke, 'fixture')} broke, "
+        f"{found.fixed} fixed, {numbers.count(found.changed_outputs, 'output')} changed{needed}"
     )
 
 

@@ -256,7 +256,7 @@ def policy_lines(proposal: Proposal) -> Mapping[str, str]:
     lines["models"] = _list("models", models)
     if proposal.code:
         listed = ", ".join(map(json.dumps, proposal.code))
-        why = "# Python files with your own checks. Gatekeeper runs these files from this branch."
+        why = "# Python files with your own checks. Gatekeeper runs the files of this branch."
         lines["checks"] = f"{why}\nchecks: {{python: [{listed}]}}"
     return lines
 

@@ -63,7 +63,7 @@ def _publish(api: MergeRequestApi, marker: str, sha: str, body: str, *, newswort
     known = read_head(note.body)
     current = api.head_sha()
     if current != sha and known == current:
-        return "a newer push already has its comment"
+        return "the comment already shows the result of a newer push"
     api.update_note(note, body)
     return "comment updated"
 

@@ -89,7 +89,7 @@ def label(arguments: argparse.Namespace) -> int:
         return 0
     given = ask_for_labels(tasks, annotator, arguments.check, arguments.labels, sys.stdin)
     left = len(tasks) - given
-    print_error(f"{arguments.labels}: {given} labels added, {left} outputs left")
+    print_error(f"{arguments.labels}: {given} labels added, {left} outputs not labelled yet")
     return 0
 
 
