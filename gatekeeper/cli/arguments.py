@@ -51,9 +51,7 @@ def add_past(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history",
         metavar="WHERE",
-        help=(
-            "where past runs are stored, like --history of `run` (default: the policy's history)"
-        ),
+        help=("where past runs are stored, as in `run --history` (default: the policy's history)"),
     )
 
 
@@ -83,7 +81,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="FILE",
-        help="reuse the samples of earlier runs in this file and add new ones; needs an API key",
+        help="reuse the samples in this file, and add the new samples to it; needs an API key",
     )
 
 
@@ -108,7 +106,7 @@ def add_order_seed(parser: argparse._ActionsContainer, file: str) -> None:
         "--order-seed",
         type=_order_seed,
         metavar="SEED",
-        help=f"request answers in the order of an earlier run: give the order_seed from its {file}",
+        help=f"the order_seed in the {file} of an earlier run, to repeat the order of its requests",
     )
 
 
@@ -119,7 +117,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=get_args(Format),
-        help="also write this report; can be repeated",
+        help="also write the report in this format; can be repeated",
     )
 
 

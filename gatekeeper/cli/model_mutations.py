@@ -48,7 +48,7 @@ class ModelMutations:
             return None
         if arguments.replay and not recording:
             raise UsageError(
-                "--replay calls no model; name the mutate.answers.jsonl of that run with "
+                "--replay calls no model; name the mutate.answers.jsonl of the recorded run with "
                 "--mutations-from"
             )
         model: str | None = arguments.model or (recorded_model(recording) if recording else None)
@@ -84,7 +84,7 @@ class ModelMutations:
             resume=self.resume and self.recording is None,
         )
         if not found.mutants and set(mutations) == {"model"}:
-            raise MeasurementError(" ".join(found.notices) + " There is nothing to measure.")
+            raise MeasurementError(" ".join(found.notices) + " No mutant is left to measure.")
         return found
 
     def estimate_lines(self, prompt: Prompt) -> Iterator[str]:

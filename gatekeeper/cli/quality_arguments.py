@@ -118,5 +118,5 @@ def _require_embeddings(model: str) -> None:
     if not known:
         raise UsageError(
             f"--embeddings {model}: gatekeeper cannot get embeddings from this provider; use a "
-            "model such as openai/text-embedding-3-small, or leave the option out"
+            "model such as openai/text-embedding-3-small, or leave out --embeddings"
         )

@@ -42,7 +42,9 @@ def write_for_survivors(
         raise UsageError(f"{contract.path}: --for-survivors cannot test a contract with steps")
     out = root / Path(contract.path).parent / f"{contract.name}.survivors.jsonl"
     if out.exists():
-        raise UsageError(f"{out} exists already; move it, or add its fixtures to another file")
+        raise UsageError(
+            f"{out} exists already; move this file, or add its fixtures to another file"
+        )
     if not mutants:
         return _say([f"{path}: every part of {prompt.reference} is protected; nothing to do"])
     if arguments.estimate:
@@ -101,8 +103,8 @@ def _next(
 ) -> Iterator[str]:
     if not rows:
         yield (
-            "No fixture was written, because no input was found whose output depends on an "
-            "unprotected part."
+            "No fixture was written, because gatekeeper found no input whose output depends on "
+            "an unprotected part."
         )
         if any(part.tried for part in parts):
             yield "If no other input needs an unprotected part, consider deleting this part."

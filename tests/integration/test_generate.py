@@ -96,7 +96,7 @@ def test_a_second_run_keeps_what_a_person_changed_added_and_removed(repository, 
     assert [rule["id"] for rule in after["rules"]] == [first["id"], "mine"]
     assert after["rules"][0] == first
     said = capsys.readouterr().err
-    assert "not made again" in said
+    assert "not generated again" in said
     now = [json.loads(line) for line in (repository.path / FIXTURES).read_text().splitlines()]
     ids = [row.get("id") for row in now]
     assert changed in now
@@ -330,6 +330,6 @@ def test_a_key_that_a_model_repeats_is_in_no_file(repository, generate):
 def test_a_test_that_the_prompt_cannot_be_rendered_with_is_left_out(repository, generate, capsys):
     repository.write("prompts/review.txt", PROMPT + "{{ review[40] }}\n")
     assert generate()[0] == 0
-    assert "cannot be rendered" in capsys.readouterr().err
+    assert "cannot render the prompt" in capsys.readouterr().err
     rows = map(json.loads, (repository.path / FIXTURES).read_text("utf-8").splitlines())
     assert all(len(row["vars"]["review"]) > 40 for row in rows)

@@ -215,7 +215,7 @@ def test_not_everything_is_left_out(generated, generate, capsys):
     before = contents(generated)
     no = quality_author({"test_valid": verdict("no"), "rule_grounded": verdict("no")})
     assert generate(*CHECKED, "--leave-out-rejected", answer=no)[0] == 0
-    assert "Nothing was left out" in capsys.readouterr().err
+    assert "gatekeeper left nothing out" in capsys.readouterr().err
     assert contents(generated)[SPEC] == before[SPEC]
     assert len(report(generated)["coverage"]["uncovered"]) == 2
 

@@ -152,7 +152,7 @@ def test_a_rule_that_is_obsolete_is_retired_with_its_tests(repository, run, caps
     said = capsys.readouterr().err
     assert f"{POLITE}: removed, because" in said
     edited, removed, retired = (json.loads(row)["id"] for row in (first, second, rest[0]))
-    assert f"{retired}: removed together" in said or f"{retired}, " in said
+    assert f"{retired}: removed, because the rule" in said or f"{retired}, " in said
     assert f"{edited}: kept" in said
     assert "1 item left out" in said
     spec = yaml.safe_load(texts(repository)[SPEC])
@@ -202,7 +202,7 @@ def test_what_a_person_changed_or_removed_stays_so(repository, run, capsys):
     assert texts(repository)[FIXTURES] == fixtures
     said = capsys.readouterr().err
     assert f"{LABEL}: kept" in said
-    assert f"{POLITE}, question-neutral-review-has-no: not made again" in said
+    assert f"{POLITE}, question-neutral-review-has-no: not generated again" in said
 
 
 def test_a_question_that_the_change_settles_and_a_rule_that_stays_true(repository, run):

@@ -30,7 +30,7 @@ instructions: {tests: "Write as a teenager does.", all: "Use British English."}
     code, server = generate("--effort", "high", answer=author(changes))
     assert code == 0
     said = capsys.readouterr().err
-    assert "1 test left out: another test has the same intent" in said
+    assert "1 test left out, because another test has the same intent" in said
     assert "2 tests made longer" in said
     asked = {stage_of(body): body["messages"][0]["content"] for body in server.requests}
     assert "British English" in asked["rules"]

@@ -14,7 +14,7 @@ Outcome = Literal["explained", "partly", "unclear"]
 too. `unclear`: no cause was found."""
 
 
-STEPS_CHANGED = "steps were added, removed or put in another order"
+STEPS_CHANGED = "the change adds, removes or reorders steps"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gatekeeper.reports.escape import plain
 def sentences(result: BlameResult) -> Iterator[str]:
     """Yield what was found, one sentence for each cause, then what is left."""
     if result.ended == STEPS_CHANGED:
-        yield f"gatekeeper did not search for the harmful edits: {STEPS_CHANGED}."
+        yield f"gatekeeper did not search for the harmful edits, because {STEPS_CHANGED}."
         return
     if not result.edits:
         yield (
@@ -29,19 +29,18 @@ def sentences(result: BlameResult) -> Iterator[str]:
         yield f"Without {_named(result)}, {_others(len(result.harmless))} harmless."
     elif result.outcome == "partly":
         yield (
-            f"There is another cause too: even without {_named(result)}, the prompt breaks "
-            "fixtures."
+            f"Even without {_named(result)}, the prompt breaks fixtures, so there is another cause."
         )
     elif result.outcome == "unclear":
         yield (
             "The whole change broke "
             f"{numbers.count(len(result.fixtures), 'fixture')}, but the tests could "
-            f"not show which of the {numbers.count(len(result.edits), 'edit')} broke them."
+            f"not show which of the {numbers.count(len(result.edits), 'edit')} is the cause."
         )
     if result.revert:
         yield _revert_sentence(result.revert, result.causes)
     if no_revert := why_no_revert(result):
-        yield f"No revert is proposed: {no_revert}."
+        yield f"gatekeeper proposes no revert, because {no_revert}."
     if result.ended:
         yield f"The search ended early: {plain(result.ended)}."
 
@@ -51,10 +50,10 @@ def why_no_revert(result: BlameResult) -> str | None:
     if not result.causes or (result.revert and result.revert.written):
         return None
     if result.outcome != "explained":
-        return "reverting these edits alone does not restore the pass rate of base"
+        return "a revert of the harmful edits does not restore the pass rate of base"
     if result.revert is None:
         return "no measurement shows that a revert restores the pass rate of base"
-    return "the revert cannot be written as changed lines in the prompt's files"
+    return "gatekeeper cannot write the revert as changed lines of the prompt's files"
 
 
 def _revert_sentence(revert: Revert, causes: Sequence[Cause]) -> str:

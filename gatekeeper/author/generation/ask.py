@@ -216,8 +216,8 @@ class Asker:
             completion = await self._calls.make(order)
         except NotRecorded as missing:
             raise MeasurementError(
-                f"stage {stage}: {missing}; a replay needs the same prompt, specification and "
-                "options as the recorded run"
+                f"stage {stage}: {missing}; use the same prompt, specification and options as in "
+                "the recorded run"
             ) from missing
         except CallFailed as failure:
             kind: type[GatekeeperError] = UsageError if failure.author else MeasurementError

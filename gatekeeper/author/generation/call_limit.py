@@ -22,5 +22,5 @@ def require_calls(asker: Asker, needed: int, rules: int) -> None:
     if left is not None and left < needed:
         raise TooFewCalls(
             f"{count(rules, 'rule')} would need at least {count(needed, 'more call')}, but "
-            f"the limit of calls leaves {left:,}"
+            f"the limit on calls allows only {left:,} more"
         )

@@ -16,9 +16,9 @@ def cluster_advice(job: Job, baseline: int) -> str:
         return f"{power.units_text} can show a drop of {size_in_points(power.margin)}."
     said = f"{power.note}. "
     if power.clustered_fixtures is not None:
-        said += "More tests of the same rules add no cluster. "
-    said += "Add other inputs: from your logs with `gatekeeper fixtures add`"
+        said += "More tests of the same rules do not add a cluster. "
+    said += "Add other inputs from your logs with `gatekeeper fixtures add`"
     if power.fixtures_needed is None:
-        return f"{said}, or by hand, without `cluster`."
+        return f"{said}, or by hand without the key `cluster`."
     wanted = min(baseline + power.fixtures_needed - power.inputs, MOST_BASELINE_TESTS)
-    return f"{said}, by hand without `cluster`, or with `--as-is --baseline {wanted}`."
+    return f"{said}, by hand without the key `cluster`, or with `--as-is --baseline {wanted}`."

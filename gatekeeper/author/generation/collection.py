@@ -97,9 +97,11 @@ class Writer:
         more = await self._write_missing(wanted[:MOST_MISSING], kept)
         said = []
         if again:
-            said.append(f"{count(len(again), 'test')} left out: another test has the same intent")
+            said.append(
+                f"{count(len(again), 'test')} left out, because another test has the same intent"
+            )
         if more:
-            said.append(f"{count(len(more), 'test')} added for missing kinds")
+            said.append(f"{count(len(more), 'test')} added, because a kind of test was missing")
         return [*kept, *more], said
 
     async def _write_missing(

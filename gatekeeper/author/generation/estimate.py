@@ -38,7 +38,7 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
     if options.update:
         step = plan_update(plan)
         if not step.needs_model:
-            yield "Neither a line of the prompt nor a rule changed: 0 calls"
+            yield "No line of the prompt and no rule changed, so the update makes 0 calls"
             return
         changed = len(step.changes.changed)
         number = len({*step.rules.affected, *step.to_retest}) + changed
@@ -77,7 +77,7 @@ def _calls(
 
     said = f"at most {count(of(options.effort), 'call')}"
     each = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
-    return f"{said} (at each --effort: {each})"
+    return f"{said} (calls for each --effort: {each})"
 
 
 def _calls_about_tests(plan: GenerationPlan, effort: Effort, rules: int) -> int:

@@ -158,8 +158,8 @@ def _require_folders(revision: Revision, path: str) -> None:
     """Refuse a path below a link, which can lead out of the repository, or below a file."""
     for folder in map(str, PurePosixPath(path).parents):
         if folder in revision.entries:
-            what = f"`{folder}` is not a folder of this repository, so `{path}` is not written"
-            raise ContractError([Problem(folder, what, "make it a folder, or rename it")])
+            what = f"`{folder}` is not a folder of this repository, so `{path}` cannot be written"
+            raise ContractError([Problem(folder, what, f"make `{folder}` a folder, or rename it")])
 
 
 def specification_prompt(places: Places, reference: str) -> str:
@@ -178,7 +178,7 @@ def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
             continue
         found = parse_json(line, path, number).data
         if not isinstance(found, dict):
-            what, fix = "this line is not a JSON object", "correct it, or remove the line"
+            what, fix = "this line is not a JSON object", "correct this line, or remove it"
             raise ContractError([Problem(path, what, fix, number)])
         name = found.get("id")
         name = name if isinstance(name, str) else f"line {number}"
@@ -189,7 +189,8 @@ def read_fixture_rows(text: str, path: str) -> tuple[FixtureRow, ...]:
             )
         first[name] = number
         if len(rows) == MOST_FIXTURES:
-            what, fix = f"more than {MOST_FIXTURES:,} fixtures", "remove some of them"
+            what = f"the file has more than {MOST_FIXTURES:,} fixtures"
+            fix = "remove some fixtures"
             raise ContractError([Problem(path, what, fix, number)])
         rows.append(FixtureRow(name, line.strip()))
     return tuple(rows)
@@ -334,8 +335,8 @@ def require_visible(present: Present, root: Path) -> None:
     for path, content in present.contents.items():
         if content is None and (root / path).is_file():
             raise UsageError(
-                f"{path} exists, but git ignores it, so gatekeeper did not read it; remove it from "
-                ".gitignore, or move the file away"
+                f"{path} exists, but git ignores it, so gatekeeper did not read the file; remove "
+                "the file from .gitignore, or move the file away"
             )
 
 

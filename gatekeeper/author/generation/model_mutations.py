@@ -42,7 +42,7 @@ STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
 """Parts in one question, so that the answer fits into its limit of tokens."""
-_TOUCHES = "would change text that fixtures fill in"
+_TOUCHES = "text that fixtures fill in would change"
 SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEXT, why=TEXT)))
 
 
@@ -154,11 +154,13 @@ def recorded_model(recording: Path) -> str:
             rows = [json.loads(line) for line in lines if line.strip()]
         models = {str(row["model"]) for row in rows if row.get("stage") == STAGE}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{recording}: cannot be read as {ANSWERS}: {error}") from error
+        raise UsageError(
+            f"{recording}: gatekeeper cannot read this file as {ANSWERS}: {error}"
+        ) from error
     if len(models) != 1:
         raise UsageError(
-            f"{recording}: this file does not hold the answers of exactly one model about "
-            f"mutations; use the {ANSWERS} of a run"
+            f"{recording}: this file does not hold the mutations of exactly one model; use the "
+            f"{ANSWERS} of a run"
         )
     return models.pop()
 
@@ -174,15 +176,15 @@ def _mutant(
     number, now = row["part"], row["now"].strip()
     part = batch.get(number)
     if part is None:
-        return "there is no such part"
+        return "the prompt has no part with the given number"
     if not now or now.split() == part.text.split():
         return "nothing changed"
     if any(mark in now for mark in FILLED_IN):
         return _TOUCHES
     if now in known:
-        return "the same as another mutation"
+        return "another mutation makes the same change"
     if number in found:
-        return "the part has a mutation already"
+        return "the part already has another mutation"
     made = rewrite_part(prompt, number, part, now)
     return _TOUCHES if made is None or _marks(made.prompt) != _marks(prompt) else made
 

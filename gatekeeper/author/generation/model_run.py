@@ -92,7 +92,7 @@ def run_asker(
             failed = False
         except MeasurementError as error:
             if answers.replay is None and asker.recording:
-                kept = f"{error}. The answers so far are kept; to continue from there, add --resume"
+                kept = f"{error}. gatekeeper kept the answers so far; add --resume to use them"
                 raise MeasurementError(kept) from error
             raise
         finally:

@@ -119,10 +119,10 @@ class EarlierTests:
         others = [name for name in self.outdated if name in self.need_model - {*inverted}]
         edited = "because you changed or added the rule"
         return [
-            *said_of(f"new inverse and tests, {edited}", inverted),
+            *said_of(f"new inverse rule and tests, {edited}", inverted),
             *said_of(f"new tests, {edited}", others),
             *said_of(
-                "tests kept, because they were written with more effort than this run uses",
+                "tests kept, because an earlier run wrote the tests with more effort",
                 sorted(self.with_more_effort - self.outdated.keys()),
             ),
         ]

@@ -58,6 +58,8 @@ from gatekeeper.numbers import count
 MOST_SAMPLES = 10
 """Outputs of the prompt's own model on which checks are proved."""
 CONTRACT, INTENT, PROMPT = "contract", "intent", "prompt"
+REMOVED_BY_PERSON = "not generated again, because you removed the item"
+KEPT_FOR_PERSON = "kept, because you changed or added the item"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
     present = plan.present
     if not present.specification.rules or not present.fixtures:
         raise UsageError(
-            f"--as-is: there is no {plan.places.specification} with rules, or no "
+            f"--as-is needs {plan.places.specification} with rules and "
             f"{plan.places.fixtures} with tests; run the command without --as-is first"
         )
     made = present.specification.made.get(PROMPT)
@@ -201,9 +203,9 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     )
     gone = (*proven.retired, *rows.retired)
     notices = [
-        *said_of("not made again, because you removed it", (*proven.removed, *rows.removed)),
-        *said_of("kept, because you changed or added it", (*proven.kept, *rows.kept)),
-        *said_of("removed, because the model did not write it again", gone),
+        *said_of(REMOVED_BY_PERSON, (*proven.removed, *rows.removed)),
+        *said_of(KEPT_FOR_PERSON, (*proven.kept, *rows.kept)),
+        *said_of("removed, because the model did not generate the item again", gone),
     ]
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []
@@ -269,11 +271,11 @@ async def usable_tests(
     if faults:
         first = faults[0].problems[0].what
         said.append(
-            f"{count(len(faults), 'test')} left out: the prompt cannot be rendered; the "
-            f"first error: {first}"
+            f"{count(len(faults), 'test')} left out, because gatekeeper cannot render the prompt; "
+            f"the first error is: {first}"
         )
     if alike:
-        said.append(f"{count(alike, 'test')} left out: nearly the same as another test")
+        said.append(f"{count(alike, 'test')} left out, because another test is nearly the same")
     return distinct, said
 
 
@@ -357,14 +359,15 @@ def _kept_contract(places: Places, *, was_made: bool) -> str:
     if was_made:
         return (
             f"{places.contract} is kept as it is, because you changed it. If you want the new "
-            f"checks, copy them from {places.specification}; the fixtures are in {places.fixtures}."
+            f"checks, copy the checks from {places.specification}. The fixtures are in "
+            f"{places.fixtures}."
         )
     return (
         f"{places.contract} is kept as it is, because this command did not write it. The file "
-        "might not use the new fixtures. To replace the file, move it away and run the "
-        "command again with --replay and the generate.answers.jsonl of this run, which calls no "
-        "model. To keep the file, "
-        f"copy the checks from {places.specification}, and add {places.fixtures} to its `fixtures`."
+        "might not use the new fixtures. To replace the file without a call to a model, move the "
+        "file away and run the command again with --replay and the generate.answers.jsonl of this "
+        f"run. To keep the file, copy the checks from {places.specification}, and add "
+        f"{places.fixtures} to `fixtures` in the contract."
     )
 
 
@@ -389,4 +392,4 @@ def _to_make(
 
 def dropped_notice(number: int) -> str:
     """Return the sentence about items of answers that cannot be used."""
-    return f"{count(number, 'item')} left out: the model named lines that do not exist"
+    return f"{count(number, 'item')} left out, because the model named lines that do not exist"

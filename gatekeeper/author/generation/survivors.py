@@ -76,8 +76,8 @@ def read_survivors(text: str, path: str, prompt: Prompt) -> tuple[Mutant, ...]:
         raise UsageError(f"{path}: this is not a mutation.json of `gatekeeper mutate`") from None
     if of != prompt.reference:
         raise UsageError(
-            f"{path}: this file is about {of}; run `gatekeeper mutate` for a contract of "
-            f"{prompt.reference} first"
+            f"{path}: this file is about the prompt {of}; run `gatekeeper mutate` for a contract "
+            f"of {prompt.reference} first"
         )
     mutants = {mutant.id: mutant for mutant in make_mutants(prompt, MUTATIONS)}
     for number, part in enumerate(find_parts(prompt), start=1):

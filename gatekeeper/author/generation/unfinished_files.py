@@ -97,9 +97,14 @@ def finish_replacements(root: Path, paths: Collection[str]) -> tuple[str, ...]:
 def _sentence(finished: Sequence[str], kept: Sequence[str]) -> str:
     parts = ["An earlier run was interrupted while it wrote its files."]
     if finished:
-        parts.append(f"These files now have the text of that run: {', '.join(finished)}.")
+        parts.append(
+            f"These files now have the text of the interrupted run: {', '.join(finished)}."
+        )
     if kept:
-        parts.append(f"These files changed since, so they were not replaced: {', '.join(kept)}.")
+        parts.append(
+            "These files changed after the interruption, so gatekeeper did not replace them: "
+            f"{', '.join(kept)}."
+        )
     return " ".join(parts)
 
 

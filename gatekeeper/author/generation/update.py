@@ -25,7 +25,9 @@ from gatekeeper.author.generation.rule_checks import propose_checks, prove_check
 from gatekeeper.author.generation.rules import rule_ids
 from gatekeeper.author.generation.run import (
     INTENT,
+    KEPT_FOR_PERSON,
     PROMPT,
+    REMOVED_BY_PERSON,
     GeneratedItems,
     GenerateOptions,
     GenerationPlan,
@@ -196,7 +198,7 @@ def without_model(plan: GenerationPlan, step: UpdatePlan) -> GeneratedItems:
         made=made,
     )
     rows = tuple(row for row in plan.present.fixtures if row.id not in gone)
-    said = said_of("removed, because you removed the inverse", gone)
+    said = said_of("removed, because you removed the inverse rule", gone)
     return GeneratedItems(specification, rows, (*_about(step, ()), *said))
 
 
@@ -254,9 +256,9 @@ def _rows(
         if name.partition(".")[0] not in again and (name in there or name not in dropped)
     }
     said = [
-        *said_of("removed together with its rule", dropped),
-        *said_of("not made again, because you removed it", merged.removed),
-        *said_of("kept, because you changed or added it", kept),
+        *said_of("removed, because the rule of the test was removed", dropped),
+        *said_of(REMOVED_BY_PERSON, merged.removed),
+        *said_of(KEPT_FOR_PERSON, kept),
     ]
     return tuple(rows), {**then, **merged.made}, said
 
@@ -275,15 +277,15 @@ def _about(step: UpdatePlan, every: Sequence[Updated]) -> list[str]:  # type: ig
     retired = [name for one in every for name in one.retired]
     settled = [name for name in retired if name.startswith(QUESTION)]
     unsaid = [name for name in retired if name not in settled]
-    said += said_of("removed, because the changed lines no longer state this", unsaid)
-    said += said_of("removed, because the changed lines answer the question", settled)
+    said += said_of("removed, because the prompt no longer states the item", unsaid)
+    said += said_of("removed, because the changed lines answer the open question", settled)
     removed = [name for one in every for name in one.removed]
-    said += said_of("not made again, because you removed it", removed)
+    said += said_of(REMOVED_BY_PERSON, removed)
     kinds = (step.input, step.rules, step.questions)
     own = [name for kind in kinds for name in kind.own_affected]
     said += said_of(
-        "kept, because you changed or added it; the lines of the prompt that it "
-        "names have changed, so check whether it is still right",
+        "kept, because you changed or added the item; the prompt lines of the item have changed, "
+        "so check whether the item is still right",
         own,
     )
     lost = sum(one.dropped for one in every)

@@ -53,7 +53,7 @@ def read_log(path: Path) -> Iterator[LoggedInput | UnreadLine]:
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise UsageError(f"{path} is larger than {MOST_BYTES // 1_000_000} MB; split it")
+            raise UsageError(f"{path} is larger than {MOST_BYTES // 1_000_000} MB; split the file")
         text = path.read_text("utf-8-sig", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error

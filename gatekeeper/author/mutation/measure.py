@@ -92,11 +92,11 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     clustered = any(job.evaluations[0].clustered for job in jobs)
     unit = "cluster" if clustered else "fixture"
     return (
-        f"The tests can notice no mutant: {count(len(jobs), 'comparison')} "
-        f"share the contract's alpha, so each must be significant at {level:.2g}. "
-        f"{count(units, unit)} cannot reach this level, even if every fixture breaks. Add {unit}s: "
-        f"{ceil(-log2(level))} are needed. Fewer mutations, such as --mutations drop, "
-        f"need fewer {unit}s."
+        f"The contract cannot notice any mutant, because {count(len(jobs), 'comparison')} "
+        f"share its alpha and each comparison must be significant at {level:.2g}. "
+        f"{count(units, unit)} cannot reach this level, even if every fixture breaks. Add "
+        f"{unit}s: the contract needs {ceil(-log2(level))}. Fewer mutations, such as "
+        f"--mutations drop, need fewer {unit}s."
     )
 
 

@@ -54,7 +54,8 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     if missed:
         said.append(
             f"For {numbers.count(missed, 'change')} of the prompt, outputs differ, but the number "
-            "of passing fixtures does not drop. Add fixtures or checks that depend on these lines."
+            "of passing fixtures does not drop. Add fixtures or checks that depend on the changed "
+            "lines."
         )
     weak = [one for one in result.mutants if one.finding == "too_few_broke"]
     if weak:
@@ -64,8 +65,8 @@ def advice(result: MutationResult) -> tuple[str, ...]:
         saved = f" ({numbers.tokens(sum(tokens))} input tokens of each call)" if tokens else ""
         parts = numbers.count(len(dead), "part")
         said.append(
-            f"{parts}{saved} can be removed without changing any output. "
-            "Delete the text, or add fixtures that need this text."
+            f"You can remove {parts} of the prompt{saved} without a change of any output. "
+            "Delete this text, or add fixtures that need it."
         )
     return tuple(said)
 
@@ -105,8 +106,8 @@ def evidence(found: MutantResult, result: MutationResult) -> str:
     if found.fixtures_needed:
         needed = f"; about {numbers.count(found.fixtures_needed, _unit(result))} needed"
     return (
-        f"{numbers.count(found.pairs, 'pair')}: {found.broke} broke, {found.fixed} fixed, "
-        f"{numbers.count(found.changed_outputs, 'output')} changed{needed}"
+        f"{numbers.count(found.pairs, 'pair')}: {numbers.count(found.broke, 'fixture')} broke, "
+        f"{found.fixed} fixed, {numbers.count(found.changed_outputs, 'output')} changed{needed}"
     )
 
 
@@ -178,8 +179,8 @@ def _advice_to_add(weak: Sequence[MutantResult], result: MutationResult) -> str:
     """Return how many fixtures would let the contract notice what breaks too few of them."""
     unit = _unit(result)
     said = (
-        f"{numbers.count(len(weak), 'change')} of the prompt broke fixtures, but too few for the "
-        f"contract to notice; this can be chance. Add {unit}s: the contract has "
+        f"{numbers.count(len(weak), 'change')} of the prompt broke fixtures, but so few that the "
+        f"contract does not notice, and chance can be the cause. Add {unit}s: the contract has "
         f"{result.fixtures:,}"
     )
     known = [one.fixtures_needed for one in weak if one.fixtures_needed is not None]

@@ -155,7 +155,7 @@ class _Proposing:
             return False
         taken = [job.contract.name for job in jobs if job.contract.name in self.names]
         if taken:
-            note = f"another contract is named {taken[0]}"
+            note = f"another contract already has the name {taken[0]}"
             self.rows.append(ProposalRow(suite.path, suite.kind, None, note))
             return False
         for job in jobs:
@@ -256,7 +256,7 @@ def policy_lines(proposal: Proposal) -> Mapping[str, str]:
     lines["models"] = _list("models", models)
     if proposal.code:
         listed = ", ".join(map(json.dumps, proposal.code))
-        why = "# Files with functions of your own checks. They run as they are on this branch."
+        why = "# Python files with your own checks. Gatekeeper runs the files of this branch."
         lines["checks"] = f"{why}\nchecks: {{python: [{listed}]}}"
     return lines
 

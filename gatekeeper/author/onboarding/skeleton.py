@@ -78,7 +78,7 @@ def write_skeleton(
         "checks:",
         *_checks(demands),
         "",
-        "# With few fixtures, every one of them has to pass.",
+        "# With few fixtures, every fixture has to pass.",
         "gate: {tolerance: 1}",
         "",
     ]

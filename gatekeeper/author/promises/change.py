@@ -52,7 +52,7 @@ def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tupl
             found.append(promises)
     if len(touched) > _MOST_SPECIFICATIONS:
         more = len(touched) - _MOST_SPECIFICATIONS
-        notices.append(f"{more:,} more changed specifications were not compared.")
+        notices.append(f"gatekeeper did not compare {more:,} more changed specifications.")
     return tuple(found), tuple(notices)
 
 

@@ -111,8 +111,8 @@ def _require_model(policy: Policy, base: Revision) -> None:
         raise ContractError(problems)
     if worst_cost(stage_request(STAGE, {}, SCHEMA, {}, model)) is None:
         raise UsageError(
-            f"the price of {model} is not known, so its cost cannot be limited; choose another "
-            f"`propose.model` in {POLICY_PATH}"
+            f"the price of {model} is not known, so gatekeeper cannot limit its cost; choose "
+            f"another `propose.model` in {POLICY_PATH}"
         )
 
 
@@ -131,9 +131,10 @@ def _propose(change: Change, policy: Policy, uncovered: Sequence[str]) -> Propos
     left = len(uncovered) - len(chosen)
     if left:
         more = (
-            f"No contract was proposed for {count(left, 'more prompt')}: one run proposes at most "
+            f"No contract was proposed for {count(left, 'more prompt')}, because one run proposes "
+            f"contracts for at most {MOST_PROMPTS} prompts."
         )
-        found = replace(found, notices=(*found.notices, f"{more}{MOST_PROMPTS}."))
+        found = replace(found, notices=(*found.notices, more))
     return found
 
 
@@ -188,7 +189,8 @@ async def _each(
 def _too_many_rules(reference: str, few: TooFewCalls) -> str:
     return (
         f"No contract could be proposed for {reference}: {few.what}. A proposal may make at "
-        f"most {_MOST_CALLS} calls for each prompt; run `gatekeeper generate`, which may make more."
+        f"most {_MOST_CALLS} calls for each prompt; run `gatekeeper generate`, which may make more "
+        "calls."
     )
 
 
@@ -213,9 +215,9 @@ def _require_new_files(plan: GenerationPlan, head: Revision) -> None:
     a file is more than a file."""
     for path in plan.places.paths:
         if path in head.entries:
-            raise MeasurementError(f"there is a file {path} already; run `gatekeeper generate`")
+            raise MeasurementError(f"the file {path} already exists; run `gatekeeper generate`")
         if not is_plain_path(path, head):
-            raise MeasurementError(f"no file can be proposed at {path!r}")
+            raise MeasurementError(f"gatekeeper cannot propose a file at {path!r}")
 
 
 def is_plain_path(path: str, head: Revision) -> bool:

@@ -46,8 +46,8 @@ async def with_baseline_tests(
     if len(tests) < count:
         notices.append(
             f"{counted(count - len(tests), 'baseline test')} missing: the model "
-            "wrote too few usable tests. A test is usable if it differs from all others "
-            "and the prompt can be rendered with it."
+            "wrote too few usable tests. A test is usable if it differs from all other "
+            "tests and gatekeeper can render the prompt with it."
         )
     others: tuple[FixtureRow, ...] = tuple(row for row in items.rows if not row.is_baseline)
     return replace(

@@ -30,7 +30,7 @@ def quality_estimate_lines(
     Calls that repeat a question after an unusable answer are not counted."""
     calls = [found for found in _requests(plan, options, quality) if found[1]]
     total = sum(number for _, number in calls)
-    yield f"Baseline, quality and ground truth: at most {count(total, 'call')}"
+    yield f"Steps for baseline tests, quality and ground truth: at most {count(total, 'call')}"
     yield from cost_lines(calls, [request for request, number in calls for _ in range(number)])
 
 

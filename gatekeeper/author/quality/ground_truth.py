@@ -50,8 +50,8 @@ def require_other_families(model: str, judges: Sequence[str]) -> None:
     """Raise UsageError unless there are several judges, all of other families than the model's."""
     if len(set(judges)) < FEWEST_JUDGES:
         raise UsageError(
-            "--ground-truth needs at least two judges of other families than the model that "
-            "answers; name the judges with --judges A,B"
+            "--ground-truth needs at least two judges from other families than the answering "
+            "model; name the judges with --judges A,B"
         )
     same = [judge for judge in judges if model_family(judge) == model_family(model)]
     if same:

@@ -82,7 +82,7 @@ class Panel:
         for judge, asked in self._asked.items():
             if self.unusable[judge] == asked:
                 raise MeasurementError(
-                    f"{judge} gave a usable answer to none of {asked} questions; choose another "
+                    f"{judge} gave no usable answer to any of {asked} questions; choose another "
                     "judge with --judges"
                 )
 

@@ -23,7 +23,7 @@ def _lines(report: QualityReport) -> Iterator[str]:
     yield from (f"{' ' * (2 * line.startswith(' '))}- {prose(line)}" for line in summary(report))
     yield f"- Judges: {', '.join(map(code, report.judges))}"
     if report.rules is not None:
-        yield from ("", "## Rules", "", "| rule | lines | follows from them | why |")
+        yield from ("", "## Rules", "", "| rule | prompt lines | follows from these lines | why |")
         yield "| --- | --- | --- | --- |"
         for rule in report.rules:
             lines = ", ".join(map(str, rule.lines)) or "none"

@@ -127,7 +127,7 @@ def leave_out_rejected(
     rules = tuple(rule for rule in specification.rules if rule.id not in bad_rules)
     rows = tuple(row for row in items.rows if row.id not in bad_rows)
     if not rules or not rows:
-        what = "Nothing was left out, because otherwise no rule or no test would remain."
+        what = "gatekeeper left nothing out, because otherwise no rule or no test would remain."
         return replace(items, notices=(*items.notices, what))
     gone = bad_rules | bad_rows | {rule + TESTS_ENTRY for rule in bad_rules}
     rest = {name: known for name, known in made.items() if name not in gone}

@@ -38,7 +38,7 @@ def summary(report: QualityReport) -> Iterator[str]:
     """Yield one sentence for each thing that was measured."""
     if report.rules is not None:
         tallied = _tallied(report.groundedness)
-        yield f"Rules that follow from the prompt lines that they cite: {tallied}"
+        yield f"Rules that follow from their prompt lines: {tallied}"
         for category in report.categories:
             name = CATEGORIES.get(category, f"tests of the category {plain(category)}")
             yield f"Valid {name}: {_tallied(report.validity(category))}"
@@ -63,7 +63,7 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
     by = f"embeddings of {agreement.embeddings}" if agreement.embeddings else "sets of words"
     known, tests = agreement.cosines, numbers.count(len(agreement.tests), "baseline test")
     yield (
-        f"The prompt, compared with its specification used as a prompt, on {tests} with "
+        f"Comparison of the prompt with its specification, used as a prompt, on {tests} with "
         f"{agreement.model}:" + ("" if known else " no outputs to compare")
     )
     if known:
@@ -77,11 +77,12 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
         )
         return
     yield (
-        "  Tests on which both the prompt and the specification obey all rules, or neither does: "
+        "  Tests with the same result for the prompt and the specification: "
         f"{agreement.alike} of {agreement.known} "
-        f"({numbers.percent_interval(agreement.interval)}). Only the prompt obeys all rules: "
-        f"{agreement.count(True, False)}. Only the specification obeys all rules: "
-        f"{agreement.count(False, True)}. McNemar's p {numbers.p_value(agreement.p_value)}"
+        f"({numbers.percent_interval(agreement.interval)}). Tests on which only the prompt obeys "
+        f"all rules: {agreement.count(True, False)}. Tests on which only the specification obeys "
+        f"all rules: {agreement.count(False, True)}. "
+        f"McNemar's p {numbers.p_value(agreement.p_value)}"
     )
 
 
@@ -146,8 +147,8 @@ def _tallied(tally: Tally) -> str:
 def _coverage(report: QualityReport) -> Iterator[str]:
     covered = report.coverage
     yield (
-        f"Rules with a valid test: {covered.rule} of {covered.rules}; with a valid test of their "
-        f"inverse: {covered.inverse}; with both: {covered.both}"
+        f"Rules with a valid test: {covered.rule} of {covered.rules}; rules with a valid test of "
+        f"their inverse: {covered.inverse}; rules with both kinds of tests: {covered.both}"
     )
     if report.uncovered:
         yield f"Rules without any valid test: {', '.join(report.uncovered)}"
@@ -160,5 +161,5 @@ def _proposals(found: Proposals) -> str:
         f"{numbers.count(total, 'test')}; rejected by the judges: {len(found.rejected)}"
     )
     failed = f"; without an answer: {len(found.failed)}" if found.failed else ""
-    accept = " Accept them with --accept-ground-truth." if found.proposed else ""
+    accept = " Accept the outputs with --accept-ground-truth." if found.proposed else ""
     return f"{said}{failed}.{accept}"

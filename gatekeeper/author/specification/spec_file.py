@@ -100,8 +100,8 @@ SCHEMA: Mapping[str, Any] = {
     },
 }
 _HEAD = """\
-# What {prompt} promises, written by `gatekeeper generate`. Edit it as you like: the next run keeps
-# what you changed or added, and does not make again what you removed. Leave `made` as it is.
+# What {prompt} promises, written by `gatekeeper generate`. You can edit this file: the next run
+# keeps what you changed or added, and does not write again what you removed. Do not edit `made`.
 """
 HEAD_LINES = _HEAD.count("\n")
 

@@ -51,8 +51,8 @@ def blame(arguments: argparse.Namespace) -> int:
         result = measure(work, revisions, options)
         questions = find_questions(work, result)
         print_error(
-            f"{len(questions)} of {count(len(result.contracts), 'contract')} got worse; finding "
-            "the cause"
+            f"{len(questions)} of {count(len(result.contracts), 'contract')} got worse; gatekeeper "
+            "now searches for the cause"
             if questions
             else "no contract got worse"
         )

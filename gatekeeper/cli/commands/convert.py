@@ -75,15 +75,15 @@ def convert(arguments: argparse.Namespace) -> int:
     matched = matching_contracts([*paths, file], policy)
     if file in matched and matched > {file}:
         lines.append(
-            f"next: delete {file}, or remove it from `contracts` in {policy.path_for(file)}: "
-            "two contracts cannot have the same name"
+            f"next: delete {file}, or remove it from `contracts` in {policy.path_for(file)}, "
+            "because two contracts cannot have the same name"
         )
     if set(paths) - matched:
         place = f"{folder}/*.yaml"
         project = policy.folder_of(place)  # its patterns start there
         pattern = place.removeprefix(f"{project}/") if project else place
         now = ", ".join(policy.patterns_for(place))
-        lines.append(f"next: add {pattern} to `contracts` in {policy.path_for(place)} (now {now})")
+        lines.append(f"next: add {pattern} to `contracts` in {policy.path_for(place)} (now: {now})")
     print_lines(lines)
     return 0
 
@@ -114,7 +114,7 @@ def _export(arguments: argparse.Namespace) -> int:
     for path in sorted(matching_contracts([*texts], policy)):
         lines.append(
             f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
-            "this file as another contract; to avoid that, choose another folder with --out"
+            "this file as another contract; to prevent this, choose another folder with --out"
         )
     print_lines(lines)
     return 0
@@ -124,5 +124,7 @@ def _write(root: Path, texts: dict[str, str]) -> None:
     """Write the files. Raises UsageError if one exists already."""
     there: Sequence[str] = [path for path in texts if os.path.lexists(root / path)]
     if there:
-        raise UsageError(f"{', '.join(there)}: exists already; choose another folder with --out")
+        raise UsageError(
+            f"{', '.join(there)}: the file exists already; choose another folder with --out"
+        )
     write_new_files({root / path: text for path, text in texts.items()}, make_folders=True)

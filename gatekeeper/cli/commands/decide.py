@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="DIR",
-        help="folders with the answers of all shards; subfolders are read too",
+        help="folders with the answers of all shards; gatekeeper also reads their subfolders",
     )
     add_out(parser)
     add_reports(parser)
@@ -45,7 +45,7 @@ def decide(arguments: argparse.Namespace) -> int:
         joined = join_answers(sharded, arguments.answers, tracked)
         history = history_of(arguments.history, repository)
         # An incomplete run is decided again once its shards are complete.
-        left_out = ("The run is incomplete, so it is not added to the history.",)
+        left_out = ("The run is incomplete, so gatekeeper does not add the run to the history.",)
         result = measure(
             sharded.work,
             (revision,),

@@ -29,8 +29,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     own = commands.add_parser(
         "add",
         help="choose new inputs from request logs",
-        description="From request logs, choose the inputs that the fixtures of a contract do not "
-        "cover. Replaces personal data and secrets.",
+        description="Choose inputs from request logs that the fixtures of a contract do not cover. "
+        "Replaces personal data and secrets.",
     )
     own.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="JSON or JSON Lines files")
     own.add_argument("--contract", required=True, metavar="NAME", help="the contract")
@@ -66,7 +66,7 @@ def fixtures(arguments: argparse.Namespace) -> int:
         root = repository.root or Path()
     out = arguments.out or root / Path(contract.path).parent / f"{contract.name}.from-logs.jsonl"
     if out.exists():
-        raise UsageError(f"{out} exists already; move it, or name another file with --out")
+        raise UsageError(f"{out} exists already; move this file, or name another file with --out")
     logged = (one for path in arguments.logs for one in read_log(path))
     found = propose_fixtures(contract, logged, arguments.most, countries)
     if found.requests == found.other:
@@ -82,13 +82,13 @@ def _nothing(contract: Contract, found: Proposal) -> str:
     if not requests:
         unread = f" in {_lines(found.unread)}" if found.unread else ""
         return (
-            f"the logs hold no request that gatekeeper can read{unread}: "
-            "docs/fixtures-from-logs.md lists the supported formats"
+            f"the logs hold no request that gatekeeper can read{unread}; "
+            "see docs/fixtures-from-logs.md for the supported formats"
         )
     names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
     return (
-        f"none of the {requests:,} requests used {contract.target.prompt.reference}: "
-        "the messages do not match the template, and the requests hold no values for "
+        f"none of the {requests:,} requests used {contract.target.prompt.reference}, because "
+        "the messages do not match the template and the requests hold no values for "
         f"{names}"
     )
 
@@ -129,7 +129,7 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
         return
     yield (
         f"The suite covers {percent(found.covered)} of the logged inputs; with "
-        f"the new fixtures, it covers {percent(found.covered_then)}."
+        f"the new fixtures, the suite covers {percent(found.covered_then)}."
     )
     if not found.rows:
         yield "No fixture was added, because every logged input is similar to a fixture."
@@ -137,8 +137,8 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
     yield f"{count(len(found.rows), 'fixture')} written to {out}."
     yield (
         f"Replaced {count(found.replaced, 'piece')} of personal data or secrets "
-        "in all inputs. Names and postal addresses are not detected: read the "
-        "file before you commit it."
+        "in all inputs. gatekeeper does not detect names and postal addresses, so "
+        "read the file before you commit it."
     )
     yield (
         "Next: add `expected` to the fixtures whose checks need it, and add this line under "

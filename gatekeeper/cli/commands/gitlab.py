@@ -15,8 +15,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--id",
         default="gatekeeper",
         help=(
-            "the name of this gate; if a merge request has several gates, each "
-            "needs a different name and writes its own comment"
+            "the name of this gate; if a merge request has several gates, give each gate "
+            "a different name, so that each gate has its own comment"
         ),
     )
 

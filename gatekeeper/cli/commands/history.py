@@ -24,20 +24,25 @@ FORMATS = ("table", "csv", "json", "jsonl")
 def add(parser: argparse.ArgumentParser) -> None:
     add_past(parser)
     add_contract(parser)
-    parser.add_argument("--model", help="only runs of this model")
-    parser.add_argument("--trigger", choices=TRIGGERS, help="only runs with this trigger")
+    parser.add_argument("--model", help="show only runs of this model")
+    parser.add_argument("--trigger", choices=TRIGGERS, help="show only runs with this trigger")
     parser.add_argument(
-        "--since", metavar="WHEN", help="a date, a time, or an age: 2026-11-03, 28d, 12h"
+        "--since",
+        metavar="WHEN",
+        help="the earliest time: a date, a time or an age, such as 2026-11-03, 28d or 12h",
     )
-    parser.add_argument("--until", metavar="WHEN", help="the end, written like --since")
+    parser.add_argument("--until", metavar="WHEN", help="the latest time, written like --since")
     parser.add_argument(
-        "--format", choices=FORMATS, default="table", help="output (default: table); import jsonl"
+        "--format",
+        choices=FORMATS,
+        default="table",
+        help="output format (default: table); --import can read jsonl",
     )
     parser.add_argument(
         "--import",
         dest="source",
         metavar="WHERE",
-        help="first add the records of another history to this one",
+        help="first add the records of this other history to the history of --history",
     )
 
 

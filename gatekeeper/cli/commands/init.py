@@ -83,21 +83,20 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     if any(made.source == "to replace" for made in found.skeletons):
         yield "Replace the example fixtures in the proposed contracts with real inputs."
     yield (
-        f"Commit these files to `{branch}`. The policy on that branch applies "
-        "to every pull request."
+        f"Commit these files to `{branch}`. The policy on `{branch}` applies to every pull request."
     )
     first = f"Then set {needed} and run" if keys else "Then run"
     yield f"{first} `gatekeeper run`, which tests every contract of the last commit once."
     secrets = f"add the secret{'s' * (len(keys) > 1)} {needed}, and " if keys else ""
     yield f"On GitHub: {secrets}require the check `Prompt gate`."
     for place, lines in missing_secrets(root, keys).items():
-        yield f"{place} does not pass every key to the gate. Add to the gate's `env`: {lines}"
+        yield f"{place} does not pass every key to gatekeeper. Add to `env` of the step: {lines}"
     yield (
         f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
         "every merge; error budgets need these runs."
     )
     if has_placeholder(root):
         yield (
-            "Before you push, run `gatekeeper init --action OWNER/REPO@SHA`: it "
-            "writes the release that you trust into both workflows."
+            "Before you push, run `gatekeeper init --action OWNER/REPO@SHA` to write "
+            "the release that you trust into both workflows."
         )

@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_contract(parser)
     add_history(parser)
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="the file to write the plan to"
+        "--out", type=Path, required=True, metavar="FILE", help="the file for the plan"
     )
 
 

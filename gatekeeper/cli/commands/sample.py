@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help=(
-            "reuse the answers of this shard that are in the folder, and request only the others"
+            "reuse the answers of this shard in the folder, and request only the missing answers"
         ),
     )
 
@@ -57,7 +57,7 @@ def sample(arguments: argparse.Namespace) -> int:
         return 0
     print_error(
         f"gatekeeper: the shard is incomplete: {run.detail or run.ended}; run the same command "
-        "with --resume to get the other answers"
+        "with --resume to get the missing answers"
     )
     return 3
 

@@ -26,7 +26,7 @@ DEFAULT_OUT = Path(".gatekeeper/site")
 def add(parser: argparse.ArgumentParser) -> None:
     add_past(parser)
     parser.add_argument(
-        "--ref", default="HEAD", help="revision whose contracts are shown (default: HEAD)"
+        "--ref", default="HEAD", help="revision whose contracts the site shows (default: HEAD)"
     )
     parser.add_argument(
         "--reports",

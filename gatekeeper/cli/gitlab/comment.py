@@ -34,7 +34,7 @@ def post_comment(out: Path, marker_id: str, environment: Mapping[str, str]) -> s
     token = environment.get(TOKEN, "")
     if not token:
         raise PublishError(
-            f"{TOKEN} is not set, so the comment was not posted; protected variables exist only in "
+            f"{TOKEN} is not set, so no comment was posted; protected variables exist only in "
             "pipelines of protected branches (docs/gitlab.md)"
         )
     api = MergeRequestApi(
@@ -63,7 +63,7 @@ def _publish(api: MergeRequestApi, marker: str, sha: str, body: str, *, newswort
     known = read_head(note.body)
     current = api.head_sha()
     if current != sha and known == current:
-        return "a newer push already has its comment"
+        return "the comment already shows the result of a newer push"
     api.update_note(note, body)
     return "comment updated"
 
@@ -82,7 +82,8 @@ def _variables(environment: Mapping[str, str]) -> dict[str, str]:
     missing = [name for name in names if not environment.get(name)]
     if missing:
         raise UsageError(
-            f"{', '.join(missing)}: not set; run this in a merge request pipeline of GitLab CI"
+            f"{', '.join(missing)}: not set; run this command in a merge request pipeline "
+            "of GitLab CI"
         )
     return {name: environment[name] for name in names}
 

@@ -161,13 +161,13 @@ def _refuse(status: int) -> NoReturn:
     why = {
         401: "GitLab does not accept the token; renew GATEKEEPER_GITLAB_TOKEN",
         403: "the token lacks permission; give it the scope `api` and the role Reporter or higher",
-        404: "GitLab finds no such merge request; the token may lack access to the project",
+        404: "GitLab cannot find the merge request; give the token access to the project",
         429: "GitLab's rate limit is reached; the next pipeline will try again",
     }
     if 300 <= status < 400:
         text = (
             "CI_SERVER_URL redirects to another address, and gatekeeper does not send the token "
-            "there"
+            "to another address"
         )
     else:
         text = why.get(status, f"GitLab answered with the status {status}")

@@ -92,7 +92,7 @@ def _require_no_link(root: Path, place: str) -> None:
     linked = next((p for p in PurePosixPath(place).parents if (root / p).is_symlink()), None)
     if linked is not None and linked != PurePosixPath():
         raise UsageError(
-            f"{linked} is a link, so {place} was not written: replace the link with a folder"
+            f"{linked} is a link, so {place} was not written; replace the link with a folder"
         )
 
 
@@ -130,8 +130,8 @@ def _write(target: Path, place: str, text: str, action: str | None) -> str:
             after = _fill_in(before, action)
             if after != before:
                 target.write_text(after, "utf-8", errors="surrogateescape")
-                return f"updated  {place} (it exists already, and now uses {action})"
-        return f"kept     {place} (it exists already)"
+                return f"updated  {place} (the existing file now uses {action})"
+        return f"kept     {place} (the file exists already)"
     return f"written  {place}"
 
 

@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=30,
         metavar="N",
         help="how many labelled outputs of each check to keep in the file; nightly runs grade "
-        "them again (default: %(default)s; 0 keeps none)",
+        "these outputs again (default: %(default)s; 0 keeps none)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_replay(parser)
@@ -91,7 +91,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
             print_agreement(found.agreement, (), annotators, drifts=drifts)
     if plan.skipped:
         print_error(
-            f"{plan.skipped} labels were skipped: the contract does not have their fixtures"
+            f"{plan.skipped} labels were skipped, because the contract does not have their fixtures"
         )
     if found.ended:
         print_error(f"gatekeeper: some outputs were not graded: {found.ended}")
@@ -149,6 +149,6 @@ def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> in
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error})") from None
     outputs = numbers.count(sum(len(one.anchors) for one in found.values()), "output")
-    held = f"which holds the text of {outputs}; commit it with the contract"
+    held = f"which holds the text of {outputs}; commit this file with the contract"
     print_error(f"wrote {calibration_path(contract_path)}, {held}")
     return 0

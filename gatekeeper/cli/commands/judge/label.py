@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("labels.jsonl"),
         metavar="FILE",
-        help=("JSON Lines file that the labels are added to (default: labels.jsonl)"),
+        help=("JSON Lines file to which gatekeeper adds the labels (default: labels.jsonl)"),
     )
     parser.add_argument(
         "--annotator",
@@ -66,7 +66,9 @@ def label(arguments: argparse.Namespace) -> int:
     annotator = arguments.annotator or _user()
     samples = find_samples(arguments.run)
     if samples is None:
-        raise UsageError(f"--run {arguments.run}: holds no samples.jsonl; run the gate first")
+        raise UsageError(
+            f"--run {arguments.run}: the folder has no samples.jsonl; run the gate first"
+        )
     if arguments.labels.suffix.lower() == ".csv":
         raise UsageError(f"--labels {arguments.labels}: name a file that ends in .jsonl")
     with Repository.open(arguments.repo) as repository:
@@ -87,7 +89,7 @@ def label(arguments: argparse.Namespace) -> int:
         return 0
     given = ask_for_labels(tasks, annotator, arguments.check, arguments.labels, sys.stdin)
     left = len(tasks) - given
-    print_error(f"{arguments.labels}: {given} labels added, {left} outputs left")
+    print_error(f"{arguments.labels}: {given} labels added, {left} outputs not labelled yet")
     return 0
 
 

@@ -71,7 +71,7 @@ def test_the_revert_says_how_much_it_undoes(revert: Revert, sentence: str) -> No
 def test_without_a_revert_the_reason_is_given(result: BlameResult) -> None:
     why = why_no_revert(result)
     assert why
-    assert f"No revert is proposed: {why}." in said(result)
+    assert f"gatekeeper proposes no revert, because {why}." in said(result)
     found = finding_of(result)
     assert (found.revert, found.no_revert) == (None, why)
     (document,) = blame_document([result])["contracts"]

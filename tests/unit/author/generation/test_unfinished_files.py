@@ -48,7 +48,7 @@ def test_the_next_run_finishes_what_a_killed_one_began(root):
 def test_an_edit_since_is_kept(root):
     (root / "b/c.txt").write_text("a person's")
     (said,) = finish_replacements(root, NEW)
-    assert "not replaced: b/c.txt" in said
+    assert "did not replace them: b/c.txt" in said
     assert held(root) == {**NEW, "b/c.txt": "a person's"}
 
 
