@@ -236,11 +236,11 @@ def rows(task: Task, found: Mapping[RepairMode, Sequence[Outcome]]) -> Iterator[
         yield [
             task.name,
             mode,
-            f"{passed} of {total} passed",
-            f"interval {interval.low:.2f} to {interval.high:.2f}",
-            f"{repaired} of {total} repaired",
+            f"{passed} of {total}",
+            f"{interval.low:.2f} to {interval.high:.2f}",
+            f"{repaired} of {total}",
             _right(task, outcomes),
-            f"median {statistics.median(times) / 1000:.1f} s",
+            f"{statistics.median(times) / 1000:.1f} s",
         ]
 
 
@@ -253,7 +253,7 @@ def _right(task: Task, outcomes: Sequence[Outcome]) -> str:
         _is_right(task.is_right, by_fixture[f"input-{n}"], expected)
         for n, expected in enumerate(task.inputs.values())
     )
-    return f"{right} of {len(task.inputs)} right"
+    return f"{right} of {len(task.inputs)}"
 
 
 def _is_right(same: Callable[[Any, Any], bool], output: str, expected: Any) -> bool:
@@ -274,15 +274,7 @@ def broken_form(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 yield f"{outcome.sample.trial.fixture}: {found.check}: {found.message}"
 
 
-TITLES = [
-    "task",
-    "mode",
-    "passed",
-    "95 % interval of the pass rate",
-    "repaired",
-    "right content",
-    "time of an answer",
-]
+TITLES = ["task", "mode", "passes", "95 %", "repaired", "right", "median"]
 
 
 async def main() -> int:
