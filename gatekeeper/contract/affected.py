@@ -256,7 +256,8 @@ class _Comparison:
             return load_contract(self.change.base, sketch.path, self.shapes)
         except ContractError as error:
             self.notices.append(
-                f"The contract {name} counts as new, because its base version could not be loaded "
+                f"The contract {name} counts as new, because gatekeeper cannot load the "
+                "base version "
                 f"({error.problems[0]})."
             )
             return None

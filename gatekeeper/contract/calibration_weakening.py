@@ -27,8 +27,8 @@ def brought_calibrations(change: Change) -> tuple[str, ...]:
     run, because there is no other."""
     return tuple(
         (
-            f"The change adds or edits the calibration {path}: check that people "
-            "made the labels of this calibration."
+            f"The change adds or edits the calibration {path}. Check that people, not a model, "
+            "wrote the labels in this file."
         )
         for path, _ in _changed(change)
         if not _is_at_base(change, path)

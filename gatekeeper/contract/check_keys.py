@@ -32,17 +32,18 @@ def key_problems(
             problems.append(document.problem((*key, name), what, fix, at_key=True))
     problems += _severity(document, key, item)
     if not isinstance(item.get("not", False), bool):
-        what, fix = "`not` must be true or false", "write true, or remove it"
+        what, fix = "`not` must be true or false", "write `not: true`, or remove `not`"
         problems.append(document.problem((*key, "not"), what, fix))
     weight = item.get("weight", 1)
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         problems.append(document.problem((*key, "weight"), "`weight` is not a number", "write 2"))
     elif not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
-        what = f"the weight {weight:g} is not from {LEAST_WEIGHT} to {MOST_WEIGHT}"
+        what = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
         problems.append(document.problem((*key, "weight"), what, "write a number such as 2"))
     turn = item.get("turn", 1)
     if isinstance(turn, bool) or not isinstance(turn, int) or turn < 1:
-        what, fix = "`turn` must be the number of an answer", "write 1 for the first answer"
+        what = "`turn` must be the number of an answer in the conversation"
+        fix = "write 1 for the first answer"
         problems.append(document.problem((*key, "turn"), what, fix))
     if "when" in item:
         problems += _condition(document, (*key, "when"), item["when"])
@@ -63,23 +64,28 @@ def _name(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator
         fix = "write a few words, or remove `name`"
         yield document.problem((*key, "name"), "the name is not text", fix)
     elif len(name) > LONGEST_NAME:
-        what = f"the name has {len(name):,} characters, more than {LONGEST_NAME}"
+        what = f"the name has {len(name):,} characters, but the limit is {LONGEST_NAME}"
         yield document.problem((*key, "name"), what, "write a few words")
 
 
 def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator[Problem]:
     severity = item.get("severity", "error")
     if severity not in ("error", "warn"):
-        fix = "write `error` if the check affects the verdict, or `warn` if it is only reported"
+        fix = (
+            "write `error` if the check affects the verdict, or `warn` if gatekeeper only reports "
+            "the check"
+        )
         what = f"{severity!r} is neither `error` nor `warn`"
         yield document.problem((*key, "severity"), what, fix)
     must_pass = item.get("must_pass", False)
     if not isinstance(must_pass, bool):
-        what, fix = "`must_pass` is not true or false", "write true, or remove it"
+        what = "`must_pass` must be true or false"
+        fix = "write `must_pass: true`, or remove `must_pass`"
         yield document.problem((*key, "must_pass"), what, fix)
     elif must_pass and severity == "warn":
         what = (
-            "a check with `severity: warn` never affects the verdict, so it cannot have `must_pass`"
+            "a check with `severity: warn` cannot have `must_pass`, because the check never "
+            "affects the verdict"
         )
         fix = "write `severity: error`, or remove `must_pass`"
         yield document.problem((*key, "must_pass"), what, fix)
@@ -92,15 +98,19 @@ def _condition(document: Document, key: KeyPath, when: Any) -> Iterator[Problem]
     )
     if isinstance(when, Mapping):
         if set(when) != {"category"} or not _is_category(when["category"]):
-            yield document.problem(key, "`when` is not `{category: NAME}`", fix)
+            yield document.problem(
+                key, "a mapping in `when` must have the form `{category: NAME}`", fix
+            )
     elif not isinstance(when, str) or not when.strip():
-        yield document.problem(key, "`when` is not an expression", fix)
+        yield document.problem(key, "`when` must be an expression or a mapping", fix)
     elif len(when) > LONGEST_CONDITION:
-        what = f"the expression has {len(when):,} characters, more than {LONGEST_CONDITION:,}"
-        yield document.problem(key, what, "write a shorter one")
+        what = (
+            f"the expression has {len(when):,} characters, but the limit is {LONGEST_CONDITION:,}"
+        )
+        yield document.problem(key, what, "write a shorter expression")
     elif "{{" in when or "{%" in when:
         what = "the expression contains `{{` or `{%`"
-        yield document.problem(key, what, "write it without these marks")
+        yield document.problem(key, what, "write the expression without `{{`, `}}`, `{%` and `%}`")
 
 
 def _is_category(value: Any) -> bool:

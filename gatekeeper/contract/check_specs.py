@@ -56,7 +56,7 @@ class CheckReader:
             )
             return ()
         if len(written) > MOST_CHECKS:
-            what = f"{len(written):,} checks, more than {MOST_CHECKS:,}"
+            what = f"the list has {len(written):,} checks, but the limit is {MOST_CHECKS:,}"
             problems.append(document.problem(key, what, "remove checks, or split the contract"))
             return ()
         specs: list[CheckSpec] = []
@@ -80,7 +80,7 @@ class CheckReader:
             return None
         kind = check_type(item)
         if not isinstance(kind, str):
-            fix = f"add one; {nearest('', self.shapes)}"
+            fix = f"add a type; {nearest('', self.shapes)}"
             problems.append(document.problem(key, "`type` is missing or not text", fix))
             return None
         shape = self.shapes.get(kind)
@@ -133,7 +133,8 @@ class CheckReader:
         if level < MOST_LEVELS:
             return self.read(document, key, written, problems, level + 1)
         what = f"checks are nested deeper than {MOST_LEVELS} levels"
-        problems.append(document.problem(key, what, "make an inner check a separate check"))
+        fix = "write an inner check as a separate item of `checks`"
+        problems.append(document.problem(key, what, fix))
         return ()
 
     def _with_files(
@@ -188,7 +189,7 @@ class CheckReader:
             try:
                 self._add(locate(target, path), files)
             except UnreadableError as error:
-                what = f"$ref `{reference}` in `{path}`: {error.what}"
+                what = f"`{path}` has the $ref `{reference}`, but {error.what}"
                 raise UnreadableError(what, error.fix) from None
 
 

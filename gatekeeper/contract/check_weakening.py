@@ -48,7 +48,7 @@ def score_weakenings(base: Contract, head: Contract) -> Iterator[str]:
     kept = {fixture.id for fixture in base.fixtures}
     if before is None:
         if now is not None and now < 1:
-            yield f"pass_score added: {now:g}; without it, every check must pass"
+            yield f"pass_score {now:g} added; on base, every check must pass"
     else:
         yield from bound_weakenings("pass_score", before, now, up=False)
         if now is not None:
@@ -68,7 +68,7 @@ def bound_weakenings(
     if before is None or before == now:
         return
     if now is None:
-        yield f"{what} removed, was {before:g}"
+        yield f"{what} removed; the value was {before:g}"
     elif (now > before) is up:
         yield f"{what} {'raised' if up else 'lowered'} from {before:g} to {now:g}"
 
@@ -118,9 +118,9 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     if base.negated != head.negated:
         yield f"{what}: `not` {'added' if head.negated else 'removed'}"
     if base.step != head.step:
-        yield f"{what}: `step` changed from {base.step or 'the last'} to {head.step or 'the last'}"
+        yield f"{what}: `step` changed from {_step(base)} to {_step(head)}"
     if base.turn != head.turn:
-        yield f"{what}: `turn` changed from {base.turn or 'the last'} to {head.turn or 'the last'}"
+        yield f"{what}: `turn` changed from {_turn(base)} to {_turn(head)}"
     for name in dict.fromkeys((*base.params, *head.params)):
         before, now = _value(base, name), _value(head, name)
         if _content(base, before) != _content(head, now):
@@ -134,11 +134,22 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     yield from _parts(what, base, head)
 
 
+def _step(spec: CheckSpec) -> str:
+    return spec.step or "the last step"
+
+
+def _turn(spec: CheckSpec) -> str:
+    return str(spec.turn or "the last answer")
+
+
 def _code(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     """Yield each file of code that changed under its name."""
     for path, text in head.files.items():
         if base.files.get(path, text) != text:
-            yield f"{what}: {path} changed; until the merge, the base branch's version runs"
+            yield (
+                f"{what}: {path} changed; until the merge, gatekeeper runs the base branch's "
+                "version of the file"
+            )
 
 
 def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
@@ -147,7 +158,7 @@ def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     if before == now:
         return
     if base.negated:
-        yield f"{what}: the checks inside it changed"
+        yield f"{what}: the inner checks of the check changed"
     elif base.type != "any_of":
         yield from check_weakenings(f"{what}: ", base.parts, head.parts)
     else:
@@ -161,7 +172,10 @@ def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         known = [other for _, other in pairs if other is not None]
         for part in head.parts:
             if not any(part is other for other in known):
-                yield f"{what}: alternative `{part.name}` added; meeting it alone is now enough"
+                yield (
+                    f"{what}: alternative `{part.name}` added; an output that passes this "
+                    "alternative alone now passes"
+                )
 
 
 def _value(spec: CheckSpec, name: str) -> Any:
@@ -176,7 +190,7 @@ def _param(what: str, name: str, before: Any, now: Any, *, negated: bool) -> Ite
     if looser is False:
         return
     if now is MISSING:
-        yield f"{what} removed, was {shown(before)}"
+        yield f"{what} removed; the value was {shown(before)}"
     elif before is MISSING:
         yield f"{what} added: {shown(now)}"
     else:
@@ -232,7 +246,7 @@ def _added(before: Sequence[CheckSpec], now: Sequence[CheckSpec], counts_in: str
     if len(now) > len(before):
         for spec in now:
             if canonical(check_meaning(spec)) not in known:
-                yield f"check `{spec.name}` added; the check counts in {counts_in}"
+                yield f"check `{spec.name}` added; the score of the check counts in {counts_in}"
 
 
 def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
@@ -251,7 +265,8 @@ def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
         if gained:
             where = some_fixtures(gained)
             yield (
-                f"check `{spec.name}` now applies to {where}, and its score counts for pass_score"
+                f"check `{spec.name}` now applies to {where}, and the score of the check "
+                "counts in pass_score"
             )
 
 

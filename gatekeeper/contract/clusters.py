@@ -108,7 +108,8 @@ def cluster_weakenings(
             if parts > 1 and joined.isdisjoint(members):
                 joined.update(members)
                 yield (
-                    f"fixtures {_names(members)} now count as one instead of {parts:,} (`cluster`)"
+                    f"fixtures {_names(members)} now count as one case instead of {parts:,}, "
+                    "because `cluster` changed"
                 )
     if not base.slo:
         return
@@ -116,7 +117,10 @@ def cluster_weakenings(
     for members in members_of(before, both).values():
         parts = len({now.get(fixture, fixture) for fixture in members})
         if parts > 1:
-            yield f"fixtures {_names(members)} now count as {parts:,} instead of one (`cluster`)"
+            yield (
+                f"fixtures {_names(members)} now count as {parts:,} cases instead of one, because "
+                "`cluster` changed"
+            )
 
 
 def may_count_otherwise(base: Contract, head: Contract) -> bool:

@@ -85,14 +85,17 @@ class _Conditions:
         try:
             value = render_value(f"{{{{ {when} }}}}", fixture, at, self._budget)
         except ContractError as error:
-            fix = f"{_EXAMPLE}, or `language is defined and language == 'de'`"
+            fix = (
+                f"{_EXAMPLE}; if a fixture lacks the variable, write "
+                "`language is defined and language == 'de'`"
+            )
             found = [replace(p, fix=fix, field=f"`when` of `{spec.name}`") for p in error.problems]
             raise ContractError(found) from None
         if isinstance(value, bool):
             return value
         what = (
-            f"`when` of check `{spec.name}` must be true or false, but for "
-            f"fixture `{fixture.id}` it is neither"
+            f"`when` of check `{spec.name}` must be true or false, but is "
+            f"neither for fixture `{fixture.id}`"
         )
         raise ContractError([Problem(at.path, what, _EXAMPLE, at.line, at.column, "when")])
 

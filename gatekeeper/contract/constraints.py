@@ -140,8 +140,13 @@ def _schema_of(spec: CheckSpec, contract: Contract) -> Any:
     if not foreign:
         return schema
     at = spec.position
-    what = f"mode {contract.mode} cannot send a schema that refers to {foreign[0]!r}"
-    fix = "move that part to $defs of the same schema, or use `mode: repair`"
+    what = (
+        f"`mode: {contract.mode}` cannot send a schema that refers to another document, "
+        f"{foreign[0]!r}"
+    )
+    fix = (
+        "copy the part that the schema refers to into `$defs` of the schema, or use `mode: repair`"
+    )
     place = (at.path, at.line, at.column) if at else (contract.path, None, None)
     raise ContractError([Problem(place[0], what, fix, place[1], place[2], field="schema")])
 

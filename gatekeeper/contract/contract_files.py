@@ -62,8 +62,9 @@ def near_miss_notices(revision: Revision, policy: Policy, among: Iterable[str]) 
     prefetch(revision, candidates)
     return tuple(
         (
-            f"`{path}` looks like a contract but is not used, because no pattern of `contracts` "
-            f"in {policy.path_for(path)} matches it (now: {', '.join(policy.patterns_for(path))})."
+            f"`{path}` looks like a contract, but gatekeeper does not use the file, because no "
+            f"pattern of `contracts` in {policy.path_for(path)} matches the path. The patterns "
+            f"are: {', '.join(policy.patterns_for(path))}."
         )
         for path in candidates
         if _looks_like_one(revision, path)

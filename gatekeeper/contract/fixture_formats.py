@@ -35,7 +35,9 @@ _DEEPEVAL_UNUSED = (
     "output_token_count",
     "expectations",
 )
-_NO_INPUT = "add the column, or name another column in the contract as `columns: {input: …}`"
+_NO_INPUT = (
+    "add the column `input`, or name your own column in the contract with `columns: {input: NAME}`"
+)
 _INSPECT_UNUSED = ("sandbox", "files", "setup", "checkpoint")
 
 
@@ -73,10 +75,11 @@ class _NoFixtureError(Exception):
 def _deepeval(data: Mapping[str, Any]) -> dict[str, Any]:
     named = {_DEEPEVAL.get(name, name): value for name, value in data.items()}
     if "scenario" in named and "input" not in named:
-        what = "this golden describes a conversation that a model must continue"
-        raise _NoFixtureError(what, "write its messages as `turns` of a fixture")
+        what = "the DeepEval golden has the `scenario` of a conversation, but no `input`"
+        fix = "write the user's messages of the conversation as `turns` of a fixture"
+        raise _NoFixtureError(what, fix)
     if not isinstance(named.get("input"), str):
-        raise _NoFixtureError("a golden without `input`", _NO_INPUT)
+        raise _NoFixtureError("the DeepEval golden has no `input`", _NO_INPUT)
     metadata = {name: named[name] for name in _DEEPEVAL_METADATA if named.get(name)}
     if "additional_metadata" in metadata:
         metadata["additional_metadata"] = _json_of(metadata["additional_metadata"])
@@ -119,11 +122,11 @@ def _dialogue(written: Any, what: str) -> dict[str, Any]:
         role = message.get("role") if isinstance(message, dict) else None
         name = "input" if role == "user" else "system" if role == "system" else None
         if name is None or name in found or not isinstance(message.get("content"), str):
-            fix = "keep one user message and at most one system message"
-            raise _NoFixtureError(f"{what} whose `input` is a longer conversation", fix)
+            fix = "keep one user message and at most one system message in `input`"
+            raise _NoFixtureError(f"`input` of {what} is a conversation of several messages", fix)
         found[name] = message["content"]
     if "input" not in found:
-        raise _NoFixtureError(f"{what} without `input`", _NO_INPUT)
+        raise _NoFixtureError(f"{what} has no `input`", _NO_INPUT)
     return found
 
 

@@ -64,8 +64,9 @@ def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
     enough = None if most is None else most + 1
     lower = path.lower()
     if not lower.endswith(SUFFIXES):
-        fix = f"use one of {' '.join(SUFFIXES)}"
-        raise ContractError([Problem(path, "not a kind of fixture file", fix)])
+        fix = f"use a file of the type {', '.join(SUFFIXES)}"
+        what = "gatekeeper cannot read fixtures from a file of this type"
+        raise ContractError([Problem(path, what, fix)])
     if lower.endswith(".jsonl"):
         rows = _jsonl_rows(text, path, enough)
     elif lower.endswith(".csv"):
@@ -77,7 +78,8 @@ def read_rows(text: str, path: str, most: int | None = None) -> list[Row]:
             parse_json(text, path) if lower.endswith(".json") else parse_yaml(text, path)
         )
     if not rows:
-        raise ContractError([Problem(path, "the file has no fixture", "add at least one", 1)])
+        what, fix = "the file has no fixture", "add at least one fixture"
+        raise ContractError([Problem(path, what, fix, 1)])
     return rows
 
 
@@ -94,7 +96,7 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
     """
     document, key, data = row.document, row.key, row.data
     if not isinstance(data, dict) or not data:
-        what = "an empty row" if data in ({}, None) else "a row that is not a mapping"
+        what = "the row is empty" if data in ({}, None) else "the row is not a mapping"
         fix = "write the row like `{vars: {text: …}, expected: …}`"
         problems.append(document.problem(key, what, fix))
         return None
@@ -106,7 +108,8 @@ def fixture_from(row: Row, read_checks: ReadChecks, problems: list[Problem]) -> 
         problems.append(document.problem((*key, "metadata"), what, fix))
     must_pass = data.get("must_pass")
     if not isinstance(must_pass, bool | None):
-        what, fix = "`must_pass` must be true or false", "write true, or remove it"
+        what = "`must_pass` must be true or false"
+        fix = "write `must_pass: true`, or remove `must_pass`"
         problems.append(document.problem((*key, "must_pass"), what, fix))
     checks = (
         read_checks(document, (*key, "checks"), data["checks"], problems)
@@ -177,8 +180,8 @@ def _turns(row: Row, problems: list[Problem]) -> tuple[str, ...]:
         problems.append(row.document.problem((*row.key, "turns"), what, fix))
         return ()
     if len(written) > MOST_TURNS:
-        what = f"{len(written):,} turns, more than {MOST_TURNS}"
-        problems.append(row.document.problem((*row.key, "turns"), what, "write fewer"))
+        what = f"the fixture has {len(written):,} turns, but the limit is {MOST_TURNS}"
+        problems.append(row.document.problem((*row.key, "turns"), what, "write fewer turns"))
     return tuple(written)
 
 
@@ -249,8 +252,8 @@ def _variables(row: Row, problems: list[Problem]) -> dict[str, Any]:
         return {name: value for name, value in data.items() if name not in own}
     for name in data:
         if name not in _OWN_KEYS:
-            what = "a fixture with `vars` cannot have this key"
-            fix = "move the key into `vars` or `metadata`"
+            what = f"a fixture with `vars` cannot have the key `{name}`"
+            fix = f"move `{name}` into `vars` or `metadata`"
             problems.append(row.document.problem((*row.key, name), what, fix, at_key=True))
     if isinstance(data["vars"], dict):
         return dict(data["vars"])
@@ -275,7 +278,7 @@ def _label(row: Row, name: str, problems: list[Problem]) -> str | None:
 
 def _list_rows(document: Document) -> list[Row]:
     if not isinstance(document.data, list):
-        what, fix = "the file is not a list of fixtures", "write one item per fixture"
+        what, fix = "the file is not a list of fixtures", "write each fixture as one item of a list"
         raise ContractError([document.problem((), what, fix)])
     return [Row(document, (index,), item) for index, item in enumerate(document.data)]
 
@@ -339,7 +342,7 @@ def csv_lines(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            fix = "correct the row; inside a quoted cell, write each quote twice"
+            fix = "correct the row; inside a cell in double quotes, write each double quote twice"
             raise ContractError([Problem(path, f"not CSV: {error}", fix, line)]) from None
         if cells:
             yield line, cells

@@ -74,10 +74,9 @@ def misnamed_policies(paths: Iterable[str]) -> Iterator[Problem]:
         named = _MISNAMED.search(path)
         if named and not path.endswith(POLICY_PATH):
             start = path[: named.start("name")]
-            fix = f"rename it to `{start}{POLICY_PATH}`"
-            yield Problem(
-                path, "looks like a policy, but gatekeeper does not read files with this name", fix
-            )
+            fix = f"rename the file to `{start}{POLICY_PATH}`"
+            what = "the file looks like a policy, but gatekeeper does not read files with this name"
+            yield Problem(path, what, fix)
 
 
 def load_folder_policies(
@@ -107,8 +106,8 @@ def new_policy_notices(change: Change) -> Iterator[str]:
     before = change.policy_revision.entries
     for path in policy_paths(change.head.entries.keys() - before.keys() - {POLICY_PATH}):
         yield (
-            f"`{path}` is new and applies only after the merge. This pull request does not check "
-            "contracts and prompts that match only the patterns of this policy."
+            f"`{path}` is new and applies only after the merge. In this pull request, gatekeeper "
+            "does not check contracts and prompts that only the new policy's patterns match."
         )
 
 
@@ -151,7 +150,8 @@ def _keys_of_the_root(document: Document, data: Any) -> Iterator[Problem]:
     for key in keys:
         if key in policy_schema()["properties"] and key not in FOLDER_KEYS:
             what = f"`{key}` applies to the whole repository, but this policy is for one folder"
-            yield document.problem((key,), what, f"write `{key}` in {POLICY_PATH} at the root")
+            fix = f"write `{key}` in {POLICY_PATH} at the root of the repository"
+            yield document.problem((key,), what, fix)
 
 
 def _schema() -> Mapping[str, Any]:

@@ -24,8 +24,9 @@ def ungated_fixtures(
     if not names:
         return []
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    what = f"no check can fail the fixture {', '.join(names[:3])}{more}"
-    fix = "add `severity: error` to a check; otherwise the fixture passes with every output"
+    shown = f"fixture{'s' if len(names) > 1 else ''} {', '.join(names[:3])}{more}"
+    what = f"no check with `severity: error` applies to the {shown}, so every output passes"
+    fix = "write `severity: error` in a check, or add a check"
     return [document.problem(key, what, fix)]
 
 

@@ -59,7 +59,7 @@ def narrowed(affected: Affected, names: Sequence[str]) -> tuple[AffectedContract
     known = {contract.name for contract in affected.contracts} | set(affected.others)
     for name in names:
         if name not in known:
-            raise UsageError(f"{name}: no contract has that name; {_hint(name, known)}")
+            raise UsageError(f"no contract has the name {name!r}; {_hint(name, known)}")
     return tuple(c for c in affected.contracts if not names or {c.name, c.part_of} & {*names})
 
 
@@ -72,7 +72,7 @@ def _hint(name: str, known: Set[str]) -> str:
     names = (
         f"the known names are: {', '.join(sorted(known))}" if known else "there is no contract yet"
     )
-    return f"{names}; if the contract is new, commit it first"
+    return f"{names}; if the contract is new, commit the contract first"
 
 
 def _alone(contract: Contract | None) -> Contract | None:

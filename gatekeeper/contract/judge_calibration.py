@@ -73,7 +73,8 @@ def calibrations_from(data: Any, path: str) -> Calibrations:
     try:
         if data["calibration"] != VERSION:
             what = (
-                f"has version {data['calibration']!r}, but this gatekeeper reads version {VERSION}"
+                f"the calibration has version {data['calibration']!r}, but this gatekeeper "
+                f"reads version {VERSION}"
             )
             raise ContractError([Problem(path, what, _FIX)])
         return {
@@ -81,7 +82,7 @@ def calibrations_from(data: Any, path: str) -> Calibrations:
             for name, found in dict(data["checks"]).items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"is not a valid calibration file ({type(error).__name__}: {error})"
+        what = f"the file is not a valid calibration ({type(error).__name__}: {error})"
         raise ContractError([Problem(path, what, _FIX)]) from None
 
 
@@ -133,7 +134,7 @@ def _anchor_text(row: Any) -> str | None:
         return None
     text = _text(row["text"])
     if output_digest(text) != row["output"]:
-        raise ValueError("text: differs from the output that was labelled")
+        raise ValueError("`text` differs from the output that people labelled")
     return text
 
 
@@ -158,5 +159,5 @@ def _share(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TypeError(f"score: {value!r} must be from 0 to 1")
+        raise TypeError(f"`score` must be from 0 to 1, but is {value!r}")
     return float(value)

@@ -245,7 +245,7 @@ class _Loading:
     def _require_model(self, data: Mapping[str, Any], prompt: Prompt | None) -> None:
         model = data.get("model") or (prompt.model if prompt else None)
         if isinstance(model, str) and len(model) > LONGEST_MODEL:
-            what = f"the model's name has {len(model):,} characters, more than {LONGEST_MODEL}"
+            what = f"the model's name has {len(model):,} characters; the limit is {LONGEST_MODEL}"
             problem = self._document.problem(("model",), what, "write provider/model")
             self._problems.append(problem)
         if prompt is None or "model" in data or prompt.model:
@@ -329,8 +329,8 @@ class _Loading:
             self._complain_of_key((*key, "judge_score"), what, fix)
         sampling = self._document.data.get("sampling", {})
         if written.get("consistency") is not None and sampling.get("samples", 1) < 2:
-            what = "consistency needs more than one sample of each fixture"
-            fix = "set `sampling: {samples: 3}` or more"
+            what = "`consistency` needs more than one sample of each fixture"
+            fix = "set `sampling: {samples: 3}`, or a higher number"
             self._complain_of_key((*key, "consistency"), what, fix)
 
     def _complain_of_key(self, key: KeyPath, what: str, fix: str) -> None:

@@ -59,20 +59,20 @@ def negotiate(contract: Contract, can: Enforcement | None) -> Negotiation:
     a mode that adds nothing. Raises ContractError for a mode that is not possible."""
     mode = contract.mode
     if mode not in SENDING or can is None:
-        return Negotiation(mode, mode, "the contract asks for it")
+        return Negotiation(mode, mode, f"the contract sets `mode: {mode}`")
     enforced = None if mode == "assist" else _enforced(contract, can)
     if isinstance(enforced, Negotiation):
         return enforced
     if mode == "enforce":
-        fix = "write `mode: assist` or `mode: auto`, or remove the line"
+        fix = "write `mode: assist` or `mode: auto`, or remove `mode`"
         raise _impossible(contract, str(enforced), fix)
     text = requirements_block(output_requirements(contract))
     if text:
-        reason = enforced or "the contract asks for it"
+        reason = enforced or "the contract sets `mode: assist`"
         return Negotiation(mode, "assist", reason, "text", text=text)
-    nothing = "no check of the contract gives an instruction that is the same for every fixture"
+    nothing = "no check of the contract can be written as one instruction for all fixtures"
     if mode == "assist":
-        fix = "add a check such as `json_schema`, `enum` or `length`, or remove the line"
+        fix = "add a check such as `json_schema`, `enum` or `length`, or remove `mode`"
         raise _impossible(contract, nothing, fix)
     return Negotiation(mode, "observe", f"{enforced}, and {nothing}")
 
@@ -104,7 +104,7 @@ def grammar_of(choices: tuple[str, ...]) -> str:
 
 
 def _impossible(contract: Contract, why: str, fix: str) -> ContractError:
-    what = f"`{contract.mode}` is not possible: {why}"
+    what = f"`mode: {contract.mode}` is not possible, because {why}"
     return ContractError([Problem(contract.path, what, fix, field="mode")])
 
 
@@ -112,10 +112,10 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
     """Return how the checks are enforced, or why they cannot be, as a clause."""
     mode = contract.mode
     if "response_format" in contract.target.params:
-        return Negotiation(mode, "enforce", "the parameters already set `response_format`")
+        return Negotiation(mode, "enforce", "the model parameters already set `response_format`")
     schema, choices = output_schema(contract), output_choices(contract)
     if schema is None and choices is None:
-        return "no check that applies to all outputs defines their format"
+        return "no check defines a format that all outputs must have"
     if schema is not None:
         if not can.schema:
             return can.reason
@@ -125,7 +125,7 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         sent = {"response_format": format_}
         return Negotiation(mode, "enforce", can.reason, "response_format", sent)
     if not can.choices:
-        only = ", but it takes no list of texts" if can.schema else ""
+        only = ", but takes no list of allowed texts" if can.schema else ""
         return f"the outputs are not JSON, and {can.reason}{only}"
     grammar = {"grammar": grammar_of(choices or ())}
     return Negotiation(mode, "enforce", can.reason, "grammar", grammar)

@@ -69,8 +69,8 @@ def near_duplicate_warning(
     count = sum(map(len, groups))
     return (
         f"{count:,} fixtures have nearly the same inputs as other fixtures, so "
-        f"these fixtures may pass or fail together: {shown}{more}; give each "
-        "group a `cluster`"
+        f"these fixtures may pass or fail together: {shown}{more}; write the "
+        "same `cluster` in all fixtures of a group"
     )
 
 

@@ -104,8 +104,8 @@ def _low_promise(required: NewContracts, contract: Contract) -> list[str]:
     wanted = numbers.percent(rate)
     held = f", so {wanted} applies" if required.floor else ""
     return [
-        f"The success rate {numbers.percent(own.target)} of the new contract {contract.name} is "
-        f"lower than {wanted}, the policy's `new_contracts.success_rate`{held}."
+        f"The new contract {contract.name} sets the success rate {numbers.percent(own.target)}, "
+        f"but `new_contracts.success_rate` in the policy is {wanted}{held}."
     ]
 
 

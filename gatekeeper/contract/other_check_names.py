@@ -43,7 +43,7 @@ def hint_for_type(kind: str, known: Iterable[str]) -> str:
     package = _package_with(kind)
     if package:
         return (
-            f"an installed package has this check: add `{package}` to "
+            f"add the package `{package}`, which has this check, to "
             "`checks.packages` in the policy "
             "on the branch to merge into"
         )

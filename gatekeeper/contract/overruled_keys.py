@@ -36,7 +36,7 @@ def overruled_keys(revision: Revision, policy: Policy) -> Iterator[Problem]:
                 name = ".".join(key)
                 what = (
                     f"`{name}` has no effect, because the policy of a parent folder "
-                    f"is stricter ({applies})"
+                    f"sets the stricter value {applies}"
                 )
-                fix = "remove the key; a folder can only make rules stricter"
+                fix = "remove the key; the policy of a folder can only make rules stricter"
                 yield read_policy(revision, folder.path).problem(key, what, fix)

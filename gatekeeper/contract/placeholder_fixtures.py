@@ -33,7 +33,7 @@ def placeholder_fixtures(contract: Contract) -> Iterator[Problem]:
     total = numbers.count(len(contract.fixtures), "fixture")
     what = f"{len(found)} of {total} still contain example values from `gatekeeper init`"
     at = found[0].position
-    fix = "replace them with real inputs"
+    fix = "replace the example values with real inputs"
     yield Problem(at.path if at else contract.path, what, fix, at.line if at else None)
 
 

@@ -184,7 +184,8 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
             raise ContractError([*map(_on_base, error.problems)]) from None
         mistakes = "; ".join(str(error).splitlines())  # a notice is one line
         policy = readable_policy(change.policy_revision)
-        return policy, (f"This change repairs the base policy: {mistakes}",)
+        what = f"This change repairs these mistakes in the policy of the base branch: {mistakes}"
+        return policy, (what,)
 
 
 def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
@@ -197,7 +198,8 @@ def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
             replace(
                 problem,
                 what=(
-                    f"on the branch {branch}, this mistake makes every pull request fail: "
+                    f"a mistake in the policy on the branch {branch} makes every pull request "
+                    "fail: "
                     f"{problem.what}"
                 ),
                 fix=f"{problem.fix}; repair the policy in a pull request that changes nothing else",
@@ -216,7 +218,7 @@ def _on_base(problem: Problem) -> Problem:
     """Return a mistake in the base policy for a change that cannot be checked because of it."""
     return replace(
         problem,
-        what=f"on the branch to merge into: {problem.what}",
+        what=f"the policy on the branch to merge into has a mistake: {problem.what}",
         fix=f"{problem.fix}; repair the policy in a pull request that changes nothing else",
     )
 

@@ -223,7 +223,7 @@ def _new_contracts(before: Policy, now: Policy) -> Iterator[Weakening]:
     if (is_now.success_rate or 0) < (was.success_rate or 0):
         yield _changed(key, was.success_rate, is_now.success_rate)
     elif was.floor and was.success_rate and not is_now.floor:
-        yield Weakening(key, "removed, so a new contract may set a lower objective")
+        yield Weakening(key, "was removed, so a new contract may set a lower objective")
 
 
 def _models(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:
@@ -277,7 +277,7 @@ def _people(before: Policy, now: Policy) -> Iterator[Weakening]:
 def _own_checks(before: Policy, now: Policy) -> Iterator[Weakening]:
     wider = _no_longer_covered(now.checks.python, before.checks.python)
     if wider:
-        yield Weakening("checks.python", f"now also runs code of {', '.join(wider)}")
+        yield Weakening("checks.python", f"now also allows code in {', '.join(wider)}")
     more = [name for name in now.checks.packages if name not in before.checks.packages]
     if more:
         yield Weakening("checks.packages", f"now also loads {', '.join(more)}")

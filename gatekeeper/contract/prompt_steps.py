@@ -40,8 +40,8 @@ _RESERVED = frozenset(_KEYWORDS.split())
 """Names that have another meaning in a template."""
 _INSERTS = {
     "jinja": (
-        "write `{{{{ {} }}}}` alone, because gatekeeper renders the template "
-        "before it inserts the output"
+        "write only `{{{{ {} }}}}` in the tag, because gatekeeper renders the template "
+        "before the step has an output"
     ),
     "mustache": (
         "write `{{{{{{{}}}}}}}` with three braces, because Mustache escapes a text in two braces"
@@ -90,10 +90,10 @@ def _name_problems(
     document: Document, key: KeyPath, name: str, taken: Collection[str]
 ) -> Iterator[Problem]:
     if name in taken:
-        what, fix = f"two steps are named `{name}`", "give each its own name"
+        what, fix = f"two steps are named `{name}`", "give each step its own name"
         yield document.problem(key, what, fix)
     if name.lower() in _RESERVED:
-        what = f"`{name}` has another meaning in a template"
+        what = f"a step cannot have the name `{name}`, which has another meaning in a template"
         yield document.problem(key, what, "use another name, such as `extract`")
 
 
@@ -150,7 +150,7 @@ def _mode_problems(document: Document) -> Iterator[Problem]:
     if mode in SENDING:
         what = (
             f"mode {mode} cannot be combined with `steps`, because the checks "
-            "describe only the last output"
+            "describe only the output of the last prompt"
         )
         yield document.problem(("mode",), what, "remove `mode`, or write `mode: observe`")
 
@@ -164,7 +164,10 @@ def _setting_problems(target: Target) -> Iterator[Problem]:
             names.insert(0, "model")
         for name in names:
             what = f"step `{step.name}` sets `{name}`, but all steps run with the contract's value"
-            fix = "remove the setting from the front matter, or set the same value in the contract"
+            fix = (
+                "remove the setting from the step's front matter, or set the same value in the "
+                "contract"
+            )
             yield Problem(own.path, what, fix, own.model_line if name == "model" else 1)
 
 
@@ -192,7 +195,7 @@ def _check_problems(document: Document, checks: Sequence[CheckSpec]) -> Iterator
     for spec in checks:
         if spec.step is not None and spec.name in taken:
             what = f"two checks are named `{spec.name}`"
-            yield document.problem(("checks",), what, "give each its own name")
+            yield document.problem(("checks",), what, "give each check its own name")
 
 
 def _use_problems(
@@ -206,13 +209,14 @@ def _use_problems(
         later = frozenset(names[number:])
         for name, line, inserted, path in _uses(prompt, names):
             if line is None:
-                what = f"the template is too long to be searched for `{name}`"
+                what = f"the template is too long for gatekeeper to search for `{name}`"
                 yield Problem(
                     path, what, (f"shorten the template to less than {_MOST_TEXT:,} characters")
                 )
             elif name in later:
                 what = (
-                    f"`{name}` has no output yet, because step `{name}` is this step or a later one"
+                    f"the prompt uses the output of step `{name}`, but this step does not run "
+                    "before the prompt"
                 )
                 yield Problem(path, what, "use the output of an earlier step", line)
             elif path != prompt.path:
@@ -248,7 +252,7 @@ def _misspelt(name: str, later: Sequence[Prompt], known: Collection[str]) -> Ite
                 unknown = [word for word in words_in_tags(line) if word not in known]
                 for word in difflib.get_close_matches(name, unknown, n=1, cutoff=_ALIKE):
                     what = f"`{word}` is neither a step nor a variable of the fixtures"
-                    fix = f"did you mean `{name}`, a step whose output no later prompt uses?"
+                    fix = f"did you mean the step `{name}`, whose output no later prompt uses?"
                     yield Problem(prompt.path, what, fix, message.line_at(number))
 
 

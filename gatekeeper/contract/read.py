@@ -45,7 +45,7 @@ def locate(reference: str, from_file: str) -> str:
     path = posixpath.normpath(posixpath.join(folder, reference.lstrip("/")))
     if path == ".." or path.startswith("../"):
         fix = "use a path inside this repository; a leading / means the repository root"
-        raise UnreadableError(f"`{reference}` leads out of the repository", fix)
+        raise UnreadableError(f"`{reference}` is outside the repository", fix)
     return path
 
 
@@ -61,7 +61,8 @@ def read_text(revision: Revision, path: str) -> str:
         fix = "use the path that the link points to; gatekeeper does not follow links"
         raise UnreadableError(f"`{path}` is a symbolic link", fix)
     if entry.kind == "submodule":
-        raise UnreadableError(f"`{path}` is a submodule", "name a file of this repository")
+        what = "use the path of a file in this repository"
+        raise UnreadableError(f"`{path}` is a submodule", what)
     try:
         content = revision.read(path)
     except FileNotFoundError:
@@ -75,7 +76,7 @@ def read_text(revision: Revision, path: str) -> str:
 
 
 def _too_large(path: str) -> UnreadableError:
-    fix = "split it, or keep fewer rows"
+    fix = "split the file, or keep fewer rows in the file"
     return UnreadableError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", fix)
 
 
@@ -83,8 +84,8 @@ def refuse_lfs_pointer(content: bytes, path: str) -> None:
     """Raise UnreadableError if the file is a pointer to content that is stored elsewhere."""
     if content.startswith(_LFS_POINTER):
         fix = (
-            f"store the file in git itself: `git lfs untrack '{path}'`, then `git add "
-            f"--renormalize '{path}'` and commit; gatekeeper fetches nothing from "
+            f"store the file in git itself with `git lfs untrack '{path}'` and `git add "
+            f"--renormalize '{path}'`, then commit; gatekeeper downloads nothing from "
             "Git LFS"
         )
         raise UnreadableError(f"`{path}` is a Git LFS pointer, not the file's content", fix)

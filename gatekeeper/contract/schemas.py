@@ -22,29 +22,31 @@ _COMMON: Mapping[str, Any] = {
     "severity": {
         "enum": ["error", "warn"],
         "default": "error",
-        "description": "error: the check affects the verdict; warn: it is only reported.",
+        "description": (
+            "error if the check affects the verdict, warn if gatekeeper only reports the check."
+        ),
     },
     "must_pass": {
         "type": "boolean",
         "default": False,
         "description": (
-            "True: the gate fails if head fails in every sample of a fixture "
-            "and base does not, or if head fails significantly more often "
-            "than base."
+            "True: the gate also tests this check separately on each fixture. The gate fails if "
+            "the check fails in every sample of a fixture on head but not on base, or fails "
+            "significantly more often on head."
         ),
     },
     "not": {
         "type": "boolean",
         "default": False,
         "description": (
-            "True: reverses the check, so that it passes if it would fail "
-            "and fails if it would pass."
+            "True: gatekeeper reverses the result of the check, so that a pass becomes a failure "
+            "and a failure becomes a pass."
         ),
     },
     "when": {
         "description": (
-            "The fixtures to which the check applies: {category: NAME}, or "
-            "an expression with their variables, such as language == 'de'."
+            "Which fixtures the check applies to: {category: NAME}, or an expression with the "
+            "fixture's variables, such as language == 'de'."
         ),
         "oneOf": [
             {"type": "string", "minLength": 1},
@@ -67,9 +69,8 @@ _COMMON: Mapping[str, Any] = {
         "type": "integer",
         "minimum": 1,
         "description": (
-            "The number of the answer to evaluate in a conversation; the "
-            "first answer is 1. By default, the check evaluates the last "
-            "answer."
+            "The number of the answer that the check evaluates in a conversation. The first "
+            "answer has the number 1. By default, the check evaluates the last answer."
         ),
     },
     "weight": {
@@ -77,7 +78,7 @@ _COMMON: Mapping[str, Any] = {
         "minimum": LEAST_WEIGHT,
         "maximum": MOST_WEIGHT,
         "default": 1,
-        "description": "How much the check counts in the mean of the scores.",
+        "description": "The weight of the check's score in the weighted mean of the scores.",
     },
 }
 

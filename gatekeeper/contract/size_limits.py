@@ -38,8 +38,10 @@ MOST_QUESTIONS = 200_000
 def require_few_contracts(paths: Sequence[str], patterns: Sequence[str], policy_path: str) -> None:
     """Raise ContractError if there are more contract files than allowed."""
     if len(paths) > MOST_CONTRACTS:
-        what = f"{', '.join(patterns)}: {len(paths):,} files match, more than {MOST_CONTRACTS:,}"
-        fix = "narrow the patterns, or remove contracts"
+        what = (
+            f"{len(paths):,} files match {', '.join(patterns)}, but the limit is {MOST_CONTRACTS:,}"
+        )
+        fix = "use narrower patterns, or remove contracts"
         raise ContractError([Problem(policy_path, what, fix, field="contracts")])
 
 
@@ -66,10 +68,10 @@ class Tally:
         self._text += characters
         self.files += 1
         if self.files > MOST_FIXTURE_FILES:
-            what = f"more than {MOST_FIXTURE_FILES:,} fixture files"
+            what = f"the contract has more than {MOST_FIXTURE_FILES:,} fixture files"
             raise self._refused(what, "merge several fixture files into one", key)
         if self._text > MOST_FIXTURE_TEXT:
-            what = f"the fixture files have more than {MOST_FIXTURE_TEXT // 1_000_000} MB together"
+            what = f"the fixture files together have more than {MOST_FIXTURE_TEXT // 1_000_000} MB"
             raise self._refused(what, "split the contract, or remove fixtures", key)
 
     def add(self, fixtures: int, own_checks: int, key: KeyPath) -> None:
@@ -77,10 +79,12 @@ class Tally:
         self.fixtures += fixtures
         self._applied += fixtures * self._checks + own_checks
         if self.fixtures > MOST_FIXTURES:
-            what = f"more than {MOST_FIXTURES:,} fixtures"
+            what = f"the contract has more than {MOST_FIXTURES:,} fixtures"
             raise self._refused(what, "split the contract, or keep fewer fixtures", key)
         if self._applied > MOST_APPLIED:
-            what = f"fixtures times checks is more than {MOST_APPLIED:,}"
+            what = (
+                f"the number of fixtures times the number of checks is more than {MOST_APPLIED:,}"
+            )
             fix = "use fewer checks or fixtures, or split the contract"
             raise self._refused(what, fix, key)
 
@@ -100,11 +104,13 @@ def require_few_trials(contracts: Iterable[tuple[Contract, int]]) -> None:
         return
     contract, trials = max(counted, key=lambda each: each[1])
     what = (
-        f"this run takes {total:,} samples, but at most {MOST_TRIALS:,} are allowed; this "
-        f"contract takes {trials:,}: {len(contract.fixtures):,} fixtures x "
-        f"{contract.sampling.samples:,} samples on each arm"
+        f"this run takes {total:,} samples, but the limit is {MOST_TRIALS:,}; this contract "
+        f"takes {trials:,} of them"
     )
-    fix = "use fewer fixtures or samples"
+    fix = (
+        f"use fewer fixtures (now {len(contract.fixtures):,}) or samples of each fixture "
+        f"(now {contract.sampling.samples:,})"
+    )
     raise ContractError([Problem(contract.path, what, fix, field="sampling.samples")])
 
 

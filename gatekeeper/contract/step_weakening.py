@@ -32,5 +32,5 @@ def step_weakenings(base: Contract, head: Contract, rendered: Sequence[Rendered]
     for name in steps:
         fixtures = [fixture for fixture, names in lost.items() if name in names]
         if fixtures:
-            what = f"step `{name}`: its output no longer reaches the last prompt"
+            what = f"step `{name}`: the output of the step no longer reaches the last prompt"
             yield f"{what} of {some_fixtures(sorted(fixtures))}"

@@ -86,7 +86,9 @@ class ToolCall:
 TOO_LONG, REFUSED = "request_too_long", "request_refused"
 REFUSED_REQUESTS: Mapping[str, str] = MappingProxyType(
     {
-        TOO_LONG: "The provider refused the request: it is longer than the model allows.",
+        TOO_LONG: (
+            "The provider refused the request, because the request is longer than the model allows."
+        ),
         REFUSED: "The provider refused the request because of its content.",
     }
 )

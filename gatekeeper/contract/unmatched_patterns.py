@@ -48,7 +48,7 @@ def _unmatched_in(document: Document, start: str, paths: Iterable[str]) -> Itera
             if next(matching(inside, pattern), None) is None:
                 key = (name, number) if isinstance(written, list) else (name,)
                 meant = _meant(pattern, inside)
-                fix = f"did you mean `{meant}`?" if meant else "correct it, or remove it"
+                fix = f"did you mean `{meant}`?" if meant else "correct or remove the pattern"
                 yield document.problem(key, f"`{pattern}` matches no file", fix)
 
 

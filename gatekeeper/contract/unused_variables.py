@@ -19,7 +19,7 @@ _EXPECTED = "expected"
 _MOST_NAMED = 5
 _WORD = re.compile(r"\w+")
 _OTHER_STYLES = {
-    "Python's string.Template and of shells": r"\${{{name}}}|\${name}(?![\w$])",
+    "Python's string.Template and of shell scripts": r"\${{{name}}}|\${name}(?![\w$])",
     "Python's % formatting": r"%\({name}\)[sdr]",
     "double square brackets": r"\[\[ ?{name} ?\]\]",
     "double angle brackets": r"<< ?{name} ?>>",
@@ -84,7 +84,7 @@ def _in_other_style(contract: Contract, name: str) -> Iterator[Problem]:
                         f"the model gets `{written.group()}` unchanged, although fixtures have a "
                         f"variable `{name}`"
                     )
-                    fix = f"this is the style of {style}; write `{_tag(prompt, name)}` here"
+                    fix = f"write `{_tag(prompt, name)}` instead of the tag in the style of {style}"
                     yield Problem(prompt.path, what, fix, line)
                     return
 

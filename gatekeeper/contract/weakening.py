@@ -54,14 +54,15 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
     mode and style of templates. The prompt's front matter is part of the prompt."""
     changes = []
     if base.own_model != head.own_model:
-        before, now = base.own_model or "the prompt's", head.own_model or "the prompt's"
+        own = "the prompt's own model"
+        before, now = base.own_model or own, head.own_model or own
         changes.append(f"model changed from {before} to {now}")
     for name in sorted({*base.own_params, *head.own_params}):
         before, now = base.own_params.get(name, MISSING), head.own_params.get(name, MISSING)
         if before is MISSING:
             changes.append(f"params.{name} added: {shown(now)}")
         elif now is MISSING:
-            changes.append(f"params.{name} removed, was {shown(before)}")
+            changes.append(f"params.{name} removed; the value was {shown(before)}")
         elif canonical(before) != canonical(now):
             changes.append(f"params.{name} changed from {shown(before)} to {shown(now)}")
     styles = (base.target.prompt.style, head.target.prompt.style)
@@ -78,11 +79,11 @@ def _model(base: Contract, head: Contract) -> Iterator[str]:
     if now is None or before == now:
         return
     if before is None:
-        yield f"model now answers from a recording, {now}"
+        yield f"`model` now takes the answers from the recording {now}"
         return
     held = base.dependencies.get(before)
     if held is None or held != head.dependencies.get(now):
-        yield f"model now answers from another recording: {now} instead of {before}"
+        yield f"`model` now takes the answers from the recording {now} instead of {before}"
 
 
 def _fixtures(base: Contract, head: Contract) -> Iterator[str]:
@@ -101,12 +102,12 @@ def _fixtures(base: Contract, head: Contract) -> Iterator[str]:
 def _fixture(base: Fixture, head: Fixture, renaming: Renaming) -> Iterator[str]:
     same = canonical(dict(base.vars)) == canonical(dict(head.vars))
     if not same and not is_renamed(base, head, renaming):
-        yield f"fixture `{base.id}`: its variables changed"
+        yield f"fixture `{base.id}`: the variables changed"
     if canonical(base.expected) != canonical(head.expected):
         change = f"{shown(base.expected)} to {shown(head.expected)}"
         yield f"fixture `{base.id}`: `expected` changed from {change}"
     if base.turns != head.turns:
-        yield f"fixture `{base.id}`: its turns changed"
+        yield f"fixture `{base.id}`: `turns` changed"
     if base.must_pass and not head.must_pass:
         yield f"fixture `{base.id}`: `must_pass` removed"
     where = f"fixture `{base.id}`: "
@@ -195,7 +196,7 @@ def _gate(base: Contract, head: Contract) -> Iterator[str]:
     for before in base.gate.limits:
         now = kept.get(before.name)
         if now is None:
-            yield f"gate.{before.name} removed, was {before}"
+            yield f"gate.{before.name} removed; the value was {before}"
         elif now.most > before.most:
             yield f"gate.{before.name} raised from {before} to {now}"
 

@@ -26,9 +26,14 @@ def without_effect(
     """
     if contract.mode == "observe" and contract.repair.steps:
         what = "`repair` has no effect, because `mode: observe` repairs no output"
-        yield document.problem(("repair",), what, "remove one of these settings", at_key=True)
+        yield document.problem(
+            ("repair",), what, "remove `repair`, or choose another `mode`", at_key=True
+        )
     elif contract.repair.similar and not set(STEPS_ON_WORDS) & set(contract.repair.steps):
-        what = "`similar` has no effect, because no step can change words of an output without JSON"
+        what = (
+            "`similar` has no effect, because no repair step changes words of outputs that are not "
+            "JSON"
+        )
         fix = f"remove `similar`, or add one of the steps {', '.join(STEPS_ON_WORDS)}"
         yield document.problem(("repair", "similar"), what, fix, at_key=True)
     yield from _empty_enforcement(contract, document)
@@ -63,7 +68,7 @@ def _unused_judge(contract: Contract, document: Document) -> Iterator[Problem]:
         return
     parts = (contract, *contract.groups)
     if not any(spec.type in ASKING for part in parts for spec in part.every_check()):
-        what = "no check uses this judge"
+        what = "no check uses the settings in `judge`"
         yield document.problem(
             ("judge",), what, ("remove `judge`, or add a `judge` check"), at_key=True
         )
@@ -82,7 +87,7 @@ def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
         what = (
             f"check `{spec.name}` accepts every citation, because it has no sources to compare with"
         )
-        yield _at(part, spec, what, 'add `context: "{{ documents }}"` or `ids`')
+        yield _at(part, spec, what, 'add `context: "{{ documents }}"` or `ids` to the check')
     # A recording answers as the model did, whatever was offered to it.
     model = part.target.model
     if "tools" in part.target.params or model.startswith(_RECORDED) or not _requires_a_call(spec):

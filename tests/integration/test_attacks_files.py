@@ -93,8 +93,8 @@ def contract(name: str, old: str, new: str, said: str) -> Attack:
 
 LOOP = "{% for i in range(99999) %}"
 TEMPLATES = [
-    template("loops in loops", LOOP * 5 + "x" + "{% endfor %}" * 5, "too many loop turns"),
-    template("a long text", "{{ 'x' * 999999999 }}", "a repetition too long"),
+    template("loops in loops", LOOP * 5 + "x" + "{% endfor %}" * 5, "too many loop steps"),
+    template("a long text", "{{ 'x' * 999999999 }}", "a repetition is too long"),
     template(
         "a text that doubles",
         "{% set ns = namespace(x='xxxxxxxx') %}"
@@ -105,13 +105,13 @@ TEMPLATES = [
     template(
         "a list that doubles",
         "{% set ns = namespace(x=[1,2]) %}" + LOOP + "{% set ns.x = ns.x + ns.x %}{% endfor %}",
-        "may not use this",
+        "does not allow this",
     ),
-    template("a power", "{{ 9 ** 9 ** 9 ** 9 }}", "a power too large"),
-    template("a shift of text", "{{ '%999999999d' % 1 }}", "formatting with %"),
-    template("a wide field", "{{ 'x'.center(999999999) }}", "a number larger than"),
-    template("a filter's wide field", "{{ 'x' | center(999999999) }}", "a number larger than"),
-    template("a long range", "{{ range(999999999) | list }}", "a range of more than 100,000"),
+    template("a power", "{{ 9 ** 9 ** 9 ** 9 }}", "a power is too large"),
+    template("a shift of text", "{{ '%999999999d' % 1 }}", "formats a text with %"),
+    template("a wide field", "{{ 'x'.center(999999999) }}", "a number is larger than"),
+    template("a filter's wide field", "{{ 'x' | center(999999999) }}", "a number is larger than"),
+    template("a long range", "{{ range(999999999) | list }}", "a range has more than 100,000"),
     template(
         "a macro without end",
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
@@ -120,38 +120,40 @@ TEMPLATES = [
     template(
         "a macro that forks",
         "{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}{{ m(60) }}",
-        "too many loop turns",
+        "too many loop steps",
     ),
     template("a recursive loop", "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}", ""),
     template("parentheses", "{{ " + "(" * 50_000 + "1" + ")" * 50_000 + " }}", ""),
     template("signs", "{{ " + "-" * 50_000 + "1 }}", ""),
     template("sums", "{{ 1" + "+1" * 50_000 + " }}", ""),
     template("conditions", "{% if 1 %}" * 500 + "x" + "{% endif %}" * 500, ""),
-    template("a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "may not use this"),
+    template("a class", "{{ ''.__class__.__mro__[1].__subclasses__() }}", "does not allow this"),
     template(
         "globals of a function",
         "{{ cycler.__init__.__globals__.os.environ }}",
-        "may not use this",
+        "does not allow this",
     ),
-    template("globals of itself", "{{ self.__init__.__globals__ }}", "may not use this"),
+    template("globals of itself", "{{ self.__init__.__globals__ }}", "does not allow this"),
     template(
         "attribute filter",
         "{{ '' | attr('__class__') | attr('mro') }}",
-        "may not use this",
+        "does not allow this",
     ),
-    template("a format string", "{{ '{0.__class__}'.format(1) }}", "may not use this"),
+    template("a format string", "{{ '{0.__class__}'.format(1) }}", "does not allow this"),
     template(
         "a file of the machine", "{% include '/etc/passwd' %}", "there is no file `etc/passwd`"
     ),
-    template("a file above", "{% include '../../../etc/passwd' %}", "leads out of the repository"),
+    template("a file above", "{% include '../../../etc/passwd' %}", "is outside the repository"),
     template(
         "a file by address", "{% include 'file:///etc/passwd' %}", "not a path in the repository"
     ),
-    template("a name made up while rendering", "{% include word %}", "only rendering shows"),
+    template(
+        "a name made up while rendering", "{% include word %}", "the template computes which file"
+    ),
     template(
         "a regular expression",
         "{{ ('a' * 99999) | replace('a', 'b' * 99999) }}",
-        "may not use this",
+        "does not allow this",
     ),
     Attack(
         "template: includes that fork",
@@ -224,7 +226,7 @@ YAML = [
         "a check that is code outside of the repository",
         SAYS_OK,
         "{python: '../../check.py:passes'}",
-        "leads out of the repository",
+        "is outside the repository",
     ),
     contract(
         "a check by the name of a module", SAYS_OK, "{type: gatekeeper.cli.main}", "no check type"
@@ -265,7 +267,7 @@ JSON = [
         "not a path in the",
     ),
     schema("a file by address", '{"$ref": "file:///etc/passwd"}', "not a path in the repository"),
-    schema("a file above", '{"$ref": "../../../etc/passwd"}', "leads out of the repository"),
+    schema("a file above", '{"$ref": "../../../etc/passwd"}', "is outside the repository"),
     schema("a file of the machine", '{"$ref": "/etc/passwd"}', "there is no file `etc/passwd`"),
     schema(
         "a dynamic reference",

@@ -204,6 +204,6 @@ def test_a_narrow_promise_does_not_lift_the_success_rate(run_gate, contract, pol
 def test_a_success_rate_below_the_policys_is_named(run_gate, policy, asked, applies):
     answered = run_gate(BASE, ADDED, policy=policy)
     [notice] = [spaced(text) for text in answered.result["notices"] if "success rate" in text]
-    assert "1 % of the new contract texts" in notice
-    assert f"lower than {asked}, " in notice
+    assert "The new contract texts sets the success rate 1 %, but" in notice
+    assert f"in the policy is {asked}" in notice
     assert notice.endswith(f", so {asked} applies.") == applies

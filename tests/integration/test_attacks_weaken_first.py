@@ -45,7 +45,7 @@ def test_new_fixtures_cannot_join_the_old_ones_unnoticed(run_gate, added):
 
     assert (answered.exit_code, answered.verdict) == (1, "fail")
     assert answered.reasons() == {"weakened"}
-    assert "count as one instead of 40" in answered.text
+    assert "count as one case instead of 40" in answered.text
 
 
 def test_new_fixtures_with_clusters_of_their_own_weaken_nothing(run_gate):

@@ -38,7 +38,7 @@ def test_a_broken_policy_can_be_repaired(git_repository, tmp_path):
 
     assert check(made, tmp_path / "out") == 0
     notice = result_of(tmp_path / "out")["notices"][0]
-    assert "repairs the base policy" in notice
+    assert "repairs these mistakes in the policy of the base branch" in notice
     assert "\n" not in notice
     assert notice.count("; .github/gatekeeper.yml:") == 1, "two mistakes, told apart"
 
@@ -52,7 +52,9 @@ def test_nothing_merges_over_a_broken_policy(repository, tmp_path, capsys):
 
     assert check(repository, tmp_path / "out") == 2
     said = capsys.readouterr().err
-    assert ".github/gatekeeper.yml:1:17: limits.calls: on the branch to merge into: " in said
+    assert (
+        ".github/gatekeeper.yml:1:17: limits.calls: the policy on the branch to merge into " in said
+    )
     assert "repair the policy in a pull request that changes nothing else" in said
 
 

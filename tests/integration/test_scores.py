@@ -127,14 +127,17 @@ def test_an_answer_without_the_field_scores_nothing_and_is_missed(repository, tm
     ("contract", "told"),
     [
         (LAX, "slo.judge_score lowered from 0.9 to 0.5"),
-        (CONTRACT.replace("slo: {judge_score: 0.9}\n", ""), "slo.judge_score removed, was 0.9"),
+        (
+            CONTRACT.replace("slo: {judge_score: 0.9}\n", ""),
+            "slo.judge_score removed; the value was 0.9",
+        ),
         (
             CONTRACT.replace("severity: warn}", "severity: warn, min: 0.1}"),
             "check `like the title`: `min` weakened from 0.8 to 0.1",
         ),
         (
             CONTRACT.replace("checks:\n", f"checks:\n{EASY}"),
-            "check `easy` added; the check counts in slo.judge_score",
+            "check `easy` added; the score of the check counts in slo.judge_score",
         ),
     ],
     ids=["lowered", "removed", "passes from less", "another score"],

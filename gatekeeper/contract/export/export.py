@@ -63,7 +63,11 @@ def export_contracts(
     paths = [made.path for contract in found for made in contract.files]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise UsageError(f"two contracts of {file} would both be written to {twice}; rename one")
+        what = (
+            f"two contracts of {file} have the same output file {twice}; rename one of the "
+            "contracts"
+        )
+        raise UsageError(what)
     return tuple(found)
 
 
@@ -73,7 +77,10 @@ def _exported(
     contract = load_contract(revision, read.document.path, shapes)
     if contract.target.steps:
         at = read.document.position(("steps",))
-        what = "a chain of prompts cannot be exported, because other tools test one prompt"
+        what = (
+            "gatekeeper cannot export a contract with `steps`, because other tools test only one "
+            "prompt"
+        )
         fix = "write a contract for one of these prompts, and export that contract"
         raise ContractError([Problem(at.path, what, fix, at.line, at.column)])
     made = _format(to).export(contract, read.document)
@@ -104,7 +111,7 @@ def _nothing(contract: Contract, made: Exported) -> Problem:
     at = first.position
     what = (
         "no check of this contract can be exported to this format; for example, "
-        f"`{first.kind}`: {first.why}"
+        f"`{first.kind}` cannot, because {first.why}"
     )
     return Problem(at.path, what, "export to another format, or add a check", at.line, at.column)
 
@@ -127,7 +134,9 @@ def _prove(contract: Contract, made: Exported, shapes: Shapes) -> int:
         read = load_contract(MemoryRevision(files), path, shapes)
         checks += len(read.checks)
         if rendered(read, read.fixtures) != sent:
-            what = "the exported file would send other messages than the contract"
-            fix = "please report this as a bug of gatekeeper; nothing was written"
+            what = (
+                "the messages of the exported file would differ from the messages of the contract"
+            )
+            fix = "report this difference as a bug of gatekeeper; gatekeeper wrote no file"
             raise ContractError([Problem(contract.path, what, fix)])
     return checks

@@ -75,15 +75,15 @@ def name_settings(contract: Contract, document: Document, losses: Losses) -> Non
     for key in document.data:
         if key not in _WRITTEN_KEYS:
             at = document.position((key,))
-            losses.add(str(key), at, "the other tool has no such setting")
+            losses.add(str(key), at, f"the export format has no setting `{key}`")
     for check in contract.checks:
         if check.weight != 1:
-            why = "every check has the same weight in the other tool"
+            why = "the export format gives every check the same weight"
             losses.add("weight", check.position, why)
     for name, is_set in _FIXTURE_PARTS.items():
         for fixture in contract.fixtures:
             if is_set(fixture):
-                why = "tests of the other tool have only inputs and the expected value"
+                why = "a test in the export format has only inputs and the expected value"
                 losses.add(f"{name} of fixtures", fixture.position, why)
 
 
@@ -92,7 +92,7 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
     found = []
     for fixture in contract.fixtures:
         if fixture.turns or fixture.user:
-            why = "the other tool has no conversations"
+            why = "the export format has no conversations"
             losses.add("conversation", fixture.position, why)
         else:
             found.append(fixture)
@@ -102,13 +102,16 @@ def single_questions(contract: Contract, losses: Losses) -> tuple[Fixture, ...]:
 def cannot_be_written(check: CheckSpec) -> str | None:
     """Return why no export can write a check, whatever its type; None if one may be able to."""
     if check.severity == "warn":
-        return "this check only warns, and the other tool has no checks that only warn"
+        return "the check only warns, and the export format has no checks that only warn"
     if check.negated:
-        return "the check is negated with `not`"
+        return "the check has `not`, and the export format cannot reverse a check"
     if check.step is not None or check.turn is not None:
-        return "the check evaluates a step or a turn"
+        return "the check evaluates a step or a turn, and the export format has neither"
     if "field" in check.params:
-        return "the check evaluates one field of the output"
+        return (
+            "the check evaluates one field of the output, and the export format evaluates only "
+            "whole outputs"
+        )
     return None
 
 

@@ -28,7 +28,9 @@ _STRINGS = {
     "ends_with": "endsWith",
 }
 _PARAMETERS = {"max_tokens": "maxTokens", "top_p": "topP"}
-_ANY_OF = "one of several texts is enough"
+_ANY_OF = (
+    "the check passes if one of several texts matches, and GitHub has no evaluator for this rule"
+)
 _NO_TEXT = "in at least one fixture, the value of the check is not a text"
 
 
@@ -43,7 +45,10 @@ def export(contract: Contract, document: Document) -> Exported:
         return Exported({}, losses.listed(), (), {})
     simple = simple_messages(contract, fixtures, sent)
     if simple.filled_in:
-        why = "GitHub can fill in only variables, so each test contains its whole messages"
+        why = (
+            "GitHub fills in only plain variables, so each test of the exported file contains "
+            "complete messages"
+        )
         losses.add("template", document.position(("prompt",)), why)
     rows = _Rows(fixtures, [dict(values) for values in simple.variables])
     evaluators = [
@@ -53,7 +58,9 @@ def export(contract: Contract, document: Document) -> Exported:
     ]
     for fixture in fixtures:
         for check in fixture.checks:
-            why = "the check belongs to one fixture, but an evaluator applies to every test"
+            why = (
+                "the check belongs to one fixture, but an evaluator of GitHub applies to every test"
+            )
             losses.add(check.name, check.position, why)
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:
@@ -111,7 +118,10 @@ def _evaluators(
     """Yield the evaluators of a check: one for each text that the output must contain."""
     why = cannot_be_written(check)
     if why is None and any(check.name in fixture.left_out for fixture in rows.fixtures):
-        why = "because of its `when`, the check applies only to some of the fixtures"
+        why = (
+            "`when` limits the check to some fixtures, but an evaluator of GitHub applies to every "
+            "test"
+        )
     made: list[dict[str, Any]] | str
     if why is not None:
         made = why
@@ -155,15 +165,15 @@ def _differences(check: CheckSpec) -> Iterator[str]:
         yield "GitHub has no `must_pass`, so the check counts like every other check"
     if check.type == "judge":
         yield (
-            "GitHub judges with its own prompt and one model, which answers with one word and no "
-            "reason"
+            "GitHub uses its own prompt for the judge, and one model, which answers with one word "
+            "and gives no reason"
         )
         return
     ignores = bool(parameter(check, "ignore_case"))
     if check.type == "equals" and ignores:
         yield "GitHub's `equals` distinguishes upper and lower case"
     if check.type != "equals" and not ignores:
-        yield "GitHub ignores upper and lower case"
+        yield "GitHub ignores the difference between upper and lower case"
     if parameter(check, "strip") is False:
         yield "GitHub ignores white space around the output"
 
@@ -177,7 +187,9 @@ def _params(contract: Contract, losses: Losses) -> dict[str, Any]:
         if form is not None:
             written |= form
         elif name == "response_format":
-            losses.add(name, contract.model_at, "GitHub has no such format")
+            losses.add(
+                name, contract.model_at, "GitHub has no equivalent of this `response_format`"
+            )
         else:
             plain[_PARAMETERS.get(name, name)] = value
     return {**({"modelParameters": plain} if plain else {}), **written}

@@ -51,7 +51,7 @@ def graded_spec(asked: Question) -> dict[str, Any] | str:
     """Return the specification of `ModelBasedClassify`; why there is none. Its prompt has fields of
     Python's `str.format`."""
     if any(c in string.punctuation for choice in asked.choices for c in choice):
-        return "ModelBasedClassify takes no choice with punctuation"
+        return "`ModelBasedClassify` accepts no choice that contains punctuation"
     criteria = asked.criteria.replace("{", "{{").replace("}", "}}")
     return {
         "prompt": f"{criteria}\n\nOutput:\n{{completion}}\n\n{_answer(asked)}",
@@ -70,17 +70,20 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
     """Return what other tools can ask a model; why not, if they cannot ask it."""
     asks = _ASKS.get(check.params["judge"])
     if asks is None or asks[0] not in check.params:
-        return f"the other tool has no equivalent of the judge `{check.params['judge']}`"
+        return f"the export format has no equivalent of the judge `{check.params['judge']}`"
     if any(name in check.params for name in _SHOWN):
-        return "the check shows the judge more than the output"
+        return (
+            "the check shows the judge more than the output, and the export format shows only the "
+            "output"
+        )
     name, opening = asks
     texts = {*rendered_values(check.params[name], fixtures, check.position)}
     text = next(iter(texts))
     if len(texts) > 1 or not isinstance(text, str) or not is_text(text):
-        return f"`{name}` of the check is a template"
+        return f"`{name}` of the check is a template, and the export format needs one fixed text"
     models = check.params.get("models") or [check.params.get("model")]
     if len(models) > 1 or check.params.get("repeat", 1) > 1:
-        return "several judges decide together"
+        return "several judges decide together, and the export format has only one judge"
     choices, meanings = _choices(check)
     return Question(str(models[0]), "\n".join([opening, text, *meanings]), choices)
 

@@ -86,10 +86,7 @@ def _normal(text: str) -> str:
 def _filled_in(contract: Contract, sent: Sequence[Messages]) -> SimpleMessages:
     roles = [message.role for message in sent[0]]
     if any([message.role for message in messages] != roles for messages in sent):
-        what = (
-            "the messages have different roles in different fixtures, which other tools "
-            "do not support"
-        )
+        what = "the roles of the messages differ between fixtures, which other tools do not support"
         fix = "split the contract into contracts whose fixtures all have the same roles"
         raise ContractError([Problem(contract.path, what, fix)])
     written: list[tuple[str, str]] = []

@@ -58,7 +58,8 @@ def export(contract: Contract, document: Document) -> Exported:
     evals = _evals(contract, fixtures, losses, differs)
     if evals and contract.target.params:
         at = document.position(("params",))
-        differs.add("params", at, "oaieval uses parameters of its own")
+        what = "`oaieval` uses its own model parameters instead of the contract's parameters"
+        differs.add("params", at, what)
     folder = contract_name(contract.name, "contract").replace(".", "-")
     registry: dict[str, Any] = {}
     specs: dict[str, Any] = {}
@@ -140,7 +141,7 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     ignores = bool(parameter(check, "ignore_case"))
     if kind == _JSON_MATCH:
         if check.params.get("ignore_order") or check.params.get("ignore_keys"):
-            return "`JsonMatch` ignores neither order nor keys"
+            return "`JsonMatch` supports neither `ignore_order` nor `ignore_keys`"
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return _Eval(check.name, kind, {}, {fixture.id: [text]})
     wanted = value if isinstance(value, list) and check.type != "equals" else [value]
@@ -163,18 +164,21 @@ def _graded(check: CheckSpec, fixture: Fixture) -> _Eval | str:
         return spec
     # A criterion with a template would need a specification for each fixture.
     if not is_text(str(check.params)):
-        return "the criterion of the check is a template"
+        return "the criterion of the check is a template, and OpenAI Evals needs one fixed text"
     return _Eval(check.name, _GRADED, {}, {fixture.id: None}, spec, asked.model)
 
 
 def _differences(check: CheckSpec) -> Iterator[str]:
     """Yield in which ways the class decides otherwise."""
     if check.must_pass:
-        yield "OpenAI Evals has no `must_pass`"
+        yield "OpenAI Evals has no `must_pass`, so the check counts like every other check"
     if check.type == "judge":
-        yield "`oaieval` judges with its own prompt and one model, which answers with one word"
+        yield (
+            "`oaieval` uses its own prompt for the judge, and one model, which answers with one "
+            "word"
+        )
     if check.type in ("equals", "enum"):
-        yield "`Match` passes an output that only begins with the text"
+        yield "`Match` also passes an output that has more text after the expected text"
     if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):
         yield "`Match` distinguishes upper and lower case"
     if _CLASSES[check.type] == _MATCH and parameter(check, "strip") is not False:

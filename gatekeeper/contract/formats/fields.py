@@ -28,7 +28,7 @@ def expect_list(document: Document, key: KeyPath) -> list[dict[str, Any]]:
     """Return the list of mappings at the key. Raises ContractError for anything else."""
     found = value_at(document, key)
     if not isinstance(found, list) or not found:
-        what, fix = "this must be a list with at least one item", "write each item as `- …`"
+        what, fix = "the value must be a list with at least one item", "write each item as `- …`"
         raise ContractError([document.problem(key, what, fix)])
     for index, item in enumerate(found):
         if not isinstance(item, dict):
@@ -55,7 +55,9 @@ def from_format_fields(document: Document, key: KeyPath, text: str) -> str:
         parts = list(string.Formatter().parse(text))
     except ValueError as error:
         fix = "if a brace is part of the text, write the brace twice: `{{` or `}}`"
-        raise ContractError([document.problem(key, f"not a format string: {error}", fix)]) from None
+        raise ContractError(
+            [document.problem(key, f"the text is not a valid format string: {error}", fix)]
+        ) from None
     template = ""
     for plain, name, spec, conversion in parts:
         template += literal(plain)

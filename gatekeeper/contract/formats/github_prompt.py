@@ -161,8 +161,8 @@ def _check(
     uses = item.get("uses")
     if isinstance(uses, str):
         return _built_in(document, (*key, "uses"), uses, known, not_run)
-    what = "an evaluator has none of `string`, `llm` and `uses`"
-    raise ContractError([document.problem(key, what, "add one of them")])
+    what = "an evaluator must have `string`, `llm` or `uses`"
+    raise ContractError([document.problem(key, what, "add one of these keys")])
 
 
 def _string_check(
@@ -197,8 +197,8 @@ def _llm_check(
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
         why = (
-            "the evaluator needs at least two choices, each with a score from 0 to 1, "
-            "and at least one score above 0"
+            "the evaluator needs at least two choices with scores from 0 to 1, "
+            "and at least one score must be above 0"
         )
         not_run.append(NotRun("llm", document.position(key), why))
         return None
@@ -232,7 +232,7 @@ def _built_in(
     for value in texts.values():
         variable = value.strip("{ }")
         if value.startswith("{{") and variable not in known:
-            not_run.append(NotRun(uses, at, f"a test lacks the variable `{variable}`"))
+            not_run.append(NotRun(uses, at, f"at least one test lacks the variable `{variable}`"))
             return None
     scale = {str(level): text for level, text in enumerate(preset["levels"], start=1)}
     return {"judge": "rubric", **texts, "scale": scale, "pass": 2, "model": _JUDGE_MODEL}

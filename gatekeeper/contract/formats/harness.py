@@ -205,9 +205,9 @@ def _invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> list
         made = make(item.get("spec")) if make else None
         if made is None:
             why = (
-                "gatekeeper does not understand the `spec` of this invariant"
+                "gatekeeper does not understand the `spec` of the invariant"
                 if make
-                else "gatekeeper has no check of this type"
+                else "gatekeeper has no check for invariants of this type"
             )
             not_run.append(NotRun(kind, at, why))
             continue

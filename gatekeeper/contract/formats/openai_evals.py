@@ -169,10 +169,10 @@ def _criterion(item: Mapping[str, Any]) -> dict[str, Any] | str:
         return _judge(item)
     if kind == "python":
         return (
-            "gatekeeper does not run this code; write a check `python:` that names a "
+            "gatekeeper does not run the code in this file; write a check `python:` that names a "
             "function of the repository"
         )
-    return "gatekeeper has no check of this type"
+    return "gatekeeper has no check for criteria of this type"
 
 
 def _is_output(text: object) -> bool:

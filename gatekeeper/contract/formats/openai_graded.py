@@ -35,7 +35,8 @@ def read_graded(
     at = document.position((name, "class"))
     judge = value_at(document, (settings_entry(name), "judge"))
     spec = _specification(files, document, value_at(document, (name, "args", "modelgraded_spec")))
-    made = _judge(spec, judge) if isinstance(judge, str) else "it names no model that grades"
+    what = "the settings of the eval have no `judge`, which names the model that grades"
+    made = _judge(spec, judge) if isinstance(judge, str) else what
     if isinstance(made, str):
         not_run.append(NotRun("modelgraded.classify:ModelBasedClassify", at, made))
         return []
@@ -61,8 +62,8 @@ def _judge(spec: Any, judge: str) -> dict[str, Any] | str:
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
         return (
-            "this eval needs at least two choices, each with a score from 0 to 1, "
-            "and at least one score above 0"
+            "this eval needs at least two choices with scores from 0 to 1, "
+            "and at least one score must be above 0"
         )
     try:
         parts = list(string.Formatter().parse(prompt))

@@ -118,7 +118,7 @@ def _settings(document: Document, name: str) -> tuple[At, dict[str, At]]:
     for place, values in ((key, args), (own, given)):
         if isinstance(values.get("model"), str):
             return copy_value(document, (*place, "model")), found
-    what = "the registry contains no model: `oaieval` takes the model from its command line"
+    what = "the registry contains no model, because `oaieval` takes the model from its command line"
     fix = "add the model to `args`, such as `model: openai/gpt-4o-mini`"
     raise ContractError([document.problem(key, what, fix)])
 
@@ -152,7 +152,10 @@ def _split(
     for row, messages in zip(rows, dialogues, strict=True):
         if [role for role, _ in messages] != roles:
             at = row.document.position(row.key)
-            what = "the roles of these messages differ from those of the first sample"
+            what = (
+                "the messages of this sample have different roles than the messages of the first "
+                "sample"
+            )
             fix = f"use the roles {', '.join(roles)} in each sample, or split the file"
             raise ContractError([Problem(path, what, fix, at.line)])
     templates: list[MessageTemplate] = []
@@ -207,6 +210,6 @@ def _checks(
     elif module == _VALID:
         check = {"type": "json_valid"}
     if check is None:
-        not_run.append(NotRun(kind, at, "gatekeeper has no check for this class"))
+        not_run.append(NotRun(kind, at, "gatekeeper has no check for evals of this class"))
         return []
     return [At(check, at)]

@@ -104,7 +104,8 @@ def _beside(files: SuiteFiles, document: Document, kind: str) -> Document:
     found = next((name for name in wanted if name in there), None)
     if found is None:
         what = f"this evaluation profile needs `{wanted[0]}` in the same folder"
-        raise ContractError([document.problem((), what, "add that file, or rename it")])
+        fix = f"add a file `{wanted[0]}`, or rename your file to this name"
+        raise ContractError([document.problem((), what, fix)])
     path, text = files.text(document, (), found)
     read = parse_once(text, path)
     if not isinstance(read.data, dict):
@@ -169,7 +170,7 @@ class _Triple:
             key = ("targets", index)
             kind, model = (item.get(part) for part in ("type", "model"))
             if not isinstance(kind, str) or not isinstance(model, str):
-                what, fix = "a target lacks `type` or `model`", "write both"
+                what, fix = "a target lacks `type` or `model`", "write both `type` and `model`"
                 raise ContractError([self._profile.problem(key, what, fix)])
             at = self._profile.position((*key, "model"))
             target = {"model": At(f"{kind}/{model}", at)}
@@ -213,7 +214,10 @@ class _Triple:
         retries = written.get("max_retries", 0)
         if isinstance(retries, int) and retries > 0:
             position = self._profile.position(("execution", "max_retries"))
-            why = "gatekeeper repairs a failing answer, but does not call the model again"
+            why = (
+                "gatekeeper can repair a failing answer, but does not ask the model for a new "
+                "answer"
+            )
             self._not_run.append(NotRun("max_retries", position, why))
         found: dict[str, Any] = {"mode": At(mode, at)}
         repair = self._repair(written)
@@ -229,7 +233,7 @@ class _Triple:
             steps = [step for step in written if step in _ALLOWED_STEPS]
             at = self._profile.position(("execution", "repair_policy"))
             self._not_run.extend(
-                NotRun(f"repair {step}", at, "gatekeeper does not have this repair")
+                NotRun(f"repair {step}", at, f"gatekeeper has no repair `{step}`")
                 for step in written
                 if step not in _ALLOWED_STEPS
             )
@@ -273,7 +277,10 @@ class _Triple:
         folder = join(literal_pattern(dirname(self._profile.path)), "fixtures")
         paths = self._files.find(f"{folder}/*.json")
         if len(paths) > MOST_FIXTURE_FILES:
-            what = f"{len(paths):,} files of fixtures, more than {MOST_FIXTURE_FILES:,}"
+            what = (
+                f"the folder has {len(paths):,} fixture files, but the limit is "
+                f"{MOST_FIXTURE_FILES:,}"
+            )
             fix = "move the fixtures into the profile, under `fixtures`"
             raise ContractError([self._profile.problem((), what, fix)])
         prefetch(self._files.revision, paths)

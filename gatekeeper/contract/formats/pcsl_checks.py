@@ -72,11 +72,11 @@ def _translate(kind: str, item: Written) -> dict[str, Any] | str:
     """Return the check; why it is not run, if there is none."""
     make = _MAKERS.get(kind)
     if make is None:
-        return "gatekeeper has no check of this type"
+        return "gatekeeper has no equivalent of PCSL checks of this type"
     try:
         return make(item)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        return f"the check's parameters do not follow PCSL ({error})"
+        return f"the check's parameters do not follow the PCSL format ({error})"
 
 
 def _enum(item: Written) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def tolerances(
         plain = _OTHER_NAMES.get(plain, plain)
         names = [name for name, _ in checks if re.fullmatch(rf"{re.escape(plain)}( .*)?", name)]
         if not names:
-            why = "no check of this type runs, so the tolerance has no effect"
+            why = f"the tolerance has no effect, because no check of the type `{plain}` runs"
             not_run.append(NotRun(f"tolerance of {kind}", profile.position(key), why))
         found |= {name: At(round(1 - rate, 9), profile.position(key)) for name in names}
     return found

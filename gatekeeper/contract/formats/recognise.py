@@ -91,7 +91,8 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
         contracts = found.read(files, document).contracts
         _require_sound(document, contracts)
     except RecursionError:
-        problem = document.problem((), "nested too deeply to be read", "flatten the file")
+        what = "the file has too many nested levels for gatekeeper"
+        problem = document.problem((), what, "flatten the file")
         raise BrokenSuiteError([problem]) from None
     except ContractError as error:
         raise BrokenSuiteError(error.problems) from None
@@ -107,13 +108,16 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
         what, fix = "this file tests nothing", "add a prompt and at least one test"
         raise ContractError([document.problem((), what, fix)])
     if len(contracts) > _MOST_CONTRACTS:
-        what = f"the file makes {len(contracts):,} contracts, more than {_MOST_CONTRACTS}"
+        what = f"the file makes {len(contracts):,} contracts, but the limit is {_MOST_CONTRACTS}"
         raise ContractError([document.problem((), what, "split the file")])
     for contract in contracts:
         if contract.not_run and not _has_checks(contract.document.data):
             first = contract.not_run[0]
             named = ", ".join(dict.fromkeys(f"`{skipped.kind}`" for skipped in contract.not_run))
-            what = f"gatekeeper can run nothing in this file: it has no check for {named}"
+            what = (
+                "gatekeeper can run nothing in this file, because gatekeeper has no check for "
+                f"{named}"
+            )
             fix = (
                 "add a check that gatekeeper supports, or leave the file out of "
                 "`contracts` in the policy"

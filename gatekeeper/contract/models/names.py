@@ -65,8 +65,8 @@ def read_model_name(model: str) -> ModelName:
         raise ValueError(wrong)
     if not provider:
         raise ValueError(
-            "no provider has a model with this name; write it as provider/model, for example "
-            "openai/gpt-4o-mini"
+            "gatekeeper does not know the provider of this model; write the model as "
+            "provider/model, for example openai/gpt-4o-mini"
         )
     return ModelName(provider, name)
 
@@ -85,8 +85,8 @@ def _fault(model: str, provider: str, name: str) -> str | None:
     if whole and ".." not in name:
         return None
     return (
-        "this is not a model's name: use letters, digits and . _ + - in parts joined by /; only "
-        "the last part may have : and @"
+        "this is not a model's name; use letters, digits, `.`, `_`, `+` and `-`, with `/` between "
+        "the parts, and write `:` and `@` only in the last part"
     )
 
 

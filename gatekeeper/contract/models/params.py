@@ -131,14 +131,16 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
     if name in known:
         return None
     if name in TOOL_PARAMS:
-        return "the embedded model cannot call tools", "remove the parameter, or use another model"
+        return "the model that comes with gatekeeper cannot call tools", (
+            "remove the parameter, or use another model"
+        )
     if name in _OLD_TOOL_PARAMS:
         return (
             f"`{name}` belongs to an older version of OpenAI's API",
             "write `tools` and `tool_choice`",
         )
     if _CONNECTION.match(name.lower()):
-        fix = "set the provider's key and address as environment variables of the gate"
+        fix = "give gatekeeper the provider's key and address as environment variables"
         what = "a contract cannot set the address or the key of a model"
         return what, f"{fix}; see docs/models.md"
     return "unknown parameter", nearest(name, known)

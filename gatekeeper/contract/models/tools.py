@@ -24,7 +24,9 @@ def tool_fault(name: str, value: object) -> tuple[str, str] | None:
     if name == "tool_choice":
         return _choice_fault(value)
     if not isinstance(value, list | tuple) or not value:
-        return "the tools must be a list", f"{_EXAMPLE} for each tool, in a list"
+        return "`tools` must be a list with at least one tool", (
+            f"{_EXAMPLE} for each tool, in a list"
+        )
     return next(filter(None, map(_one_fault, value)), None)
 
 
@@ -42,7 +44,7 @@ def _one_fault(tool: object) -> tuple[str, str] | None:
         return (what if kind != "function" else "a tool has unknown keys"), _EXAMPLE
     function = tool["function"]
     if not isinstance(function, Mapping):
-        return "the function of a tool is not a mapping", _EXAMPLE
+        return "`function` of a tool is not a mapping", _EXAMPLE
     name, parameters = function.get("name"), function.get("parameters", {})
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return (
@@ -55,7 +57,7 @@ def _one_fault(tool: object) -> tuple[str, str] | None:
     if not isinstance(parameters, Mapping):
         return f"the parameters of the tool {name!r} are not a JSON Schema", _EXAMPLE
     if not isinstance(function.get("description", ""), str):
-        return f"the description of the tool {name!r} is not text", "put it in quotes"
+        return f"the description of the tool {name!r} is not text", "put the description in quotes"
     strict = function.get("strict", False)
     return (
         None

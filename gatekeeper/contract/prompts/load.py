@@ -157,7 +157,10 @@ def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | N
     if lines[0].rstrip() != "---" or end is None:
         if required and lines[0].rstrip() == "---":
             problem = Problem(
-                path, "the front matter is not closed", "close it with a line `---`", 1
+                path,
+                "the front matter is not closed",
+                "close the front matter with a line `---`",
+                1,
             )
             raise ContractError([problem])
         return None, text, 1
@@ -215,7 +218,8 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]
     number, role = next((n, text.strip()) for n, text in rest if role_of_line(text))
     what = (
-        f"the role line `{role}` is inside a `{{% macro %}}` or another block that stores its text"
+        f"the role line `{role}` is inside a block such as `{{% macro %}}`, which cannot have "
+        "role lines"
     )
     fix = (
         "move the role line out of that block; `{% for %}`, `{% if %}` and `{% with %}` "
@@ -290,7 +294,8 @@ def _includes(revision: Revision, prompt: Prompt) -> Mapping[str, str]:
             raise ContractError([Problem(path, what, fix, source.line)]) from None
         for name, line in names:
             if prompt.part.startswith(":"):
-                what, fix = "a constant includes a file", "write its text into the constant"
+                what = "a constant includes a file"
+                fix = "write the text of the file into the constant"
                 raise ContractError([Problem(path, what, fix, source.line_at(line))])
             included = _included(name, path, source.line_at(line), chain, read)
             # Once each: files that name the next one twice double the work with every file.
@@ -314,7 +319,7 @@ def _included(
     name: str | None, path: str, line: int, chain: tuple[str, ...], read: Callable[[str], None]
 ) -> str:
     if name is None:
-        what = "only rendering shows which file this tag includes"
+        what = "the template computes which file this tag includes"
         fix = "write the file name in quotes; use {% if %} to choose between files"
         raise ContractError([Problem(path, what, fix, line)])
     try:

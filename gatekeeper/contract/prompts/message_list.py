@@ -58,7 +58,9 @@ def read_text_value(
 
 def _moved(problem: Problem, whole: MessageTemplate) -> Problem:
     fix = (
-        problem.fix if problem.field else f"{problem.fix}; this text is read as a list of messages"
+        problem.fix
+        if problem.field
+        else (f"{problem.fix}; gatekeeper reads this text as a list of messages")
     )
     return replace(problem, line=whole.line_at(problem.line or 1), column=None, fix=fix)
 
@@ -74,7 +76,9 @@ def _message(
         role = "user"
     if not isinstance(content, str):
         what = "the content is not text"
-        fix = "write `content: …` as text; gatekeeper supports neither images nor other parts"
+        fix = (
+            "write `content: …` as text, because gatekeeper does not support images or other parts"
+        )
         problems.append(document.problem((*key, "content"), what, fix))
         content = ""
     line, lines = _lines_of(document, (*key, "content"), content, source)

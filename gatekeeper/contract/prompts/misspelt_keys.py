@@ -50,7 +50,7 @@ def misspelt_keys(revision: Revision, path: str) -> Iterator[Problem]:
         near = difflib.get_close_matches(_letters(key), sorted(absent), n=1, cutoff=_ALIKE)
         if near:
             what, fix = (
-                "gatekeeper does not know this key and ignores it",
+                f"gatekeeper ignores the unknown key `{key}`",
                 f"did you mean `{absent[near[0]]}`?",
             )
             yield document.problem((key,), what, fix, at_key=True)

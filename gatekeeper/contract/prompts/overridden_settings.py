@@ -29,8 +29,8 @@ def overridden_settings(base: Contract, head: Contract) -> Iterator[str]:
 def _sentence(head: Contract, name: str, before: Any, now: Any) -> str:
     change = f"changed from {_shown(before)} to {_shown(now)}"
     return (
-        f"In {head.target.prompt.path} `{name}` {change}. This has no effect, because the contract "
-        f"{head.name} sets its own value. Change or remove the value in the contract."
+        f"`{name}` {change} in {head.target.prompt.path}. The change has no effect, because the "
+        f"contract {head.name} sets its own value. Change or remove the value in the contract."
     )
 
 

@@ -27,8 +27,8 @@ _LONGEST = 1_000
 _MARK = "\x02role line {}\x03"
 _ENDS = (("{%", "%}"), ("{#", "#}"))
 _FIX = (
-    "write the line into the prompt file itself, outside of macros and blocks, as `user:` or "
-    "`{{{{ turn.role }}}}:`; if the line is quoted text, change it, for example to `- {}`"
+    "write the role line into the prompt file itself, as `user:` or `{{{{ turn.role }}}}:`, and "
+    "outside of macros and blocks; if the line is no role, change the line, for example to `- {}`"
 )
 
 

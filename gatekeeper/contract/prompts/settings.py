@@ -89,7 +89,7 @@ def _same(value: Any, other: Any) -> bool:
 
 def _contradiction(document: Document, named: str, first: KeyPath, second: KeyPath) -> Problem:
     at, line = field_name(first), document.position(first).line
-    what = f"the file sets {named} twice with different values, here and at `{at}` (line {line})"
+    what = f"the file sets {named} twice: this value differs from the value of `{at}` (line {line})"
     return document.problem(second, what, "remove one of them")
 
 

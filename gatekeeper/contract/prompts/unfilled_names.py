@@ -57,16 +57,16 @@ def _unfilled(path: str, name: str, line: int, fix: str) -> Problem:
 
 def _fix(name: str) -> str:
     return (
-        "if this is Python's format style, write `template: fstring` in the "
-        f"contract, or `{{{{ {name} }}}}` here; to send the braces as they are, "
-        "write `template: jinja`"
+        "write `template: fstring` in the contract if the prompt is a format string, "
+        f"write `{{{{ {name} }}}}` in a Jinja prompt, or write `template: jinja` to send the "
+        "braces unchanged"
     )
 
 
 def _fix_of_doubled(name: str) -> str:
     return (
-        "if this is Jinja or Mustache, write `template: jinja` or `template: mustache` in the "
-        f"contract; to fill in the variable of a format string, write `{{{name}}}`"
+        f"write `{{{name}}}` if the prompt is a format string; otherwise, write `template: jinja` "
+        "or `template: mustache` in the contract"
     )
 
 

@@ -70,7 +70,7 @@ def find_value(document: Document, key: KeyPath) -> Any:
             continue
         around = key[:depth]
         name = f"`{write_key(around)}`" if around else "the file"
-        what = f"`{write_key(key[: depth + 1])}` does not exist: {name} is {_kind(value)}"
+        what = f"`{write_key(key[: depth + 1])}` does not exist in {name}, which is {_kind(value)}"
         fix = _remedy(value, around, step)
         raise MissingKeyError([document.problem(around, what, fix, at_key=True)])
     return value

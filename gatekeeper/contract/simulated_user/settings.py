@@ -40,7 +40,7 @@ def read_contract_user(
     for name, value in (written or {}).items():
         fault = param_fault(data["model"], str(name)) or value_fault(str(name), value)
         if name in _REFUSED:
-            fault = ("a simulated user does not use this parameter", f"remove `{name}`")
+            fault = (f"a simulated user does not use the parameter `{name}`", f"remove `{name}`")
         if fault:
             place = ("user", "params", name)
             problems.append(document.problem(place, f"params.{name}: {fault[0]}", fault[1]))
@@ -67,7 +67,7 @@ def _own_prompt(
         return None
     if not _GOAL.search(text):
         what = f"`{path}` does not contain `{{{{ goal }}}}`"
-        fix = "write `{{ goal }}` where the goal belongs; you can also use `{{ persona }}`"
+        fix = "write `{{ goal }}` at the place of the goal; you can also use `{{ persona }}`"
         problems.append(document.problem(("user", "prompt"), what, fix))
     return text
 
@@ -107,10 +107,11 @@ def _with_user(
     if contract is None:
         return complain("the simulated user has no model", "add `user: {model: …}` to the contract")
     if fixture.turns:
-        return complain("has both `turns` and a `user`", "keep one of them")
+        return complain("the fixture has both `turns` and a `user`", "keep only `turns` or `user`")
     if not (own.goal or contract.goal):
         return complain(
-            "the simulated user has no goal", "add `goal` here, or to `user` in the contract"
+            "the simulated user has no goal",
+            "add `goal` to `user` in the fixture or in the contract",
         )
     user = replace(
         contract,

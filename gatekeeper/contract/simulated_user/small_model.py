@@ -15,7 +15,7 @@ def small_user(contract: Contract) -> Iterator[Problem]:
     for fixture in contract.fixtures:
         if fixture.user and fixture.user.model.startswith(_EMBEDDED):
             model = fixture.user.model
-            what = f"{model} plays the simulated user, and is too small to pursue a goal"
+            what = f"{model} plays the simulated user, but is too small to pursue a goal"
             fix = "use a larger model in `user`, or write the user's messages as `turns`"
             yield Problem(contract.path, what, fix)
             return

@@ -39,7 +39,7 @@ def scan(
     value, end = scanner.value(scanner.skip(0), ())
     end = scanner.skip(end)
     if end != len(text):
-        raise scanner.broken(end, "there is more text after the value")
+        raise scanner.broken(end, "more text follows after the first JSON value")
     return value
 
 
@@ -86,9 +86,10 @@ class _Scanner:
         self._places[key] = self.place(index)
         if len(self._places) > MOST_VALUES:
             fix = "split the file; large sets of fixtures belong in a .jsonl file"
-            raise self.broken(index, f"more than {MOST_VALUES:,} values", fix)
+            raise self.broken(index, f"the text has more than {MOST_VALUES:,} values", fix)
         if len(key) > self._max_depth:
-            raise self.broken(index, f"nested deeper than {self._max_depth} levels", "flatten it")
+            what = f"the text is nested deeper than {self._max_depth} levels"
+            raise self.broken(index, what, "flatten the JSON")
         start = self._text[index : index + 1]
         if start == '"':
             return self._string(index)
@@ -114,9 +115,12 @@ class _Scanner:
     def _number(self, index: int) -> tuple[int | float, int]:
         match = _NUMBER.match(self._text, index)
         if match is None:
-            what = "a value is missing" if index >= len(self._text) else "no value starts like this"
+            is_missing = index >= len(self._text)
+            what = (
+                "a value is missing" if is_missing else ("a value cannot start with this character")
+            )
             raise self.broken(
-                index, what, "put text in double quotes, and remove a comma before `]`"
+                index, what, "put text in double quotes, and remove any comma before `]`"
             )
         digits = match.group()
         try:
@@ -158,13 +162,13 @@ class _Scanner:
 
     def _member(self, index: int, key: KeyPath, members: dict[str, Any]) -> int:
         if not self._text.startswith('"', index):
-            raise self.broken(index, "expected a key in double quotes")
+            raise self.broken(index, "a key in double quotes is missing")
         place = self.place(index)
         name, end = self._string(index)
         if name in members:
             first = self._keys[(*key, name)][0]
             what = f"the key {name!r} occurs twice, first on line {first}"
-            raise BrokenJsonError(what, "keep one of them", *place)
+            raise BrokenJsonError(what, "keep one of the two keys", *place)
         self._keys[(*key, name)] = place
         colon = self.skip(end)
         if not self._text.startswith(":", colon):

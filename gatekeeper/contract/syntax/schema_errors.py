@@ -99,7 +99,7 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
     if error.validator == "required":
         missing = next(name for name in wanted if f"'{name}'" in error.message)
         about = _described(schema.get("properties", {}).get(missing, {}))
-        return f"`{missing}` is missing", f"add it{': ' + about if about else ''}"
+        return f"`{missing}` is missing", f"add `{missing}`{': ' + about if about else ''}"
     if error.validator == "type":
         kinds = [wanted] if isinstance(wanted, str) else list(wanted)
         wish = " or ".join(_KINDS.get(kind, kind) for kind in kinds)
@@ -110,7 +110,7 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
     if error.validator == "enum":
         names = [str(value) for value in wanted]
         close = _closest(str(error.instance), sorted(names))
-        fix = f"did you mean `{close}`?" if close else "write one of them"
+        fix = f"did you mean `{close}`?" if close else "write one of the listed values"
         return f"{shown} is not one of {', '.join(names)}", fix
     if error.validator == "const":
         return f"{shown} is not {_shown(wanted)}", f"write {_shown(wanted)}"

@@ -29,7 +29,7 @@ _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 def parse_toml(text: str, path: str) -> Document:
     """Parse TOML. Raises ContractError if the text is not TOML, or too large."""
     if len(text) > MOST_CHARACTERS:
-        what = f"the file has more than {MOST_CHARACTERS:,} characters of TOML"
+        what = f"the TOML file has more than {MOST_CHARACTERS:,} characters"
         raise ContractError([Problem(path, what, "move the prompts to separate files", 1)])
     try:
         data = tomllib.loads(text)

@@ -211,7 +211,7 @@ def _too_deep(path: str, line: int, column: int) -> Problem:
     return Problem(
         path,
         f"the file is nested deeper than {MAX_DEPTH} levels, or an alias contains itself",
-        "flatten it",
+        "flatten the file",
         line,
         column,
     )
@@ -225,7 +225,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str, path: str, first_line: int
         "begins with `*`, `&` or a quote"
     )
     if "another document" in what:
-        what, fix = "a second YAML document", "keep one document in the file, without `---`"
+        what = "the file has a second YAML document"
+        fix = "keep one document in the file, without `---`"
     if mark is not None:
         return Problem(path, f"not YAML: {what}", fix, mark.line + first_line, mark.column + 1)
     offset = min(max(int(getattr(error, "position", 0) or 0), 0), len(text))
@@ -295,7 +296,7 @@ class _Walk:
         for key_node, value_node in node.value:
             if key_node.tag == _TAG + "merge":
                 if merged:
-                    what, fix = "the mapping has `<<` twice", "merge both with `<<: [*one, *other]`"
+                    what, fix = "the mapping has `<<` twice", "write one key: `<<: [*one, *other]`"
                     self._report((*key, "<<"), self._place(key_node), what, fix)
                 merged.append(value_node)
                 continue
@@ -305,9 +306,8 @@ class _Walk:
             place = self._place(key_node)
             if name in data:
                 first = self.keys[(*key, name)][0]
-                self._report(
-                    (*key, name), place, f"occurs twice, first on line {first}", "keep one of them"
-                )
+                what = f"the key occurs twice, first on line {first}"
+                self._report((*key, name), place, what, "keep one of the two keys")
                 continue
             self.keys[(*key, name)] = place
             data[name] = self.value(value_node, (*key, name))
@@ -333,7 +333,7 @@ class _Walk:
         if isinstance(node, yaml.ScalarNode) and node.tag in _KEYS:
             return str(node.value)
         if isinstance(node, yaml.ScalarNode):
-            fix = f'put it in quotes: "{node.value}"'
+            fix = f'put the key in quotes: "{node.value}"'
             self._report(parent, place, f"the key {node.value or 'null'} is not text", fix)
         else:
             self._report(parent, place, "a key is not text", "write a plain word as the key")
@@ -358,9 +358,8 @@ class _Walk:
         if kind in ("bool", "int", "float"):
             self._report(key, self._place(node), f"not a valid {kind}", "write another value")
             return None
-        self._report(
-            key, self._place(node), f"the tag {node.tag} is not known here", "leave the tag out"
-        )
+        what = f"gatekeeper does not know the tag {node.tag}"
+        self._report(key, self._place(node), what, "leave the tag out")
         return None
 
     def _count(self, place: Place) -> None:

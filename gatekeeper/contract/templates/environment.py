@@ -69,7 +69,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         self.filters[_COUNTED] = self._counted
         self.filters[_JOINED] = _bounded
         # As text it names the template's file, for which a program may have another name.
-        self.filters[_HIDDEN] = _Refused("`self` without the name of a block")
+        self.filters[_HIDDEN] = _Refused("the template uses `self` without the name of a block")
 
     def get_template(self, *args: Any, **kwargs: Any) -> Template:
         """Count the work of an include, and return its template."""
@@ -89,7 +89,8 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
         """Raise at once: as an undefined value, `is defined` would tell it from a program's."""
-        raise SecurityError(f"the attribute `{attribute}` of a {type(obj).__name__}")
+        what = f"the template reads the attribute `{attribute}` of a {type(obj).__name__}"
+        raise SecurityError(what)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """Return None, so that `is_safe_attribute` decides about the attribute, as about any
@@ -100,7 +101,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         self._spend(_CALL_WORK)
         if obj is range and len(range(*args)) > MAX_RANGE:
-            raise SecurityError(f"a range of more than {MAX_RANGE:,} numbers")
+            raise SecurityError(f"a range has more than {MAX_RANGE:,} numbers")
         owner = getattr(obj, "__self__", None)
         if isinstance(owner, str):
             _refuse_large((*args, *kwargs.values()))
@@ -111,11 +112,11 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         """Refuse operations with very large results: repeating text and lists, and powers of
         powers."""
         if operator in ("**", "<<") and not _are_small(left, right):
-            raise SecurityError("a power too large")
+            raise SecurityError("a power is too large")
         if operator == "%" and isinstance(left, str):
-            raise SecurityError("formatting with %; join texts with ~ instead")
+            raise SecurityError("the template formats a text with %; join texts with ~ instead")
         if operator == "*" and _length(left) * _length(right) > MAX_TEXT:
-            raise SecurityError("a repetition too long")
+            raise SecurityError("a repetition is too long")
         return _bounded(super().call_binop(context, operator, left, right))
 
     def parse_unguarded(self, source: str) -> nodes.Template:
@@ -180,7 +181,7 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
     def _spend(self, work: int) -> None:
         self.work += work
         if self.work > MAX_WORK:
-            raise SecurityError("too many loop turns and calls")
+            raise SecurityError("the template has too many loop steps and calls")
 
 
 class _Refused:
@@ -247,7 +248,7 @@ def rendered(
     for part in template.generate(dict(variables)):
         length += len(part)
         if length > MAX_TEXT:
-            raise SecurityError(f"the text grows longer than {MAX_TEXT:,} characters")
+            raise SecurityError(f"the text has more than {MAX_TEXT:,} characters")
         parts.append(part)
     return "".join(parts)
 
@@ -299,7 +300,7 @@ def _tojson(value: Any, indent: int | None = None) -> str:
 def _refuse_large(values: Iterable[Any]) -> None:
     for value in values:
         if isinstance(value, int) and value > MAX_ITEMS:
-            raise SecurityError(f"a number larger than {MAX_ITEMS:,}")
+            raise SecurityError(f"a number is larger than {MAX_ITEMS:,}")
 
 
 def _refuse_multiplying(name: str, value: Any, args: tuple[Any, ...]) -> None:
@@ -307,11 +308,11 @@ def _refuse_multiplying(name: str, value: Any, args: tuple[Any, ...]) -> None:
     if name == "replace" and isinstance(value, str) and len(args) > 1:
         old, new = str(args[0]), str(args[1])
         if len(value) + value.count(old) * len(new) > MAX_TEXT:
-            raise SecurityError("a replacement too long")
+            raise SecurityError("a replacement is too long")
     if name == "join" and args:
         separator, items = (value, args[0]) if isinstance(value, str) else (args[0], value)
         if isinstance(separator, str) and _size(items) * len(separator) > MAX_TEXT:
-            raise SecurityError("a joined text too long")
+            raise SecurityError("a joined text is too long")
 
 
 def _bounded(value: Any) -> Any:
@@ -328,14 +329,14 @@ def _bounded(value: Any) -> Any:
         elif isinstance(item, int):
             length += item.bit_length() // 3
             if item.bit_length() > MAX_BITS:
-                raise SecurityError("a number too large")
+                raise SecurityError("a number is too large")
         elif isinstance(item, Mapping):
             waiting.extend(item.keys())
             waiting.extend(item.values())
         elif isinstance(item, list | tuple | set | frozenset):
             waiting.extend(item)
         if budget < 0 or length > MAX_TEXT or len(waiting) > 2 * MAX_ITEMS:
-            raise SecurityError(f"a value of more than {MAX_TEXT:,} characters or too many items")
+            raise SecurityError(f"a value has more than {MAX_TEXT:,} characters or too many items")
     return value
 
 

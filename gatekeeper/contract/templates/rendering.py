@@ -71,7 +71,7 @@ def render_prompt(
                 made = _render_template(environment, template, prompt.path, variables)
             length += sum(len(text) for _, text in made)
             if length > MAX_TEXT:
-                raise SecurityError(f"the messages grow longer than {MAX_TEXT:,} characters")
+                raise SecurityError(f"the messages together have more than {MAX_TEXT:,} characters")
             messages += made
         except Exception as error:  # templates can raise anything: a TypeError of an operator, …
             problems.append(_problem(error, prompt, template, variables))
@@ -211,7 +211,7 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         )
         return f"not a template: {message}", fix
     if isinstance(error, SecurityError):
-        return f"a template may not use this: {message}", simpler
+        return f"gatekeeper does not allow this in a template: {message}", simpler
     if isinstance(error, TooMuchError):
         return f"the template takes {message}", f"{simpler}, or keep fewer fixtures"
     if isinstance(error, TimeoutError):

@@ -270,7 +270,7 @@ class _Place:
             fix = "begin a new line before the role; a `-` in a tag, as in `-%}`, removes line ends"
             raise RoleLineFault(what, fix, template.line)
         what = f"the role line renders to `{shown}`, which is not one of {', '.join(ROLES)}"
-        fix = "correct the value; if the line is text and not a role, add other words to it"
+        fix = "correct the value; if the line is text and not a role, add other words to the line"
         raise RoleLineFault(what, fix, template.line)
 
 

@@ -3,7 +3,7 @@ cannot use, and recognizes it in the error."""
 
 from __future__ import annotations
 
-_MARK = "Nunjucks and Jinja would not write this value alike: "
+_MARK = "Nunjucks and Jinja would write this value differently: "
 
 
 def fault_expression(what: str) -> str:

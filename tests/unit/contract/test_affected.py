@@ -154,7 +154,7 @@ def test_a_contract_broken_at_base_alone_is_new_with_a_notice() -> None:
         affected = find_affected(Change(base, revision(FILES)), Policy(), SHAPES)
         (result,) = affected.contracts
         assert (result.name, result.base) == ("a", None)
-        assert "could not be loaded" in affected.notices[0]
+        assert "cannot load the base version" in affected.notices[0]
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_a_contract_broken_at_base_alone_is_new_with_a_notice() -> None:
         ({"contracts/a.yaml": "a: ["}, "contracts/a.yaml:2"),
         ({"prompts/a.md": None}, "there is no file `prompts/a.md`"),
         ({"prompts/part.md": None}, "there is no file `prompts/part.md`"),
-        ({"contracts/z.yaml": contract("a")}, "`a` is taken by contracts/a.yaml"),
+        ({"contracts/z.yaml": contract("a")}, "contracts/a.yaml already has the name `a`"),
         ({"contracts/z.yaml": "x: 1"}, "`contract` is missing"),
         ({"contracts/z.yaml": "- x"}, "is not a mapping"),
         (
             {
                 "contracts/deep/b.jsonl": '{"x": 1, "checks": [{"type": "json_schema", "schema": "../../../r"}]}'  # noqa: E501
             },
-            "out of",
+            "outside",
         ),
     ],
 )
@@ -232,7 +232,7 @@ def test_files_that_contracts_refer_to_are_no_contracts() -> None:
 def test_every_contract_of_one_revision() -> None:
     suite = every_contract(revision(FILES), Policy(), SHAPES)
     assert [(c.name, c.base) for c in suite.contracts] == [("a", None), ("b", None)]
-    with pytest.raises(ContractError, match="is taken by"):
+    with pytest.raises(ContractError, match="already has the name"):
         every_contract(
             revision({**FILES, "contracts/z.yaml": FILES["contracts/a.yaml"]}), Policy(), SHAPES
         )

@@ -65,7 +65,7 @@ class TestWhen:
 
     def test_every_fixture_still_needs_a_gating_check(self):
         found = problems({"type": "json_valid", "when": "lang == 'de'"})
-        assert "no check can fail the fixture `en`" in found
+        assert "no check with `severity: error` applies to the fixture `en`" in found
 
     def test_two_conditions_may_cover_all_fixtures(self):
         contract = loaded(
@@ -83,12 +83,12 @@ class TestWhen:
             ("missing == 1", "missing"),
             ("lang ==", "in `{{ lang == }}`"),
             ("lang = 'de'", "`when` of `n`"),
-            ("missing == 1", "or `language is defined and"),
-            ("{{ lang }}", "without these marks"),
-            ("", "not an expression"),
-            ({"kind": "x"}, "not `{category: NAME}`"),
-            ({"category": []}, "not `{category: NAME}`"),
-            (3, "not an expression"),
+            ("missing == 1", "write `language is defined and"),
+            ("{{ lang }}", "without `{{`, `}}`, `{%` and `%}`"),
+            ("", "must be an expression"),
+            ({"kind": "x"}, "have the form `{category: NAME}`"),
+            ({"category": []}, "have the form `{category: NAME}`"),
+            (3, "must be an expression"),
             ("x" * 3000, "3,000 characters"),
         ],
     )
@@ -203,14 +203,15 @@ class TestWeakenings:
             (
                 (ANY,),
                 ({**ANY, "checks": [CONTAINS, {**CONTAINS, "name": "m", "value": ""}]},),
-                "check `n`: alternative `m` added; meeting it alone is now enough",
+                "check `n`: alternative `m` added; an output that passes this alternative alone "
+                "now passes",
             ),
             ((TWO,), ({**TWO, "checks": [CONTAINS]},), "check `n`: check `v` removed"),
             (({**TWO, "checks": [CONTAINS]},), (TWO,), None),
             (
                 ({**TWO, "not": True},),
                 ({**TWO, "not": True, "checks": [CONTAINS]},),
-                "check `n`: the checks inside it changed",
+                "check `n`: the inner checks of the check changed",
             ),
             ((LENGTH,), ({**LENGTH, "max": 8},), None),
             (
@@ -234,7 +235,7 @@ class TestWeakenings:
     @pytest.mark.parametrize(
         ("base", "head", "found"),
         [
-            ({}, {"pass_score": 0.9}, ["pass_score added"]),
+            ({}, {"pass_score": 0.9}, ["pass_score 0.9 added"]),
             ({}, {"pass_score": 1}, []),
             ({"pass_score": 0.9}, {"pass_score": 0.8}, ["pass_score lowered from 0.9 to 0.8"]),
             ({"pass_score": 0.8}, {"pass_score": 0.9}, []),
@@ -249,7 +250,7 @@ class TestWeakenings:
     def test_a_check_that_dilutes_the_score(self):
         base = loaded(ALWAYS, pass_score=0.8)
         assert weakenings(base, loaded(ALWAYS, CONTAINS, pass_score=0.8)) == (
-            "check `n` added; the check counts in pass_score",
+            "check `n` added; the score of the check counts in pass_score",
         )
         assert weakenings(loaded(ALWAYS), loaded(ALWAYS, CONTAINS)) == ()
         heavier = loaded({**ALWAYS, "weight": 3}, pass_score=0.8)

@@ -111,9 +111,9 @@ def test_a_renamed_variable_leaves_made_ids_as_they_are() -> None:
         ("f.json", "", "f.json:1", "no fixture"),
         ("f.yaml", "a: 1", "f.yaml:1", "not a list"),
         ("f.yaml", "- 3", "f.yaml:1", "not a mapping"),
-        ("f.yaml", "- a: 1\n- {}", "f.yaml:2", "an empty row"),
+        ("f.yaml", "- a: 1\n- {}", "f.yaml:2", "the row is empty"),
         ("f.yaml", "- vars: 3", "f.yaml:1", "`vars` is not a mapping"),
-        ("f.yaml", "- vars: {a: 1}\n  b: 2", "f.yaml:2", "cannot have this key"),
+        ("f.yaml", "- vars: {a: 1}\n  b: 2", "f.yaml:2", "cannot have the key `b`"),
         ("f.yaml", "- a: 1\n  metadata: 3", "f.yaml:2", "`metadata`"),
         ("f.yaml", "- a: 1\n  id: [x]", "f.yaml:2", "`id`"),
         ("f.yaml", "- a: 1\n  category: true", "f.yaml:2", "`category`"),
@@ -123,7 +123,7 @@ def test_a_renamed_variable_leaves_made_ids_as_they_are() -> None:
         ("f.csv", "a\n", "f.csv:1", "no fixture"),
         ("f.csv", 'a\n"x', "f.csv:2", "not CSV"),
         ("f.csv", "a,vars\n1,{x}\n", "f.csv:2", "not JSON"),
-        ("f.txt", "x", "f.txt", "not a kind"),
+        ("f.txt", "x", "f.txt", "a file of this type"),
     ],
 )
 def test_faults_name_file_and_line(path: str, text: str, place: str, what: str) -> None:

@@ -19,12 +19,13 @@ KNOWN = ("order-id", "speech-tag")
         (
             "zzz",
             KNOWN,
-            "the known names are: order-id, speech-tag; if the contract is new, commit it first",
+            "the known names are: order-id, speech-tag; if the contract is new, commit the "
+            "contract first",
         ),
-        ("zzz", (), "there is no contract yet; if the contract is new, commit it first"),
+        ("zzz", (), "there is no contract yet; if the contract is new, commit the contract first"),
     ],
 )
 def test_an_unknown_name_gets_a_hint(written: str, known: tuple[str, ...], hint: str) -> None:
-    with pytest.raises(UsageError, match="no contract has that name") as caught:
+    with pytest.raises(UsageError, match="no contract has the name") as caught:
         narrowed(Affected((), len(known), others=known), [written])
     assert str(caught.value).endswith(hint)

@@ -158,9 +158,9 @@ def test_faults_of_fields(line: str, place: str, what: str) -> None:
     [
         ("contract: 1", "contract: 2", "tag.yaml:1:11: contract: 2 is not 1"),
         ("name: tag", "name: a b", "does not have the required form"),
-        ("name: tag\n", "", "`name` is missing; add it: a name unique"),
+        ("name: tag\n", "", "`name` is missing; add `name`: a name of letters"),
         ("../prompts/tag.prompty", "tag.prompty", "did you mean `prompts/tag.prompty`?"),
-        ("../prompts/tag.prompty", "../../x", "leads out of the repository"),
+        ("../prompts/tag.prompty", "../../x", "is outside the repository"),
         ("file: rows.jsonl", "file: gone.jsonl", "fixtures[0].file: there is no file"),
         ("- file: rows.jsonl", "- {file: rows.jsonl, id: 3}", "fixtures[0].id: unknown key"),
         ("- file: rows.jsonl", "- {file: rows.jsonl}\n  - {file: ./rows.jsonl}", "named twice"),
@@ -214,7 +214,7 @@ def test_faults_anywhere(old: str, new: str, what: str) -> None:
         (
             "contracts/tag.yaml",
             CONTRACT.split("checks:\n")[0].replace(", checks: [{type: equals, value: 1}]", ""),
-            "no check can fail the fixture `",
+            "no check with `severity: error` applies to the fixture",
         ),
         (
             "contracts/tag.yaml",
@@ -342,7 +342,7 @@ def test_every_fixture_has_a_check_that_can_fail_it() -> None:
     assert load({"contracts/tag.yaml": head + ROW % "warn", "contracts/rows.jsonl": own})
     told = complaints(head + ROW % "warn", contracts__rows_jsonl=own + rows)
     assert told.startswith("contracts/tag.yaml:")
-    assert "no check can fail the fixture `r0`, `r1`, `r2` and 2 more" in told
+    assert "applies to the fixtures `r0`, `r1`, `r2` and 2 more" in told
     assert "`severity: error`" in told
 
 

@@ -66,7 +66,7 @@ def test_auto_is_the_strictest_that_is_possible(
 
 def test_the_reason_says_only_what_the_model_can_do() -> None:
     takes, takes_not = (negotiate(having(LABELS), can).reason for can in (SCHEMAS, NOTHING))
-    assert takes.endswith("and it takes a schema, but it takes no list of texts")
+    assert takes.endswith("and it takes a schema, but takes no list of allowed texts")
     assert takes_not.endswith("and it takes no schema")
 
 
@@ -100,7 +100,7 @@ def test_a_mode_that_is_not_possible_is_an_error(
 @pytest.mark.parametrize("mode", ["observe", "repair"])
 def test_the_other_modes_add_nothing(mode: RepairMode) -> None:
     found = negotiate(having(JSON, mode=mode), GRAMMAR)
-    assert found == Negotiation(mode, mode, "the contract asks for it")
+    assert found == Negotiation(mode, mode, f"the contract sets `mode: {mode}`")
 
 
 def test_assist_adds_text_also_where_more_is_possible() -> None:

@@ -153,7 +153,7 @@ def test_a_misspelt_step_is_named_where_it_is_written(answer: str, place: tuple[
         load({"answer.md": answer})
     (found,) = caught.value.problems
     assert (found.path, found.line) == place
-    assert ("did you mean `rank`" in found.fix) == (place[0] == "answer.md")
+    assert ("did you mean the step `rank`" in found.fix) == (place[0] == "answer.md")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def length(**params: object) -> Contract:
         (replace(BASE, fixtures=FIXTURES[1:]), ["fixture `a` removed"]),
         (
             replace(BASE, fixtures=(replace(FIXTURES[0], vars={"x": 9}), FIXTURES[1])),
-            ["fixture `a`: its variables changed"],
+            ["fixture `a`: the variables changed"],
         ),
         (
             replace(BASE, fixtures=(replace(FIXTURES[0], expected="z", checks=()), FIXTURES[1])),
@@ -85,7 +85,7 @@ def length(**params: object) -> Contract:
         ),
         (length(max=20, min=2), ["check `short`: `max` weakened from 10 to 20"]),
         (length(max=10, min=1), ["check `short`: `min` weakened from 2 to 1"]),
-        (length(max=10), ["check `short`: `min` removed, was 2"]),
+        (length(max=10), ["check `short`: `min` removed; the value was 2"]),
         (length(max="{{ n }}", min=2), ['check `short`: `max` changed from 10 to "{{ n }}"']),
         (length(max=10, min=2, unit="words"), ['check `short`: `unit` added: "words"']),
         (
@@ -107,7 +107,7 @@ def length(**params: object) -> Contract:
                 "slo.success_rate: window changed from 28d to 1d",
                 "slo.latency_p95_ms raised from 1000 to 2000",
                 "slo.latency_p95_ms: window changed from 28d to 1d",
-                "slo.cost_per_call_usd removed, was 0.01",
+                "slo.cost_per_call_usd removed; the value was 0.01",
             ],
         ),
         (
@@ -115,7 +115,7 @@ def length(**params: object) -> Contract:
             [
                 "gate.alpha lowered from 0.05 to 0.01",
                 "gate.margin raised from 0.05 to 0.1",
-                "gate.tolerance removed, was 0.8",
+                "gate.tolerance removed; the value was 0.8",
             ],
         ),
         (
@@ -139,7 +139,7 @@ def length(**params: object) -> Contract:
         ),
         (
             replace(BASE, target=replace(BASE.target, model="recorded/a.jsonl")),
-            ["model now answers from a recording, a.jsonl"],
+            ["`model` now takes the answers from the recording a.jsonl"],
         ),
         (
             replace(BASE, repair=RepairPolicy(), mode="enforce"),
@@ -186,7 +186,7 @@ def test_another_recording_is_told_and_a_moved_one_is_not() -> None:
     assert weakenings(base, recorded("b.jsonl", "1")) == ()
     for other in ("2", None):
         (told,) = weakenings(base, recorded("b.jsonl", other))
-        assert told == "model now answers from another recording: b.jsonl instead of a.jsonl"
+        assert told == "`model` now takes the answers from the recording b.jsonl instead of a.jsonl"
     assert weakenings(recorded("a.jsonl", None), recorded("b.jsonl", None)) != ()
     assert weakenings(base, BASE) == ()
 
@@ -225,7 +225,7 @@ def limited(**limits: str) -> Contract:
         (limited(cost="+20%"), []),
         (limited(cost="+10%", tokens="+5%"), []),
         (limited(cost="+25.5%"), ["gate.cost raised from +20% to +25.5%"]),
-        (limited(tokens="+1%"), ["gate.cost removed, was +20%"]),
+        (limited(tokens="+1%"), ["gate.cost removed; the value was +20%"]),
     ],
 )
 def test_a_limit_that_is_raised_or_removed_is_told(head: Contract, told: list[str]) -> None:
@@ -267,7 +267,7 @@ def test_each_objective_weakened_removed_or_over_another_window_is_told(place, n
 
     way = "lowered" if looser < own else "raised"
     assert told(looser) == (f"slo.{shown} {way} from {own:g} to {looser:g}",)
-    assert told(None) == (f"slo.{shown} removed, was {own:g}",)
+    assert told(None) == (f"slo.{shown} removed; the value was {own:g}",)
     changed = f"slo.{shown}: window changed from 28d to 1d"
     assert told({"target": own, "window": "1d"}) == (changed,)
     assert told(stricter) == told(own) == ()
@@ -315,11 +315,15 @@ def test_another_score_changes_what_the_mean_score_asks():
     score = read_objectives({"judge_score": 0.9})
     base = replace(checks(like()), slo=score)
     head = replace(checks(like(), like("easy", "warn", min=0)), slo=score)
-    assert weakenings(base, head) == ("check `easy` added; the check counts in slo.judge_score",)
+    assert weakenings(base, head) == (
+        "check `easy` added; the score of the check counts in slo.judge_score",
+    )
     assert weakenings(checks(like()), checks(like(), like("easy", min=0))) == ()
     own = replace(FIXTURES[1], checks=(like("easy", min=0),))
     head = replace(base, fixtures=(FIXTURES[0], own))
-    assert weakenings(base, head) == ("check `easy` added; the check counts in slo.judge_score",)
+    assert weakenings(base, head) == (
+        "check `easy` added; the score of the check counts in slo.judge_score",
+    )
     new = replace(base, fixtures=(*FIXTURES, replace(own, id="c")))
     assert weakenings(base, new) == ()
 

@@ -83,7 +83,7 @@ def test_a_parameter_that_is_removed_still_counts():
     job = planned(files(before), files(prompt=OTHER))
 
     assert sent(job, "base_settings") == ("openai/small", {"temperature": 0}, "Please")
-    assert any("params.temperature removed, was 0" in notice for notice in job.notices)
+    assert any("params.temperature removed; the value was 0" in notice for notice in job.notices)
 
 
 def test_enforce_at_head_does_not_change_what_the_base_contract_asks():

@@ -89,7 +89,7 @@ def test_each_sound_contract_is_a_row() -> None:
         ("checks: [{type: json_valid, weight: 2}]\n", 17, "the weight of check"),
         ("checks: [{type: json_valid, weight: 2}]\npass_score: 0.5\n", 0, None),
         ("checks: [{type: mean_of, min: 1, checks: [{type: json_valid, weight: 2}]}]\n", 0, None),
-        ("judge: {model: openai/gpt-4o}\n", 17, "no check uses this judge"),
+        ("judge: {model: openai/gpt-4o}\n", 17, "no check uses the settings in `judge`"),
         ("checks: [{type: citation}]\n", 17, "accepts every citation"),
         ("checks: [{type: citation, ids: [a]}]\n", 0, None),
         ("mode: enforce\nchecks: [{type: json_valid}]\n", 17, "any JSON"),
@@ -330,7 +330,7 @@ def test_a_pattern_of_the_policy_that_matches_no_file_is_a_warning_with_its_line
     assert [(p.path, p.line, p.field, p.fix) for p in problems] == [
         (".github/gatekeeper.yml", 3, "prompts[0]", "did you mean `prompts/**`?"),
         (".github/gatekeeper.yml", 5, "prompts[2]", "did you mean `prompts/words.md`?"),
-        (".github/gatekeeper.yml", 6, "prompts[3]", "correct it, or remove it"),
+        (".github/gatekeeper.yml", 6, "prompts[3]", "correct or remove the pattern"),
     ]
 
 

@@ -78,7 +78,7 @@ class Assertion:
             return file_value(self.scope.sources, self.node, value)
         if isinstance(value, str) and value.startswith("package:"):
             raise self.cannot(
-                "a program computes the value of this assertion, and gatekeeper runs no programs"
+                "gatekeeper does not run the program that computes the value of this assertion"
             )
         return value
 
@@ -118,8 +118,8 @@ class Assertion:
             raise self.node.problem("`value` must be a list of texts", fix)
         parts = split_values(self.literal(value))
         if not parts:
-            fix = "write a list of texts; put a text that contains a comma in double quotes"
-            raise self.node.problem("`value` cannot be split at commas", fix)
+            fix = "write a list of texts, with double quotes around each text that contains a comma"
+            raise self.node.problem("gatekeeper cannot split `value` into texts at its commas", fix)
         return [as_parameter(part) for part in parts]
 
     def data(self) -> Any:
@@ -152,7 +152,8 @@ class Assertion:
         value = self.threshold(default)
         if not 0 <= value <= 1:
             raise self.cannot(
-                f"the threshold {value:g} is not between 0 and 1, so it cannot tell outputs apart"
+                f"the threshold must be from 0 to 1, but is {value:g}, so all outputs get the "
+                "same result"
             )
         return value
 
@@ -165,7 +166,8 @@ class Assertion:
         takes a part of it."""
         if self.scope.field:
             raise self.cannot(
-                "gatekeeper applies this check to the whole output, but `transform` selects a part"
+                "gatekeeper applies this check to the whole output, but `transform` selects "
+                "only a part"
             )
         return check
 

@@ -53,13 +53,15 @@ MAPPED = frozenset(
 )
 """The assertion types that gatekeeper translates to a check."""
 
-_AGENTS = "gatekeeper does not run agents, so it has no traces of agents"
-_RETRIEVER = "this type evaluates a retriever, but gatekeeper takes the context from the test"
+_AGENTS = "gatekeeper does not run agents and does not record traces of agents"
+_RETRIEVER = (
+    "this assertion type evaluates a retriever, but gatekeeper takes the context from the test"
+)
 _PROBABILITIES = "gatekeeper does not record token probabilities"
-_CODE = "gatekeeper runs no {}; write the check as a Python function in a separate file"
+_CODE = "gatekeeper does not run {}; write the check as a Python function in a separate file"
 
 NOT_RUN = {
-    "agent-rubric": "a gatekeeper judge is a single request to a model, not an agent",
+    "agent-rubric": "a judge in gatekeeper sends single requests to a model, and is not an agent",
     "classifier": "gatekeeper does not call classifiers",
     "context-recall": _RETRIEVER,
     "context-relevance": _RETRIEVER,
@@ -70,9 +72,12 @@ NOT_RUN = {
     ),
     "gleu": "gatekeeper does not compute GLEU; use `bleu` or `rouge-n`",
     "guardrails": "gatekeeper does not read a provider's guardrails; use `is-refusal`",
-    "human": "gatekeeper does not wait for a person",
+    "human": "gatekeeper does not wait for the verdict of a person",
     "javascript": _CODE.format("JavaScript"),
-    "max-score": "this type selects one of several outputs, but gatekeeper compares base and head",
+    "max-score": (
+        "this assertion type selects one of several outputs, but gatekeeper compares the outputs "
+        "of base and head"
+    ),
     "meteor": (
         "gatekeeper does not compute METEOR, which needs WordNet; use `similar` or `rouge-n`"
     ),
@@ -82,18 +87,22 @@ NOT_RUN = {
     "ruby": _CODE.format("Ruby"),
     "search-rubric": "judges cannot search the web, because search results change over time",
     "similar:dot": "gatekeeper does not compute the dot product of embeddings; use `similar`",
-    "similar:euclidean": "gatekeeper does not compute the distance of embeddings; use `similar`",
+    "similar:euclidean": (
+        "gatekeeper does not compute the Euclidean distance of embeddings; use `similar`"
+    ),
     "skill-used": _AGENTS,
     "trace-error-spans": _AGENTS,
     "trace-span-count": _AGENTS,
     "trace-span-duration": _AGENTS,
     "trajectory:goal-success": _AGENTS,
     "trajectory:step-count": _AGENTS,
-    "trajectory:tool-args-match": f"{_AGENTS}; use `tool_call` for the calls of one answer",
-    "trajectory:tool-sequence": f"{_AGENTS}; use `tool_call` for the calls of one answer",
-    "trajectory:tool-used": f"{_AGENTS}; use `tool_call` for the calls of one answer",
+    "trajectory:tool-args-match": (
+        f"{_AGENTS}; use `tool_call` to check the tool calls of one answer"
+    ),
+    "trajectory:tool-sequence": f"{_AGENTS}; use `tool_call` to check the tool calls of one answer",
+    "trajectory:tool-used": f"{_AGENTS}; use `tool_call` to check the tool calls of one answer",
     "webhook": (
-        "checks have no network access, because a pull request could use it to leak outputs"
+        "gatekeeper gives checks no network access, so that a pull request cannot leak outputs"
     ),
 }
 """The reason why gatekeeper does not run each of the other types."""

@@ -87,7 +87,7 @@ class Translation:
             self.notes.add(error.note)
             why = (
                 "gatekeeper cannot run some assertions of this set, so the score would "
-                "differ from promptfoo's"
+                "differ from promptfoo's score"
             )
             raise cannot_run(node, str(node.get("type")), why) from None
 
@@ -120,10 +120,10 @@ class Translation:
             what = f"promptfoo has no assertion type `{base[:100]}`"
             raise node.child("type").problem(what, nearest(base, ALL_TYPES))
         if inverse and base in IGNORES_NOT:
-            why = f"promptfoo evaluates `{kind}` like `{base}`; write the type that you mean"
+            why = f"promptfoo ignores the `not-` in `{kind}`; write `{base}`, or another type"
             raise cannot_run(node, kind, why)
         if base != "python" and names_program(node):
-            why = "a program computes the value of this assertion, and gatekeeper runs no programs"
+            why = "gatekeeper does not run the program that computes the value of this assertion"
             raise cannot_run(node, kind, why)
 
     def _scope_of(self, node: Node, scope: Scope) -> Scope:
@@ -152,7 +152,7 @@ class Translation:
                 )
             if len(checks) > _MOST_IN_A_SET:
                 what = f"the set has more than {_MOST_IN_A_SET} assertions"
-                raise node.problem(what, "split it")
+                raise node.problem(what, "split the set")
             check = {"type": "all_of", "checks": distinct_names(checks)}
         return {**check, **_common(node)}
 
@@ -171,7 +171,7 @@ def _common(node: Node) -> dict[str, Any]:
     if weight == 0:
         return common | {"severity": "warn"}
     if not _LEAST_WEIGHT <= weight <= _MOST_WEIGHT:
-        what = f"the weight {weight:g} is not from {_LEAST_WEIGHT} to {_MOST_WEIGHT}"
+        what = f"the weight must be from {_LEAST_WEIGHT} to {_MOST_WEIGHT}, but is {weight:g}"
         raise node.child("weight").problem(what, "write a number such as 2")
     return common | ({"weight": weight} if weight != 1 else {})
 

@@ -140,8 +140,8 @@ def read_cases(sources: Sources, root: Node, notes: Notes) -> list[Case]:
 
 def _require_few(root: Node, found: list[Case]) -> None:
     if len(found) > MOST_FIXTURES:
-        what = f"more than {MOST_FIXTURES:,} tests"
-        raise root.child("tests").problem(what, "keep fewer")
+        what = f"the file has more than {MOST_FIXTURES:,} tests"
+        raise root.child("tests").problem(what, "keep fewer tests")
 
 
 def default_test(sources: Sources, root: Node) -> Node:
@@ -183,8 +183,8 @@ def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> 
         tests = [Node(scenario.document, scenario.key, {})]
     settings = list(_listed(sources, scenario.child("config")))
     if len(settings) * len(tests) > MOST_FIXTURES:
-        what = f"the scenario yields {len(settings) * len(tests):,} tests"
-        raise scenario.problem(what, f"keep at most {MOST_FIXTURES:,}")
+        what = f"the scenario makes {len(settings) * len(tests):,} tests"
+        raise scenario.problem(what, f"keep at most {MOST_FIXTURES:,} tests")
     for data in settings:
         for test in tests:
             yield Case(test, (default, data, test), from_scenario=True)
@@ -197,7 +197,8 @@ def _listed(sources: Sources, node: Node) -> Iterator[Node]:
             yield item
             continue
         if is_program(item.value):
-            raise item.problem(f"`{item.value[:100]}` is a program", "keep the data in a file")
+            fix = "write the values into a data file"
+            raise item.problem(f"`{item.value[:100]}` is a program", fix)
         for path in sources.find(item, item.value):
             whole = root_of(sources.document(item, path))
             yield from whole.list() if isinstance(whole.value, list) else (whole,)
@@ -207,7 +208,7 @@ def _name_unknown(part: Node, notes: Notes) -> None:
     require_spelt(part, _KNOWN)
     for name, node in part.items():
         if name not in _KNOWN:
-            notes.add(node.not_run(name[:100], f"tests have no key `{name[:100]}`"))
+            notes.add(node.not_run(name[:100], f"a promptfoo test has no key `{name[:100]}`"))
     options = part.child("options")
     for name, node in options.items():
         if name not in _WITHOUT_EFFECT and name not in ("prefix", "suffix", "transformVars"):

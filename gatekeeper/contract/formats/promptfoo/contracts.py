@@ -106,7 +106,7 @@ class ContractWriter:
         options = options or self.root.child("commandLineOptions").get("repeat") or 1
         wanted = {_repeat(f.case.option("repeat"), options) for f in fixtures}
         if len(wanted) > 1:
-            why = f"gatekeeper uses one number of repeats for all tests, here {max(wanted)}"
+            why = f"gatekeeper repeats all tests the same number of times, here {max(wanted)} times"
             self.notes.add(self.root.child("tests").not_run("repeat", why))
         return min(max(wanted, default=1), _MOST_SAMPLES)
 
@@ -142,11 +142,17 @@ class ContractWriter:
     def _require_plain(self, case: Case) -> None:
         """Raise CannotRunError if the test needs what gatekeeper does not do."""
         for name, why in (
-            ("providerOutput", "the test contains a fixed output, so there is no model to call"),
-            ("provider", "this test has its own provider; add the provider to `providers`"),
+            (
+                "providerOutput",
+                "the test contains a fixed output, so gatekeeper has no model to call",
+            ),
+            (
+                "provider",
+                "gatekeeper runs no test that has a provider; write the provider in `providers`",
+            ),
             (
                 "assertScoringFunction",
-                ("a scoring function is a program, and gatekeeper does not run it"),
+                "gatekeeper does not run scoring functions, because they are programs",
             ),
         ):
             node = case.field(name)

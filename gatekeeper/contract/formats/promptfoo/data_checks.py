@@ -72,9 +72,11 @@ def sql(assertion: Assertion) -> Check:
     written = str(value.get("databaseType") or "MySQL")
     dialect = _DIALECTS.get(written.lower())
     if dialect is None:
-        raise assertion.cannot(f"gatekeeper does not read SQL of `{written[:50]}`")
+        why = f"gatekeeper cannot parse the SQL of the database type `{written[:50]}`"
+        raise assertion.cannot(why)
     if value.get("allowedColumns"):
-        raise assertion.cannot("gatekeeper does not check a list of allowed columns; remove it")
+        why = "gatekeeper does not check a list of allowed columns; remove `allowedColumns`"
+        raise assertion.cannot(why)
     check: Check = {"type": "parses_as", "format": "sql", "dialect": dialect}
     if assertion.kind == "contains-sql":
         check["fenced"] = True
@@ -94,8 +96,8 @@ def _tables(assertion: Assertion, written: Any) -> tuple[list[str], list[str]]:
     kinds, names = sorted({kind for kind, _ in pairs}), sorted({name for _, name in pairs})
     if None in matches or len(pairs) != len(kinds) * len(names):
         why = (
-            "gatekeeper supports only an `allowedTables` that allows the same "
-            "statements on every table and contains no patterns"
+            "`allowedTables` contains a pattern or allows different statements on "
+            "different tables, and gatekeeper supports neither"
         )
         raise assertion.cannot(why)
     return kinds, names
@@ -113,7 +115,8 @@ def valid_call(assertion: Assertion) -> Check:
         for name, schema in known.items()
     ]
     if len(ways) > 20:
-        raise assertion.cannot("the provider offers more than 20 tools")
+        why = "the provider offers more than 20 tools, the most that this check can compare"
+        raise assertion.cannot(why)
     called = ways[0] if len(ways) == 1 else {"type": "any_of", "checks": ways}
     checks = [{"type": "tool_call", "allowed": list(known)}, called]
     return assertion.whole({"type": "all_of", "name": assertion.kind, "checks": checks})
@@ -128,8 +131,8 @@ def tool_call_f1(assertion: Assertion) -> Check:
     """Require that exactly these tools are called, which is an F1 of 1."""
     if assertion.threshold(1) != 1:
         raise assertion.cannot(
-            "gatekeeper supports only a threshold of 1: the model must call "
-            "all these tools and no other"
+            "gatekeeper supports only a threshold of 1, so the model must call "
+            "exactly the listed tools"
         )
     value = assertion.raw()
     names = [assertion.literal(v) for v in value] if isinstance(value, list) else None
@@ -139,7 +142,8 @@ def tool_call_f1(assertion: Assertion) -> Check:
         raise assertion.node.problem("`value` names no tool", "write a list of tools")
     checks: list[Check] = [{"type": "tool_call", "tool": name} for name in dict.fromkeys(names)]
     if len(checks) > 19:
-        raise assertion.cannot("it names more than 19 tools")
+        why = "the assertion names more than 19 tools, the most that this check can compare"
+        raise assertion.cannot(why)
     checks.append({"type": "tool_call", "allowed": list(dict.fromkeys(names))})
     return assertion.whole({"type": "all_of", "name": assertion.kind, "checks": checks})
 
@@ -149,7 +153,7 @@ def python(assertion: Assertion) -> Check:
     value = assertion.node.get("value")
     if not isinstance(value, str) or not value.startswith(FILE):
         why = (
-            "gatekeeper runs no Python code inside this file; write it as a "
+            "gatekeeper does not run Python code inside this file; write the code as a "
             "function in a separate file"
         )
         raise assertion.cannot(why)

@@ -54,7 +54,8 @@ def faithfulness(assertion: Assertion) -> Check:
     if variables is None:
         raise NeedsVariablesError
     if "context" not in variables:
-        raise assertion.node.problem("the test has no variable `context`", "add it to `vars`")
+        what = "the test has no variable `context`"
+        raise assertion.node.problem(what, "add `context` to `vars`")
     return _graded(assertion, {"judge": "faithful", "context": "{{ context }}", "pass": share})
 
 

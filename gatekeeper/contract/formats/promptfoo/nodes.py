@@ -90,7 +90,7 @@ def resolve(node: Node) -> Node:
         if own and isinstance(target.value, dict):
             target = Node(node.document, node.key, {**target.value, **own})
         node = target
-    raise node.problem("this `$ref` leads in a circle", "write the value itself")
+    raise node.problem("this `$ref` refers back to itself", "write the value instead of the `$ref`")
 
 
 def _target(node: Node, reference: str) -> Node:
@@ -131,5 +131,8 @@ class Notes:
         notes = tuple(self.found.values())
         if not self.left_out:
             return notes
-        why = f"gatekeeper does not run {self.left_out:,} more parts, which are not listed here"
+        why = (
+            f"gatekeeper does not run {self.left_out:,} more parts of this file, which this list "
+            "leaves out"
+        )
         return (*notes, NotRun("others", notes[-1].position, why))

@@ -74,7 +74,7 @@ def _open(pattern: str, at: int) -> tuple[str, int]:
     match = _GROUP.match(pattern, at)
     if match is None:
         shown = pattern[at - 1 : at + 4]
-        raise NotJavaScriptError(f"JavaScript has no group `{shown}`")
+        raise NotJavaScriptError(f"a JavaScript regular expression cannot have the group `{shown}`")
     return "(" + match[0], match.end()
 
 

@@ -106,10 +106,10 @@ def _entries(
     config = node.child("config") if isinstance(given.get("config"), dict) else None
     if is_program(raw) and "\n" not in raw.strip():
         shown = raw.removeprefix(FILE)[:200]
-        why = f"the program `{shown}` makes this prompt, and gatekeeper does not run it"
+        why = f"gatekeeper does not run the program `{shown}`, which makes this prompt"
         raise cannot_run(node, "prompts", why)
     if is_remote(raw):
-        fix = "copy the text into the repository; gatekeeper fetches nothing"
+        fix = "copy the text into the repository, because gatekeeper downloads nothing"
         raise node.problem(f"the prompt `{raw[:200]}` is not in the repository", fix)
     if not _is_file(raw):
         if text_node is None:
@@ -164,7 +164,7 @@ def _is_file(raw: str) -> bool:
 def _require_plain(node: Node, text: str) -> None:
     refuse_environment(node, text)
     if _CONVERSATION.search(text):
-        why = "the prompt uses `_conversation`, which holds the answers of other tests"
+        why = "gatekeeper does not support `_conversation`, which holds the answers of other tests"
         raise cannot_run(node, "prompts", why)
 
 
@@ -174,7 +174,7 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name.lower())[1]
     if is_program(path):
-        why = f"the prompt comes from the program `{name}`, which gatekeeper does not run"
+        why = f"gatekeeper does not run the program `{name}`, which makes this prompt"
         raise cannot_run(node, "prompts", why)
     if suffix not in _READ:
         what = f"gatekeeper does not read prompts from `{name}`"
@@ -184,10 +184,10 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
     _, text = sources.text(node, path)
     _require_plain(node, text)
     if suffix in (".txt", ".j2", ".md") and _is_chat(text):
-        what = f"`{name}` holds a chat as JSON"
+        what = f"`{name}` contains a list of chat messages as JSON"
         raise node.problem(what, "give the file the suffix .json")
     if suffix == ".md" and (has_roles(text, path) or text.startswith("---")):
-        what = f"`{name}` has front matter or role lines, but promptfoo sends them as text"
+        what = f"`{name}` has front matter or role lines, which promptfoo sends as plain text"
         raise node.problem(
             what,
             (

@@ -160,7 +160,9 @@ def _model(node: Node, identity: str) -> str:
     if has_template(identity):
         what = f"the provider `{identity[:100]}` is a template"
         raise node.problem(
-            what, "write the provider's id; gatekeeper does not read environment variables here"
+            what,
+            "write the provider's id; gatekeeper does not fill in environment variables in "
+            "this file",
         )
     if is_program(identity) or identity.lower().startswith(_PROGRAMS):
         why = (
@@ -214,7 +216,7 @@ def _loaded(sources: Sources, value: Node) -> Any:
     if isinstance(found, str) and has_template(found):
         what = "a parameter of the model contains a template"
         raise value.problem(
-            what, "write the value; gatekeeper does not read environment variables here"
+            what, "write the value; gatekeeper does not fill in environment variables in this file"
         )
     if isinstance(found, list):
         parts = [_loaded(sources, part) for part in value.list()]

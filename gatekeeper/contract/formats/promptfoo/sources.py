@@ -75,7 +75,10 @@ class Sources:
         file, or all that match a pattern. Raises ContractError if no file matches."""
         reference = reference.removeprefix(FILE)
         if is_remote(reference):
-            fix = "copy the file into the repository and write its path; gatekeeper fetches nothing"
+            fix = (
+                "copy the file into the repository and write the path of the copy; gatekeeper "
+                "downloads nothing"
+            )
             raise node.problem(f"`{reference[:200]}` is not in the repository", fix)
         try:
             path = locate(reference, base or self.root.path)
@@ -167,7 +170,7 @@ def file_value(sources: Sources, node: Node, reference: str) -> Any:
     """
     plain = reference.removeprefix(FILE)
     if is_program(plain) or ":" in plain:
-        why = f"`{plain[:200]}` is a program, and gatekeeper does not run it"
+        why = f"gatekeeper does not run the program `{plain[:200]}`"
         raise cannot_run(node, "file", why)
     if plain.lower().endswith((".json", ".yaml", ".yml")):
         return sources.document(node, plain).data

@@ -29,11 +29,13 @@ _LONGEST_NAME = 100
 _NAME = "promptfooconfig"
 _PROVIDERS = ("providers", "targets")
 _NOT_RUN = {
-    "assertScoringFunction": "a scoring function is a program, and gatekeeper does not run it",
+    "assertScoringFunction": "gatekeeper does not run scoring functions, because they are programs",
     "derivedMetrics": "gatekeeper does not compute metrics from other metrics",
     "env": "gatekeeper does not set environment variables from this file",
-    "extensions": "extensions are programs, and gatekeeper does not run them",
-    "nunjucksFilters": "these filters are programs, and gatekeeper does not run them",
+    "extensions": "gatekeeper does not run extensions, because they are programs",
+    "nunjucksFilters": (
+        "gatekeeper does not run custom filters of Nunjucks, because they are programs"
+    ),
     "redteam": "gatekeeper does not generate attacks; write each attack as a test",
     "strategies": "gatekeeper does not generate attacks; write each attack as a test",
     "plugins": "gatekeeper does not generate attacks; write each attack as a test",
@@ -81,7 +83,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
         what = (
             f"{len(prompts)} prompts and {len(providers)} providers make {len(pairs):,} contracts"
         )
-        raise root.problem(what, f"keep at most {_MOST_CONTRACTS}")
+        raise root.problem(what, f"keep at most {_MOST_CONTRACTS} pairs of a prompt and a provider")
     return _translated(sources, root, notes, pairs, cases)
 
 

@@ -23,7 +23,7 @@ _XML = r"(?s)<([A-Za-z_:][\w.:-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)"
 def equals(assertion: Assertion) -> Check:
     """Compare JSON if the value is a mapping or a list, else the text to the letter."""
     if "value" not in (assertion.node.value or {}):
-        fix = "write `value: …`; without it, promptfoo compares with the text `undefined`"
+        fix = "write `value: …`; without `value`, promptfoo compares with the text `undefined`"
         raise assertion.node.problem("`value` is missing", fix)
     value = assertion.raw()
     if value is None:

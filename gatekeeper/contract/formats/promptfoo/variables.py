@@ -50,7 +50,7 @@ def refuse_environment(node: Node, text: str) -> None:
         raise node.problem(
             what,
             "write the value, or use a variable of the tests; gatekeeper "
-            "does not read environment variables here",
+            "does not fill in environment variables in this file",
         )
 
 
@@ -196,7 +196,10 @@ def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -
                 continue
             filled = _filled(value, lambda match: _known(match, chosen))
             if filled is None:
-                what = f"the variable `{name}` grows beyond {_LONGEST:,} characters"
+                what = (
+                    f"the value of the variable `{name}` becomes longer than {_LONGEST:,} "
+                    "characters"
+                )
                 raise case.problem(
                     what, "do not write variables into the values of other variables"
                 )
@@ -206,7 +209,10 @@ def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -
             break
     for name, value in chosen.items():
         if isinstance(value, str) and not is_simple(value) and not _OPEN_TAG.search(value):
-            why = f"the variable `{name}` holds a template that computes something; write its value"
+            why = (
+                f"the variable `{name}` holds a template that computes something; write the final "
+                "value"
+            )
             raise cannot_run(written[name], "vars", why)
     return chosen
 

@@ -141,7 +141,7 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
         what = f"the file has more than {MOST_CHARACTERS:,} characters"
         return {"fault": [what, "move the prompt to a separate file", 1]}
     if language != "python" and not all(map(find_spec, _PACKAGES)):
-        what = "tree-sitter, which reads TypeScript and JavaScript, is not installed"
+        what = "gatekeeper reads TypeScript and JavaScript with tree-sitter, which is not installed"
         return {"fault": [what, "install gatekeeper with the extra `code`", None]}
     digest = sha256(text.encode(errors="replace")).hexdigest()
     if digest in _overran:
@@ -150,7 +150,7 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
     try:
         answers = _CHILD.ask(request)
     except FrameError as error:
-        return {"fault": [f"the file cannot be read: {error}", "simplify it", 1]}
+        return {"fault": [f"the file cannot be read: {error}", "simplify the file", 1]}
     if not answers.responses:
         # It would take as long again for each other constant of it.
         _overran[digest] = what = f"the file cannot be read: {answers.overrun}"

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from gatekeeper.contract.prompts.code.written import CodeFault
 
-_READ_IT = "only read members of the class, as in `{0}.MEMBER`, or move the text out of the class"
+_READ_IT = (
+    "use only the members of the class, as in `{0}.MEMBER`, or move the text out of the class"
+)
 _INSPECTING = ("isinstance", "issubclass")
 
 

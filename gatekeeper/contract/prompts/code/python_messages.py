@@ -43,7 +43,7 @@ def refuse_list_changes(tree: ast.Module, name: str) -> None:
         while isinstance(owner, ast.Subscript):
             owner = owner.value
         if owner is not None and getattr(owner, "id", getattr(owner, "attr", None)) == name:
-            fix = f"add messages to a copy, as in `[*{name}, …]`"
+            fix = f"add messages to a copy of the list, as in `[*{name}, …]`"
             line = int(getattr(node, "lineno", 1))
             raise CodeFault(f"the program changes `{name}` while it runs", fix, line)
 
@@ -53,16 +53,16 @@ def _item(element: ast.expr) -> MessageItem:
         role, content = element.elts
         return MessageItem(_role(role), content)
     if not isinstance(element, ast.Dict):
-        raise CodeFault(f"`{_shown(element)}` is no message", _FIX, element.lineno)
+        raise CodeFault(f"`{_shown(element)}` is not a message", _FIX, element.lineno)
     parts: dict[str, ast.expr] = {}
     for key, value in zip(element.keys, element.values, strict=True):
         name = key.value if isinstance(key, ast.Constant) else None
         if name not in ("role", "content"):
-            what = f"`{_shown(key) if key else '**'}` of a message is not read"
-            raise CodeFault(what, "keep `role` and `content` alone", value.lineno)
+            what = f"gatekeeper does not read `{_shown(key) if key else '**'}` of a message"
+            raise CodeFault(what, "keep only `role` and `content`", value.lineno)
         parts[name] = value
     if len(parts) != 2:
-        raise CodeFault("a message has no `role` or no `content`", _FIX, element.lineno)
+        raise CodeFault("a message lacks `role` or `content`", _FIX, element.lineno)
     return MessageItem(_role(parts["role"]), parts["content"])
 
 

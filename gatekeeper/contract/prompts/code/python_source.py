@@ -75,7 +75,7 @@ def _parse(source: str) -> ast.Module:
         what = f"not Python: {error.msg}"
         raise CodeFault(what, "correct the file", error.lineno or 1) from None
     except (RecursionError, MemoryError, ValueError):
-        raise CodeFault("the file is nested too deeply", "simplify it", 1) from None
+        raise CodeFault("the file is nested too deeply", "simplify the file", 1) from None
 
 
 @dataclass
@@ -113,8 +113,8 @@ class _Reading:
         if isinstance(statement, FUNCTIONS):
             return self._messages(statement, *self._returned(statement))
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-            fix = "name a constant whose value is text"
-            raise CodeFault(f"`{last}` is no constant", fix, statement.lineno)
+            fix = "refer to a constant whose value is text"
+            raise CodeFault(f"`{last}` is not a constant", fix, statement.lineno)
         return self._messages(statement, statement.value, self)
 
     def _messages(self, statement: ast.stmt, value: ast.expr, reading: _Reading) -> Messages:
@@ -219,7 +219,7 @@ class _Reading:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise CodeFault(
-                "too many steps are needed to put the text together", _MOVE, node.lineno
+                "the program puts the text together in too many steps", _MOVE, node.lineno
             )
         try:
             return self._value(node)
@@ -319,12 +319,12 @@ class _Reading:
             return str(part.value)
         assert isinstance(part, ast.FormattedValue)  # noqa: S101
         if part.conversion not in (-1, ord("s")) or part.format_spec is not None:
-            what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` formats its value"
+            what = f"the placeholder `{{{ast.unparse(part.value)[:60]}}}` formats its value"
             raise CodeFault(what, "put the formatted text into the fixture", part.lineno)
         path = _path(part.value)
         if path is None:
             fix = "assign the value to a variable first; fixtures then set that variable"
-            what = f"the hole `{{{ast.unparse(part.value)[:60]}}}` computes its value"
+            what = f"the placeholder `{{{ast.unparse(part.value)[:60]}}}` computes its value"
             raise CodeFault(what, fix, part.lineno)
         constant = self._known(path, part) if len(path) == 1 else None
         return path if constant is None else constant

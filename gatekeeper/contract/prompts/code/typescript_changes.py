@@ -42,10 +42,10 @@ def refuse_changes(root: Node, name: str, steps: Sequence[str], declared: Node) 
             raise CodeFault(what, _MOVE, line_of(node))
         if _exports_another(node, name):
             what = f"the file exports something else as `{name}`"
-            raise CodeFault(what, "export it under another name", line_of(node))
+            raise CodeFault(what, "export the other value under another name", line_of(node))
         if node.type.endswith("identifier") and b"\\" in (node.text or b""):
             raise CodeFault(
-                "a name contains an escape sequence", "write its letters", line_of(node)
+                "a name contains an escape sequence", "write the letters of the name", line_of(node)
             )
         if is_changeable and _is_use(node, name, declared) and not _is_read(node, steps):
             what = f"this use of `{text_of(node)}` may change `{shown}`"

@@ -54,7 +54,7 @@ def refuse_array_changes(root: Node, name: str) -> None:
             first = parts_of(arguments)[:1] if assigns and arguments is not None else []
             changed = called if is_change else first[0] if first else None
         if changed is not None and _root_name(changed) == name:
-            fix = f"add messages to a copy, as in `[...{name}, …]`"
+            fix = f"add messages to a copy of the array, as in `[...{name}, …]`"
             raise CodeFault(f"the program changes `{name}` while it runs", fix, line_of(node))
 
 
@@ -69,17 +69,17 @@ def _item(
     element: Node, inside: Callable[[Node], Node], key_of: Callable[[Node], str | None]
 ) -> ArrayItem:
     if element.type != "object":
-        what = f"`{text_of(element)[:60]}` is no message"
+        what = f"`{text_of(element)[:60]}` is not a message"
         raise CodeFault(what, _FIX, line_of(element))
     parts: dict[str, Node] = {}
     for part in parts_of(element):
         key, value = key_of(part), part.child_by_field_name("value")
         if key not in ("role", "content") or key in parts or value is None:
-            what = f"`{text_of(part)[:60]}` of a message is not read"
-            raise CodeFault(what, "keep `role` and `content` alone", line_of(part))
+            what = f"gatekeeper does not read `{text_of(part)[:60]}` of a message"
+            raise CodeFault(what, "keep only `role` and `content`", line_of(part))
         parts[key] = inside(value)
     if len(parts) != 2:
-        raise CodeFault("a message has no `role` or no `content`", _FIX, line_of(element))
+        raise CodeFault("a message lacks `role` or `content`", _FIX, line_of(element))
     role = text_of(parts["role"])[1:-1].lower() if parts["role"].type == "string" else ""
     if role not in ROLES:
         what = f"the role `{text_of(parts['role'])[:60]}` is not one of {', '.join(ROLES)}"

@@ -161,7 +161,9 @@ class _Reading:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise CodeFault("the text is put together in too many steps", _MOVE, line_of(node))
+            raise CodeFault(
+                "the program puts the text together in too many steps", _MOVE, line_of(node)
+            )
         try:
             return self._value(self._inside(node))
         finally:
@@ -188,7 +190,7 @@ class _Reading:
 
     def _computed(self, node: Node) -> CodeFault:
         shown = " ".join(text_of(node)[:60].split())
-        return CodeFault(f"`{shown}` is computed while the program runs", _MOVE, line_of(node))
+        return CodeFault(f"the program computes `{shown}` while it runs", _MOVE, line_of(node))
 
     def _module_constant(self, node: Node) -> Written:
         self._names += 1
@@ -242,7 +244,7 @@ class _Reading:
         inner = parts_of(node)
         path = _path(self._inside(inner[0])) if len(inner) == 1 else None
         if path is None:
-            what = f"the hole `{text_of(node)[:60]}` is computed"
+            what = f"the placeholder `{text_of(node)[:60]}` computes its value"
             fix = "assign the value to a variable first; fixtures then set that variable"
             raise CodeFault(what, fix, line_of(node))
         name = str(path[0])

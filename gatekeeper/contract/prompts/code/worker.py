@@ -18,7 +18,7 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
     except CodeFault as fault:
         yield {"fault": [fault.what, fault.fix, fault.line]}
     except (RecursionError, MemoryError):
-        yield {"fault": ["the file is nested too deeply", "simplify it", 1]}
+        yield {"fault": ["the file is nested too deeply", "simplify the file", 1]}
 
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:

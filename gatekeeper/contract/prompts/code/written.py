@@ -72,7 +72,9 @@ class Written:
             return self
         for at, wanted in ((0, left), (-1, right)):
             if wanted and not isinstance(parts[at], str):
-                fix = "write the text without blanks at that end, and do not strip it"
+                fix = (
+                    "write the text without blanks at its start and end, and do not strip the text"
+                )
                 raise CodeFault("the program strips blanks from a value", fix, line)
         found = Written(lines=list(self.lines))
         first, last = parts[0], parts[-1]

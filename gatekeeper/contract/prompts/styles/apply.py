@@ -43,7 +43,7 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
     if style == "nunjucks":
         fix = "remove `template`, or write `template: jinja`"
         raise StyleFault(
-            "this text has placeholders of the source code's language, so it cannot be Nunjucks",
+            "the text has placeholders of its programming language, so the text cannot be Nunjucks",
             fix,
             line,
         )
@@ -83,7 +83,7 @@ def _translated(
 ) -> MessageTemplate:
     try:
         if len(message.content) > _LONGEST:
-            what = f"a text of more than {_LONGEST:,} characters"
+            what = f"the text has more than {_LONGEST:,} characters"
             raise StyleFault(what, "write the text in Jinja, or shorten the text", 1)
         if by_evidence and style == "fstring":
             refuse_both(message.content)

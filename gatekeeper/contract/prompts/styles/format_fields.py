@@ -59,7 +59,7 @@ def split_fields(text: str) -> Iterator[Field]:
             yield Field(match.group()[0], None, line)
         else:
             fix = f"write `{match.group() * 2}` for a brace that belongs to the text"
-            raise StyleFault(f"a single `{match.group()}`", fix, line)
+            raise StyleFault(f"the text contains a single `{match.group()}`", fix, line)
     if text[end:]:
         yield Field(text[end:], None, line)
 
@@ -83,5 +83,5 @@ def _remedy(field: str) -> str:
     if not field.strip() or field.strip()[0].isdecimal():
         return "give the field a name, such as `{text}`, because fixtures set variables by name"
     if re.fullmatch(r"[\w.\[\]]+[!:].*", field):
-        return "write only the name; put the formatted text into the fixture"
-    return "write `{name}`; write each brace that belongs to the text twice, `{{` and `}}`"
+        return "write only the name in the braces, and put the formatted text into the fixture"
+    return "write `{name}` for a variable, and write each other brace twice, as `{{` or `}}`"

@@ -31,7 +31,7 @@ _LOGIC = {
     "$": "a block",
     "=": "a change of the delimiters",
 }
-_OPEN_TAG = ("a tag that is not closed", "close it with `}}`")
+_OPEN_TAG = ("a tag is not closed", "close the tag with `}}`")
 _ESCAPES = (("&", "&amp;"), ('\\"', "&quot;"), ("<", "&lt;"), (">", "&gt;"))
 _ESCAPED = "".join(f' | replace("{old}", "{new}")' for old, new in _ESCAPES)
 

@@ -43,7 +43,7 @@ def _tag(text: str, start: re.Match[str], open_blocks: list[str], line: int) -> 
     if start[1] == "#":
         end = text.find("#}", start.end())
         if end < 0:
-            raise StyleFault("a comment that is not closed", "close it with `#}`", line)
+            raise StyleFault("a comment is not closed", "close the comment with `#}`", line)
         return text[start.start() : end + 2], end + 2
     raw = _RAW.match(text, start.end()) if start[1] == "%" else None
     if raw:
@@ -68,7 +68,7 @@ def _raw(text: str, start: re.Match[str], line: int) -> tuple[str, int]:
     end = re.compile(r"\{%-?\s*(?:end)?(?:raw|verbatim)\b[^}]*\}?").search(text, start.end())
     if end is None or not re.fullmatch(r"\{%\s*end" + name + r"\s*%\}", end.group()):
         fix = f"write `{{% end{name} %}}` before any other raw or verbatim tag"
-        raise StyleFault(f"`{name}` without its end", fix, line)
+        raise StyleFault(f"the tag `{name}` has no end tag", fix, line)
     lines = "\n" * (start.group().count("\n") + end.group().count("\n"))
     # An empty tag before the text, so that no brace before it joins the first one.
     return f"{{{{ ''{lines} }}}}" + literal(text[start.end() : end.start()]), end.end()

@@ -70,27 +70,27 @@ class Tag:
         elif name in ("else", "endif", "endfor"):
             made = name
             if name != "else" and (not self._open or self._open.pop() != name[3:]):
-                self._refuse(f"`{name}` without its begin")
+                self._refuse(f"`{name}` has no start tag")
         else:
             what = f"gatekeeper cannot translate the tag `{name[:50]}` of Nunjucks"
-            raise StyleFault(what, "write the prompt with `if`, `for` and `set`", self._line)
+            raise StyleFault(what, "use only the tags `if`, `for` and `set`", self._line)
         self._end()
         return made
 
     def _loop(self) -> str:
         name = self._variable_name()
         if not self._take("in"):
-            self._refuse("a loop over something other than a list")
+            self._refuse("gatekeeper translates only loops over a list")
         path = self._path()
         self._open.append("for")
         return f"for {name} in {values.looped(path)}"
 
     def _set(self) -> str:
         if "for" in self._open:
-            self._refuse("`set` inside a loop: Nunjucks and Jinja change different variables there")
+            self._refuse("`set` inside a loop changes different variables in Nunjucks and Jinja")
         name = self._variable_name()
         if not self._take("="):
-            self._refuse("`set` without a text or a variable")
+            self._refuse("`set` needs a text or a variable")
         text = self._text()
         return f"set {name} = {text or values.stored(self._path())}"
 
@@ -115,14 +115,14 @@ class Tag:
                 raise StyleFault(what, "put the finished text into the fixture", self._line)
             texts = self._arguments(_FILTERS[name])
             if name == "replace" and len(texts[0]) == 2:
-                self._refuse("`replace` of an empty text")
+                self._refuse("`replace` needs a text that is not empty")
             before = found[-1].name if found else "default"
             is_text = before in _TEXT_FILTERS or before == "join"
             first = not found or (len(found) == 1 and before == "default")
             if not (first or (is_text and name in _TEXT_FILTERS)) or len(found) == _MOST_FILTERS:
-                self._refuse(f"the filter `{name}` after another one")
+                self._refuse(f"the filter `{name}` cannot follow another filter")
             if found and name in ("default", "d"):
-                self._refuse(f"the filter `{name}` after another one")
+                self._refuse(f"the filter `{name}` cannot follow another filter")
             found.append(Filter("default" if name == "d" else name, texts))
         return found
 
@@ -130,17 +130,17 @@ class Tag:
         if not count:
             return ()
         if not self._take("("):
-            self._refuse("a filter without its texts")
+            self._refuse("a filter lacks its arguments")
         texts = []
         for index in range(count):
             text = self._text()
             if text is None or (index and not text):
-                self._refuse("a filter with something other than texts")
+                self._refuse("an argument of a filter is not a text")
             texts.append(text)
             if index + 1 < count and not self._take(","):
-                self._refuse("a filter without its texts")
+                self._refuse("a filter lacks its arguments")
         if not self._take(")"):
-            self._refuse("a filter with more than its texts")
+            self._refuse("a filter has too many arguments")
         return tuple(texts)
 
     def _any(self, depth: int = 0) -> str:
@@ -158,17 +158,17 @@ class Tag:
     def _one(self, depth: int) -> str:
         self._conditions += 1
         if self._conditions > _MOST_CONDITIONS or depth > _DEEPEST:
-            self._refuse("a condition with too many parts")
+            self._refuse("a condition has too many parts")
         if self._take("not"):
             made = self._one(depth + 1)
             if self._tokens[self._place - 1].kind == "text":
                 # Nunjucks negates the variable alone, and compares the result.
-                self._refuse("`not` before a comparison without parentheses")
+                self._refuse("`not` needs parentheses around the comparison")
             return f"(not {made})"
         if self._take("("):
             made = self._any(depth + 1)
             if not self._take(")"):
-                self._refuse("a condition that computes")
+                self._refuse("a condition computes a value")
             return made
         if self._peek("loop"):
             return f"({self._loop_value(shown=False)})"
@@ -181,14 +181,14 @@ class Tag:
         self._place += 1
         text = self._text()
         if text is None:
-            self._refuse("a comparison with something other than a text in quotes")
+            self._refuse("gatekeeper translates only comparisons with a text in quotes")
         return values.is_text(path, sign, text)
 
     def _loop_value(self, *, shown: bool = True) -> str:
         self._place += 1
         name = self._next().text if self._take(".") else ""
         if "for" not in self._open or name not in _LOOP:
-            self._refuse("`loop` outside of a loop, or without a name such as `loop.index`")
+            self._refuse("`loop` must be inside a loop and have a name, such as `loop.index`")
         value = f"loop.{name}"
         return f"('true' if {value} else 'false')" if shown and name in ("first", "last") else value
 
@@ -201,7 +201,7 @@ class Tag:
                 break
             steps.append(self._step())
         if len(steps) > _MOST_STEPS:
-            self._refuse("a variable with too many parts")
+            self._refuse("a variable has too many parts")
         return Path(name, tuple(steps))
 
     def _step(self) -> str | int:
@@ -213,11 +213,11 @@ class Tag:
         if not is_dot and token.kind in ("text", "number") and self._take("]"):
             if token.kind == "number":
                 if len(token.text) > 6 or str(int(token.text)) != token.text:
-                    self._refuse("an index in an unusual form")
+                    self._refuse("an index begins with 0 or has more than 6 digits")
                 return int(token.text)
             self._require_free(token.text[1:-1])
             return token.text
-        return self._refuse("an index that the template computes")
+        return self._refuse("the template computes an index")
 
     def _is_length(self) -> bool:
         if not self._peek("."):
@@ -228,7 +228,7 @@ class Tag:
     def _variable_name(self) -> str:
         token = self._next()
         if token.kind != "name" or token.text in _WORDS or token.text == "loop":
-            self._refuse(f"`{token.text[:50]}`, which is not a variable here")
+            self._refuse(f"`{token.text[:50]}` is not the name of a variable")
         self._require_free(token.text)
         return token.text
 
@@ -261,7 +261,8 @@ class Tag:
 
     def _end(self) -> None:
         if self._more():
-            self._refuse(f"`{self._tokens[self._place].text[:50]}`, which computes or calls")
+            what = f"`{self._tokens[self._place].text[:50]}` computes a value or calls a function"
+            self._refuse(what)
 
     def _refuse(self, what: str) -> NoReturn:
         fix = (

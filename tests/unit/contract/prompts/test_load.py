@@ -156,8 +156,8 @@ def test_includes_are_read_through_includes() -> None:
     ("files", "place", "what"),
     [
         ({"p.md": "a\n{% include 'gone.md' %}"}, "p.md:2", "there is no file"),
-        ({"p.md": "{% include '../up.md' %}"}, "p.md:1", "out of the repository"),
-        ({"p.md": "{% include name %}"}, "p.md:1", "only rendering shows"),
+        ({"p.md": "{% include '../up.md' %}"}, "p.md:1", "outside the repository"),
+        ({"p.md": "{% include name %}"}, "p.md:1", "the template computes which file"),
         (
             {"p.md": "{% include 'b.md' %}", "b.md": "\n{% include 'p.md' %}"},
             "b.md:2",

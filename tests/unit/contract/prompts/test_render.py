@@ -77,7 +77,7 @@ def test_values_are_never_templates(value: str) -> None:
         ("\n{% include 'i.md' %}", "prompts/i.md:2: user message", "`deep` is undefined"),
         ("{% if %}", "prompts/p.md:10: user message", "not a template"),
         ("\n\n{{ 1 / 0 }}", "prompts/p.md:12: user message", "division by zero"),
-        ("{{ x.__class__ }}", "prompts/p.md:10: user message", "may not use this"),
+        ("{{ x.__class__ }}", "prompts/p.md:10: user message", "does not allow this"),
         ("{% macro g() %}{{ g() }}{% endmacro %}{{ g() }}", "prompts/p.md:10", "without end"),
     ],
 )

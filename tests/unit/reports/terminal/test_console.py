@@ -283,7 +283,7 @@ def test_nothing_would_run(
 
 
 def test_of_many_loosenings_the_first_are_named() -> None:
-    many = tuple(f"fixture `f{n}`: its variables changed" for n in range(30))
+    many = tuple(f"fixture `f{n}`: the variables changed" for n in range(30))
     text = _printed(examples.result(replace(examples.failing_contract(), weakened=many)))
     assert text.count("weakened: ") == 10
     assert "weakened in 20 more ways" in text
