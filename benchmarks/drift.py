@@ -189,7 +189,14 @@ def tables(
         (
             f"Each row has {runs:,} runs with seed {seed}.",
             f"The table shows years of nights in which **nothing changes**. {BRACKETS}",
-            _markdown(["setting", "change wrongly found, % of years", "alarms a year"], quiet_rows),
+            _markdown(
+                [
+                    "setting",
+                    "change test wrongly finds a change, % of years",
+                    "alarms of the control chart a year",
+                ],
+                quiet_rows,
+            ),
             f"In the next table, **the pass rate drops** after {BEFORE} nights. The table shows "
             "how many nights the change test needs to find the drop, and how many nights the "
             "control chart needs to give an alarm. The first night with the drop counts as night "
