@@ -75,7 +75,7 @@ def _install(lock: Path, target: Path, path: Path) -> None:
         raise MeasurementError(f"{path}: pip did not end within {_SECONDS} s") from None
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
-        raise MeasurementError(f"{path}: pip cannot install it: {said[:_SHOWN]}")
+        raise MeasurementError(f"{path}: pip cannot install these packages: {said[:_SHOWN]}")
 
 
 def _python_with_pip() -> str:
