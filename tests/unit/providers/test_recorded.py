@@ -167,9 +167,9 @@ def test_a_corrupt_line_is_named(line: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (FileNotFoundError("x"), "the file does not exist; to record one"),
-        (IsADirectoryError(21, "Is a directory"), "it cannot be read: Is a directory"),
-        (OSError("odd"), "it cannot be read: odd"),
+        (FileNotFoundError("x"), "the file does not exist; to get a recording"),
+        (IsADirectoryError(21, "Is a directory"), "the file cannot be read: Is a directory"),
+        (OSError("odd"), "the file cannot be read: odd"),
     ],
 )
 def test_a_recording_that_cannot_be_read(error: OSError, why: str) -> None:
