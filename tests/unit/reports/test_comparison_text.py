@@ -31,7 +31,7 @@ def _lead(result: GateResult) -> str:
 def test_a_regression_found_at_once_says_how_soon() -> None:
     assert _lead(early_examples.EARLY) == (
         "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **about −100 points** "
-        "(estimated after an early stop, likely too large), p = 0.0020: more than chance. "
+        "(estimated after an early stop, likely too large), p = 0.0020, more than chance explains. "
         "9 broke, 0 fixed; certain after 9 of 100 fixtures."
     )
     assert "18 calls made, 182 saved, 3 not used for the decision" in _read(early_examples.EARLY)
@@ -163,7 +163,7 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
         "4 unknown; unfinished; 134 fixtures would show a drop of 5\u00a0points"
     )
     several = decided_by(replace(examples.paired(200, 0, 0, None, alpha=0.0125), family=4))
-    assert "level 0.0125, corrected by Holm over 4 comparisons: no p-value; 0 broke" in several
+    assert "level 0.0125, with Holm's correction for 4 comparisons: no p-value; 0 broke" in several
 
 
 def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
@@ -209,7 +209,9 @@ def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
 def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
     both = early_examples.early_contract(), early_examples.not_worse_contract()
     worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
-    assert "level 0.05, corrected by Holm over 2 comparisons" in _read(examples.result(worse, calm))
+    assert "level 0.05, with Holm's correction for 2 comparisons" in _read(
+        examples.result(worse, calm)
+    )
     row = "| the deciding test, with the Benjamini-Hochberg adjustment | p 0.0040 |"
     assert row in _opinions(worse, adjusted=True)
 
@@ -271,7 +273,7 @@ def test_what_the_base_contract_found_has_its_own_lines() -> None:
     comment = _read(examples.result(replace(own, reasons=(reason,), under_base=found)))
     row = "- `speech-tag, under the base contract`: sequential McNemar test on 100 distinct"
     assert row in comment
-    assert "by Holm over 2 comparisons" in comment
+    assert "with Holm's correction for 2 comparisons" in comment
 
 
 def test_arms_that_are_not_known_are_left_out() -> None:

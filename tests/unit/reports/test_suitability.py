@@ -55,8 +55,8 @@ def test_the_table_has_a_row_for_each_setting_the_best_first():
 def test_the_first_sentence_names_the_best_and_those_that_are_worse():
     shown = spaced(render_suitability(found(bad=False, good=True, fine=True, lost=None)))
     assert (
-        "Breaks the fewest rules: `good`. 0 % of its outputs on tests of both kinds break a rule."
-        in shown
+        "`good` breaks the fewest rules. On tests of rules and inverse rules, 0 % of its outputs "
+        "break a rule." in shown
     )
     assert "Significantly worse on these tests: `bad`. Not significantly worse" in shown
     assert "Not significantly worse on these tests: `fine`. Not measured: `lost`." in shown
@@ -133,7 +133,7 @@ def tables(html: str) -> list[list[int]]:
 def test_many_pairs_are_cut_and_many_names_too():
     models = {f"m{number:02}": number == 0 for number in range(14)}
     shown = render_suitability(found(12, **models))
-    assert "61 more are in `sweep.json`." in shown
+    assert "`sweep.json` has 61 more pairs." in shown
     assert "and 3 more." in shown
     assert len(suitability_document(found(12, **models))["pairs"]) == 91
 
