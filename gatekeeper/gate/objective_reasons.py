@@ -29,7 +29,7 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
         if result.default:
             target += ", the default, because no `success_rate` of the contract covers all fixtures"
         elif result.objective in by_policy:
-            target += "; the policy sets `new_contracts.success_rate` for new contracts"
+            target += ", which the policy requires of new contracts (`new_contracts.success_rate`)"
         found += f" ({target})"
         match objective_status(result):
             case _ if result.outdated:
@@ -39,7 +39,7 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
                 text = f"The objective {name} {missing}: {found}."
                 reasons.append(Reason("error", text, "error"))
             case "missed":
-                text = f"Objective missed: {name} {found}, interval {_interval(result)}."
+                text = f"Objective missed: {name} {found}, confidence interval {_interval(result)}."
                 reasons.append(Reason("slo", text, "fail"))
             case "unlikely":
                 text = (

@@ -108,7 +108,8 @@ def paired_reasons(
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
         return [Reason("unseen", found, "inconclusive")]
     if paired.stopped == "not_worse":
-        text = f"Not worse by {numbers.size_in_points(margin)} or more: {counts}.{_but(broken)}"
+        less = numbers.size_in_points(margin)
+        text = f"Not worse than base by {less} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
     at_best = numbers.size_in_points(paired.minimum_detectable_effect)
     detectable = f"this run could only have detected a drop of {at_best} or more"
@@ -129,7 +130,7 @@ def paired_reasons(
 
 def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
     """Say that the samples could not have shown a drop, and what helps."""
-    text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been detected"
+    text = f"With {compared_units(paired, 'distinct fixture')}, no drop could have been detected"
     if paired.broke or paired.fixed:
         text = f"No drop could have been detected: {counts}"
     if flips_note(paired) or paired.stopped == "regressed":

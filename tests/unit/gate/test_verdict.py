@@ -94,7 +94,7 @@ def test_an_undecided_result_says_how_many_fixtures_would_do():
 def test_not_worse_is_said_of_the_margin_it_was_shown_for():
     (reason,) = called_for(paired(stopped="not_worse", fixtures=1000))
 
-    assert "Not worse by 5 points or more" in spaced(reason.text)
+    assert "Not worse than base by 5 points or more" in spaced(reason.text)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_not_worse_is_said_of_the_margin_it_was_shown_for():
 def test_a_margin_is_not_rounded_to_another(margin, said):
     (reason,) = called_for(paired(stopped="not_worse", fixtures=1000), margin=margin)
 
-    assert f"Not worse by {said} or more" in spaced(reason.text)
+    assert f"Not worse than base by {said} or more" in spaced(reason.text)
 
 
 def test_too_many_lost_samples_say_why_they_were_lost():
@@ -260,7 +260,7 @@ def test_an_objective_in_doubt_says_what_could_still_meet_it(inputs, told):
 def test_an_objective_that_the_policy_sets_says_so():
     result = SloResult("success_rate", 0.5, 0.0, ConfidenceInterval(0, 0.05), False)
     (reason,) = slo_reasons([result], [Objective("success_rate", 0.5, by_policy=True)])
-    assert "`new_contracts.success_rate` for new contracts" in reason.text
+    assert "which the policy requires of new contracts" in reason.text
     assert "`new_contracts.success_rate`" in reason.text
     (reason,) = slo_reasons([result], [Objective("success_rate", 0.5)])
     assert "policy" not in reason.text
