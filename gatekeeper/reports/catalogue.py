@@ -87,7 +87,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "tolerance": ReasonEntry(
         "Too few fixtures pass",
         "Fewer fixtures pass than the contract's tolerance requires.",
-        "Correct the prompt until enough of its fixtures pass.",
+        "Correct the prompt until enough fixtures pass.",
         "error",
         ("misses its objective", "miss their objectives"),
         "failing",
@@ -116,8 +116,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "nothing_passes": ReasonEntry(
         "No fixture passes",
         "Every fixture that was measured fails on head.",
-        "Look at the answers of head. Then correct the prompt, or the checks of "
-        "the contract if they are wrong.",
+        "Look at the answers of head. If the answers are wrong, correct the prompt. If the answers "
+        "are right, correct the checks of the contract.",
         "error",
         ("passes no fixture", "pass no fixture"),
         "failing",
@@ -146,7 +146,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "Answers need repairs more often",
         "Head's outputs need repairs significantly more often than base's, and the contract has "
         "`gate: {repairs: fail}`.",
-        "Describe the form of the output in the prompt, or enforce it with `mode: enforce`.",
+        "Describe the form of the output in the prompt, or enforce this form with `mode: enforce`.",
         "error",
         ("needs repairs more often", "need repairs more often"),
         about_answers=True,

@@ -66,7 +66,7 @@ def corrected_difference(paired: PairedResult) -> str:
     return (
         "after correction for the judge's errors, head minus base is "
         f"{numbers.points(found.value)} {numbers.points_interval(found.interval)}; "
-        "the verdict comes from the test above, which uses the verdicts without correction"
+        "the gate uses the test above, which counts the judge's uncorrected verdicts"
     )
 
 
@@ -135,9 +135,11 @@ def early_stop(paired: PairedResult) -> str:
         return "sampling ended because the result of the contract's other comparison was certain"
     if paired.compared_rounds:
         planned = numbers.count(paired.planned_rounds, "sample")
-        return f"certain after {paired.compared_rounds:,} of {planned} of each fixture"
+        return (
+            f"the result was certain after {paired.compared_rounds:,} of {planned} of each fixture"
+        )
     drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
-    return f"certain after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
+    return f"the result was certain after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
 
 
 def deciding_test(paired: PairedResult) -> str:

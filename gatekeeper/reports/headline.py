@@ -218,7 +218,7 @@ def _broken(contract: ContractResult) -> str:
 
 
 def _by_margin(paired: PairedResult) -> str:
-    return f" by {numbers.size_in_points(paired.margin)} or more" if paired.margin else ""
+    return f" than base by {numbers.size_in_points(paired.margin)} or more" if paired.margin else ""
 
 
 def _shares(contract: ContractResult, paired: PairedResult) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STATUS: Mapping[JudgeStatus, str] = {
     "steady": "steady",
     "watch": (
-        f"watch: the judge's verdicts differ from those at calibration; after {NIGHTS} such "
+        f"watch: the judge's verdicts differ from its verdicts at calibration; after {NIGHTS} such "
         "nights, the judge counts as drifted"
     ),
     "drifted": "drifted",

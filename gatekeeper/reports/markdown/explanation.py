@@ -95,9 +95,9 @@ def _size(paired: PairedResult) -> str:
 def _test(paired: PairedResult) -> str:
     if paired.p_value is None:
         return "**Significance**: no pair of answers could be compared."
-    p = paired_p_value(paired)
+    p = paired_p_value(paired, equals="")
     chance = (
-        f"if head were as good as base, the chance of a result at least this bad would be p {p}"
+        f"if head were as good as base, the probability of a result at least this bad would be {p}"
     )
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "chance does not explain the drop"

@@ -101,16 +101,16 @@ def suitability_notes(found: Suitability) -> list[str]:
             "intervals and p-values are valid whether or not these outputs comply."
         )
     if found.unrated == found.tests["both"]:
-        notes.append("No test says whether it is valid (`metadata.valid`).")
+        notes.append("No test says in `metadata.valid` whether the test is valid.")
     elif found.unrated:
         notes.append(
-            "Tests that do not say whether they are valid (`metadata.valid`): "
-            f"{found.unrated:,} of {found.tests['both']:,}. These tests do not count as valid."
+            f"{found.unrated:,} of {numbers.count(found.tests['both'], 'test')} do not say in "
+            "`metadata.valid` whether they are valid. These tests do not count as valid."
         )
     elif "valid" not in found.tests:
-        notes.append("No test is valid (`metadata.valid`).")
+        notes.append("No test has `metadata: {valid: true}`.")
     if found.others:
-        notes.append(f"Fixtures of other categories, not in this table: {found.others:,}.")
+        notes.append(f"Fixtures of other categories that this table leaves out: {found.others:,}.")
     return notes
 
 

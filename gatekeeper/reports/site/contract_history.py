@@ -174,21 +174,23 @@ def _findings_of_budgets(budgets: ContractBudgets | None) -> Iterator[Finding]:
     for budget in budgets.budgets if budgets else ():
         label = label_of(budget.objective)
         spent = (
-            f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}, "
+            f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}, and "
             f"{numbers.number(budget.budget)} failures are allowed"
         )
         if budget.overspent:
             freeze = ""
             if budgets and budgets.frozen and budget.frozen_until:
                 freeze = f"; frozen until {numbers.moment(budget.frozen_until)}"
-            text = f"Error budget of {label} spent: {spent}{freeze}"
+            text = f"The error budget of {label} is spent: {spent}{freeze}"
             yield Finding("budget", "fail", text, "budget spent")
         elif budget.state == "spent":
-            text = f"Error budget of {label} spent, but this could be chance: {spent}"
+            text = f"The error budget of {label} is spent, but this could be chance: {spent}"
             yield Finding("budget", "inconclusive", text, "budget spent")
         elif budget.burning:
             windows = ", ".join(budget.burning)
-            text = f"Error budget of {label} burns too fast ({windows}): {share_left(budget)} left"
+            text = (
+                f"The error budget of {label} burns too fast ({windows}): {share_left(budget)} left"
+            )
             yield Finding("burning", "inconclusive", text, "budget burning")
 
 

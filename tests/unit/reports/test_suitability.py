@@ -148,9 +148,9 @@ def test_one_setting_has_no_pairs():
 @pytest.mark.parametrize(
     ("valid", "says"),
     [
-        ([None, None], "No test says whether it is valid"),
-        ([False, False], "No test is valid"),
-        ([True, None], "(`metadata.valid`): 2 of 4."),
+        ([None, None], "No test says in `metadata.valid`"),
+        ([False, False], "No test has `metadata: {valid: true}`"),
+        ([True, None], "2 of 4 tests do not say in `metadata.valid`"),
     ],
 )
 def test_what_is_known_of_validity_is_said(valid, says):
@@ -181,7 +181,7 @@ def test_other_categories_are_counted_and_left_out():
     easy = replace(rule_fixtures(0, baseline=1)[0], category="easy")
     result = swept([*rule_fixtures(2), easy], {"a": [True] * 5, "b": [False] * 5})
     shown = render_suitability(result)
-    assert "Fixtures of other categories, not in this table: 1." in shown
+    assert "Fixtures of other categories that this table leaves out: 1." in shown
     assert "both (4)" in shown
 
 

@@ -252,7 +252,7 @@ def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> No
 
 def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
     early = _printed(early_examples.EARLY)
-    sure = "level 0.05; certain after 9 of 100 fixtures\n"
+    sure = "level 0.05; the result was certain after 9 of 100 fixtures\n"
     assert f"\n  sequential McNemar test on 100 distinct inputs, {sure}" in early
     assert "18 calls made, 182 saved, 3 not used for the decision" in early
     wanted = "134 fixtures would show a drop of 5 points"
