@@ -203,7 +203,7 @@ def _workflow_run(payload: Mapping[str, Any]) -> Activity:
         return Nothing("the triggering workflow run has not ended yet", exit_code=0)
     event = _at(payload, f"{run}.event")
     if event != "pull_request":
-        text = f"the event {event} started the triggering workflow run, not the event pull_request"
+        text = f"the triggering workflow run is for the event {event}, not for pull_request"
         return Nothing(text, exit_code=0)
     conclusion = _at(payload, f"{run}.conclusion", needed=False)
     if conclusion not in ("success", "failure"):

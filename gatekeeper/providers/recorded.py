@@ -125,7 +125,8 @@ def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str
     repetitions = sum(recorded == digest for recorded, _ in recording)
     if repetitions:
         found = (
-            f"the file has {repetitions} samples of this request, but not number {repetition + 1}"
+            f"the file has {repetitions} samples of this request, but not sample number "
+            f"{repetition + 1}"
         )
     else:
         found = "no sample has these messages and parameters"

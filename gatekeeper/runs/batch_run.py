@@ -142,9 +142,8 @@ def _require_no_times(contract: Contract) -> None:
     ]
     if timed:
         raise UsageError(
-            f"--batch: {contract.name} has {timed[0]}, but batches measure no "
-            "time; run this contract without --batch, and the other contracts with --batch "
-            "and --contract"
+            f"--batch: {contract.name} has {timed[0]}, but batches do not measure time; run this "
+            "contract without --batch, and the other contracts with --batch and --contract"
         )
 
 

@@ -58,8 +58,8 @@ class UnfinishedRun:
             raise UsageError(
                 f"{self.path}: the unfinished run sent other requests, because its commits, "
                 "contracts or options were different; repeat the command of the unfinished run "
-                "with --resume, or run without --resume, so that the new run does not use its "
-                f"{count(len(self.answers), 'answer')}"
+                "with --resume, or run without --resume to start again without the "
+                f"{count(len(self.answers), 'answer')} of the unfinished run"
             )
 
     def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:

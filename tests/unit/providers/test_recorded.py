@@ -93,7 +93,7 @@ def test_a_changed_request_is_not_recorded() -> None:
 def test_too_few_repetitions() -> None:
     failed = failure(request(repetition=2), row(), row(repetition=1))
     assert not failed.fatal
-    assert "2 samples of this request, but not number 3" in str(failed)
+    assert "2 samples of this request, but not sample number 3" in str(failed)
 
 
 def test_a_recorded_failure_fails_again() -> None:
