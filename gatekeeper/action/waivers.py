@@ -75,7 +75,7 @@ def read_waivers(
         if record is None:
             continue
         if not remark.own:
-            text = f"gatekeeper ignores a forged waiver in a comment of @{remark.author}."
+            text = f"A forged waiver in a comment of @{remark.author} is ignored."
             notices.append(text)
             continue
         signed = _is_signed(record, place)
