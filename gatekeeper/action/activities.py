@@ -312,5 +312,6 @@ def _merged_waivers(
             wanted = policy.waiver_permission
             waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
     except (PublishError, UsageError) as error:
-        return (), (f"The history does not record what was waived before the merge: {error}.",)
+        text = f"The history does not record the waivers of the merged pull request: {error}."
+        return (), (text,)
     return waivers, ()

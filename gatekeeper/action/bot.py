@@ -40,11 +40,11 @@ from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.markers import reply_marker
 
 _UNSIGNED = (
-    "The record of this command is not signed, because this job has no key. If "
-    "the gate's job has a key, the gate will ignore the command. Give both jobs the same "
-    "secret `GATEKEEPER_WAIVER_KEY`."
+    "The record of this command is not signed, because the bot's job has no key. If "
+    "the gate's job has a key, the gate ignores the command. Give the bot's job and the gate's "
+    "job the same secret `GATEKEEPER_WAIVER_KEY`."
 )
-_CUT = "\n\n… cut here. For the whole text, see this run's summary and artifact.\n"
+_CUT = "\n\n… This text was cut. For the whole text, see this run's summary and artifact.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _waive(
         f"Reason: {prose(reason)}."
         if kind == "waive"
         else f"Accepted for {code(state.head_sha[:10])}: a regression of {of} no longer blocks "
-        "this commit. Objectives still apply."
+        "this commit. A missed objective still blocks this commit."
     )
     text += " The command has effect until the next push, or until you edit your comment."
     if not place.keys:

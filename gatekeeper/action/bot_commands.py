@@ -89,7 +89,7 @@ def read_command(text: str) -> Command | NotUnderstood | None:
     word = re.split(r"[ \t]", said, maxsplit=1)[0]
     name = next((name for name in _SHAPES if name == word), None)
     if name is None:
-        return NotUnderstood("there is no such command" if word else "a command is missing")
+        return NotUnderstood("this command does not exist" if word else "a command is missing")
     arguments = re.fullmatch(_SHAPES[name], said.removeprefix(name))
     if arguments is None:
         return NotUnderstood(_WANTED[name])

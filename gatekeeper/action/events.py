@@ -200,23 +200,27 @@ def _queued(branch: Any) -> int | None:
 def _workflow_run(payload: Mapping[str, Any]) -> Activity:
     run = "workflow_run"
     if payload.get("action") != "completed":
-        return Nothing("the first stage has not ended yet", exit_code=0)
+        return Nothing("the triggering workflow run has not ended yet", exit_code=0)
     event = _at(payload, f"{run}.event")
     if event != "pull_request":
-        return Nothing(f"the first stage ran on {event}, not on pull_request", exit_code=0)
+        text = f"the triggering workflow run is for the event {event}, not for pull_request"
+        return Nothing(text, exit_code=0)
     conclusion = _at(payload, f"{run}.conclusion", needed=False)
     if conclusion not in ("success", "failure"):
         return Nothing(
-            f"the first stage ended as {conclusion}, so there is nothing to do", exit_code=0
+            f"the conclusion of the triggering workflow run is {conclusion}, so gatekeeper "
+            "tests nothing",
+            exit_code=0,
         )
     repository = _at(payload, f"{run}.head_repository.full_name", needed=False)
     branch = _at(payload, f"{run}.head_branch", needed=False)
     if not isinstance(repository, str) or not isinstance(branch, str):
-        return Nothing("the fork that the first stage tested was deleted", exit_code=0)
+        return Nothing("the fork of the triggering workflow run was deleted", exit_code=0)
     own = repository == _at(payload, "repository.full_name")
     if own and _at(payload, f"{run}.actor.login", needed=False) != _DEPENDABOT:
         return Nothing(
-            "the first stage had the secrets, so it tested the change itself", exit_code=0
+            "the triggering workflow run had the secrets, so that run already tested the change",
+            exit_code=0,
         )
     return FindPullRequest(
         repository, branch, _sha(_at(payload, f"{run}.head_sha"), f"{run}.head_sha")
@@ -228,8 +232,8 @@ def _push(payload: Mapping[str, Any]) -> Activity:
     default = f"refs/heads/{_at(payload, 'repository.default_branch')}"
     if ref != default:
         text = (
-            f"{ref} is not the default branch: gatekeeper tests the branch's pull request, "
-            "not each push"
+            f"{ref} is not the default branch, so gatekeeper does not test this push, but only "
+            "the pull request of the branch"
         )
         return Nothing(text, exit_code=0)
     before, after = _at(payload, "before"), _at(payload, "after")
@@ -321,7 +325,7 @@ def _comment(payload: Mapping[str, Any]) -> Activity:
 def _whole(payload: Mapping[str, Any], path: str) -> int:
     number = _at(payload, path)
     if not isinstance(number, int):
-        raise UsageError(f"{path} is {number!r}; {_WRONG_PAYLOAD}")
+        raise UsageError(f"{path} is {number!r}, not a whole number; {_WRONG_PAYLOAD}")
     return number
 
 

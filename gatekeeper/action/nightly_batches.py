@@ -54,10 +54,10 @@ class NightlyBatches:
             return options
         if self.unfinished and self.unfinished.plan != plan_digest(work.trials):
             raise UsageError(
-                f"{self.unfinished.path}: these answers are from an earlier run in "
-                "batches, which tested another "
-                "commit or other contracts. Run the job of that commit again, or remove "
-                f"{FILE} and {BATCHES} from the folder if you do not need these answers"
+                f"{self.unfinished.path}: this file holds the answers of an earlier run in "
+                "batches, and the earlier run tested another commit or other contracts. Run the "
+                "job of the earlier commit again. If you do not need these answers, remove "
+                f"{FILE} and {BATCHES} from the folder"
             )
         return replace(
             options,
@@ -85,7 +85,7 @@ def nightly_batches(
     if committed:
         raise UsageError(
             f"input batch: {committed[0]} is under version control, so anybody may have written "
-            "its answers; remove it from the repository"
+            "the answers in this file; remove the file from the repository"
         )
     if not (folder / FILE).exists():
         refuse_unfinished_batches(folder)

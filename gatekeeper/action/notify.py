@@ -36,8 +36,8 @@ def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
 
 def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str | None:
     unknown = (
-        f"notification address {number} is not valid; see "
-        "https://github.com/caronc/apprise for how to write an address"
+        f"notification address {number} is not valid; "
+        "https://github.com/caronc/apprise describes the form of an address"
     )
     try:
         service = apprise.Apprise.instantiate(address)

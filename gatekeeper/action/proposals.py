@@ -35,9 +35,9 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
     else:
         notices += [
             f"A model proposes a contract for {proposal.prompt}, with "
-            f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}: "
-            f"{folder.name}/{proposal.contract} in the artifact of this run. To get "
-            "the proposal as a pull request, comment /gatekeeper propose."
+            f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}. "
+            f"The proposal is {folder.name}/{proposal.contract} in the artifact of this run. To "
+            "get the proposal as a pull request, comment /gatekeeper propose."
             for proposal in found.proposals
         ]
     return Explanation(tuple(notices), found.calls, found.cost_usd)

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from gatekeeper.author.promises.proposed_contracts import ProposedContracts
 
 _OFF = (
-    "The policy on the base branch allows no proposals. To allow proposals, add "
-    "`propose: {model: openai/gpt-4o-mini, cost_usd: 0.20}` to `.github/gatekeeper.yml` there."
+    "The policy on the base branch does not allow proposals. To allow proposals, add "
+    "`propose: {model: openai/gpt-4o-mini, cost_usd: 0.20}` to `.github/gatekeeper.yml` on the "
+    "base branch."
 )
 _FORK = (
-    "Contracts are not proposed for pull requests from forks, because each proposal costs money."
+    "gatekeeper does not propose contracts for pull requests from forks, because each proposal "
+    "costs money."
 )
 _COVERED = "Every prompt that this pull request adds or changes has a contract."
 _NOT_ALLOWED = (
@@ -67,8 +69,8 @@ def propose(
     known = api.find_branch(name)
     if known is not None and not (known.own and known.message.strip() == message):
         return Outcome(
-            f"gatekeeper did not make the latest commit of the branch {code(name)}, so nothing was "
-            "changed. Merge or delete the branch, and repeat the command."
+            f"The latest commit of the branch {code(name)} is not a commit of gatekeeper, so "
+            "gatekeeper changed nothing. Merge or delete the branch, and repeat the command."
         )
     found = propose_contracts(change, work.policy, work.affected.uncovered)
     said = _notices(found)
@@ -134,12 +136,13 @@ def pull_request_text(number: int, found: ProposedContracts) -> str:
         for proposal in found.proposals
     )
     return (
-        f"Contracts for prompts that #{number} adds or changes and that have none. Merging this "
-        f"adds them to #{number}.\n\n{rows}\n\n"
-        f"A model wrote these files from the text of the prompts, which is part of #{number}. Read "
-        "the rules in each `.spec.yaml` before you merge: a contract that demands too little "
-        "protects nothing. Edit or remove whatever is wrong; later runs of `gatekeeper generate` "
-        "keep your edits.\n\n"
-        "GitHub starts no checks for a pull request that GitHub Actions opens. To start them, "
-        "close the pull request and open it again.\n"
+        f"#{number} adds or changes prompts that have no contract. This pull request proposes "
+        f"contracts for these prompts. If you merge this pull request, #{number} contains the "
+        f"contracts.\n\n{rows}\n\n"
+        f"A model wrote these files from the text of the prompts in #{number}. Read "
+        "the rules in each `.spec.yaml` before you merge, because a contract that demands too "
+        "little does not protect the prompt. Edit or remove wrong rules; later runs of "
+        "`gatekeeper generate` keep your edits.\n\n"
+        "GitHub does not start checks for a pull request that GitHub Actions opens. To start the "
+        "checks, close the pull request and open the pull request again.\n"
     )

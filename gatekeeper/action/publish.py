@@ -247,7 +247,7 @@ def deliver(answer: Answer, settings: ActionInputs, activity: Activity, api: Rep
                 target_url=settings.run_url,
             )
         except PublishError as error:
-            advice = "To post no commit status, leave the input `status-context` empty"
+            advice = "If you do not want a commit status, leave the input `status-context` empty"
             _say_warning(f"{error}. {advice}", settings)
     try:
         write_summary(settings.summary_file, answer.summary)
@@ -275,7 +275,8 @@ def _post_comment(
             marker=comment_marker(settings.id),
         )
     except PublishError as error:
-        _say_warning(f"{error}. The file in the output `comment-file` holds the comment", settings)
+        advice = "The output `comment-file` names a file that holds the text of the comment"
+        _say_warning(f"{error}. {advice}", settings)
         return ""
     say(said)
     return comment.url if comment else ""
@@ -306,7 +307,8 @@ def _suggest(
             api, checked.number, checked.head_sha, marker, answer.suggestions
         )
     except PublishError as error:
-        _say_warning(f"{error}. The revert is still in the comment and the job's summary", settings)
+        advice = "The comment and the job's summary still show the suggested revert"
+        _say_warning(f"{error}. {advice}", settings)
         return marked
     return f"{marker}\n{answer.comment_on_suggestions}" if posted else answer.comment
 

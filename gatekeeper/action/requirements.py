@@ -41,9 +41,7 @@ def install_requirements(path: Path | None, trusted: Revision) -> None:
     try:
         text = read_text(trusted, path.as_posix())
     except UnreadableError as error:
-        raise UsageError(
-            f"input requirements: {error} on the branch to merge into; {error.fix}"
-        ) from None
+        raise UsageError(f"input requirements: {error} on the base branch; {error.fix}") from None
     if text in _installed:
         return
     folder = Path(tempfile.mkdtemp(prefix="gatekeeper-requirements-"))
@@ -75,7 +73,7 @@ def _install(lock: Path, target: Path, path: Path) -> None:
         raise MeasurementError(f"{path}: pip did not end within {_SECONDS} s") from None
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
-        raise MeasurementError(f"{path}: pip cannot install it: {said[:_SHOWN]}")
+        raise MeasurementError(f"{path}: pip cannot install these packages: {said[:_SHOWN]}")
 
 
 def _python_with_pip() -> str:
@@ -88,7 +86,7 @@ def _python_with_pip() -> str:
         )
         if found.returncode == 0:
             return str(name)
-    raise MeasurementError("input requirements: this Python has no pip to install packages with")
+    raise MeasurementError("input requirements: this Python has no pip to install the packages")
 
 
 def _environment() -> Iterator[tuple[str, str]]:

@@ -89,6 +89,6 @@ def _unseen(candidate: Candidate, api: RepositoryApi) -> str | None:
     if checked_before(runs, candidate.command.created):
         return None
     return (
-        "this job has no key to verify the waiver with, and the command was "
-        f"written before the checks of {candidate.waiver.sha[:10]} began. {_AGAIN}."
+        "this job has no key to verify the waiver, and somebody wrote the command "
+        f"before the checks of {candidate.waiver.sha[:10]} began. {_AGAIN}."
     )

@@ -75,15 +75,17 @@ def read_waivers(
         if record is None:
             continue
         if not remark.own:
-            notices.append(f"A waiver in a comment of @{remark.author} is ignored: it is forged.")
+            text = f"A forged waiver in a comment of @{remark.author} is ignored."
+            notices.append(text)
             continue
         signed = _is_signed(record, place)
         command = by_id.get(record["comment"])
         waiver = Waiver(**{name: record[name] for name in _SIGNED - {"comment"}})
         if command is None or not _is_the_command(command, waiver):
-            notices.append(f"{named(waiver)} is ignored: its command was deleted or changed.")
+            text = "is ignored, because the comment with its command was deleted or changed."
+            notices.append(f"{named(waiver)} {text}")
         elif not signed:
-            notices.append(f"{named(waiver)} is ignored: {_unsigned(record)}")
+            notices.append(f"{named(waiver)} is ignored, because {_unsigned(record)}")
         elif waiver.sha != sha:
             notices.append(
                 f"{named(waiver)} was for the commit {waiver.sha[:10]} and no longer has an effect."
@@ -96,7 +98,7 @@ def read_waivers(
 def unknown_waivers(waivers: Sequence[Waiver], names: Sequence[str]) -> tuple[str, ...]:
     """Return notices about waivers for contracts that do not exist."""
     return tuple(
-        f"{named(waiver)} is ignored: no contract has that name."
+        f"{named(waiver)} is ignored, because no contract has this name."
         for waiver in waivers
         if waiver.contract is not None and waiver.contract not in names
     )

@@ -21,7 +21,8 @@ def relative_path(name: str, text: str) -> Path:
     path = Path(text)
     if path.is_absolute() or ".." in path.parts:
         raise UsageError(
-            f"input {name}: {text!r} is outside of the workspace; give a path relative to it"
+            f"input {name}: {text!r} is outside of the workspace; give a path relative to the "
+            "workspace"
         )
     return path
 
@@ -32,7 +33,9 @@ def out_folder(workspace: Path, out: Path) -> Path:
     workspace = workspace.resolve()
     folder = (workspace / out).resolve()
     if not folder.is_relative_to(workspace) or folder == workspace:
-        raise UsageError(f"input out: {out} is outside of the workspace; choose a folder inside it")
+        raise UsageError(
+            f"input out: {out} is outside of the workspace; choose a folder inside the workspace"
+        )
     return folder
 
 
@@ -59,7 +62,7 @@ def cache_file(workspace: Path, cache: Path) -> Path:
     path = workspace / cache
     if not path.parent.resolve().is_relative_to(workspace):
         raise UsageError(
-            f"input cache: {cache} is outside of the workspace; choose a path inside it"
+            f"input cache: {cache} is outside of the workspace; choose a path inside the workspace"
         )
     return path
 

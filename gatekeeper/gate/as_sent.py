@@ -46,4 +46,4 @@ def mode_notices(contract: Contract) -> tuple[str, ...]:
     if contract.mode != "auto":
         return ()
     found = negotiated(contract)
-    return (f"The mode auto applies as {found.applied}: {found.reason}.",)
+    return (f"`mode: auto` acts like `mode: {found.applied}`, because {found.reason}.",)

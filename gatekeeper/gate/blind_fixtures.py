@@ -61,7 +61,7 @@ def blind_text(fixtures: Sequence[str]) -> str:
     one = len(fixtures) == 1
     count = numbers.count(len(fixtures), "fixture")
     return (
-        f"{count} can no longer show a regression: "
+        f"{count} can no longer show a regression, because "
         f"{'it fails' if one else 'they fail'} under the new contract, although "
         f"the same answers pass under the base contract ({named})"
     )

@@ -86,7 +86,7 @@ def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
             if policy.judge.require_calibration:
                 what = (
                     "the check's judge has no calibration on the base branch, "
-                    f"but {POLICY_PATH} requires one"
+                    f"but {POLICY_PATH} requires a calibration"
                 )
                 fix = (
                     "label outputs, run `gatekeeper judge calibrate`, and merge "

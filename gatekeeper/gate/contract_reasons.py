@@ -33,9 +33,9 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
         added = _some(contract.successors)
         text = (
             "The contract was removed together with its prompt, and this pull "
-            f"request adds {added}, which gatekeeper could not compare with the "
-            "old prompt. If the new prompt replaces the old one, keep the "
-            f"contract's name, {contract.name}. If not, remove the old prompt in "
+            f"request adds {added}. Gatekeeper could not compare the old and the new "
+            "prompt. If a new prompt replaces the old prompt, keep a contract with the name "
+            f"{contract.name}. If not, remove the old prompt in "
             "a separate pull request, or ask a maintainer to waive this result."
         )
         return Reason("replaced", text, "inconclusive")
@@ -50,12 +50,12 @@ def left_reasons(
     if prompt is None:
         return []
     if policy.allow.contract_removal:
-        text = f"The contract no longer watches {prompt}. The policy allows this."
+        text = f"The contract no longer tests {prompt}. The policy allows this."
         return [Reason("removed", text, "pass")]
     stays = f"which is {replaced_by}" if replaced_by else "which still exists"
-    keep = "Keep a regular file there and" if replaced_by else "Keep"
+    keep = "Restore the regular file and keep" if replaced_by else "Keep"
     text = (
-        f"The contract no longer watches {prompt}, {stays}. {keep} a contract for this "
+        f"The contract no longer tests {prompt}, {stays}. {keep} a contract for this "
         "prompt, remove the prompt, or set `allow: {contract_removal: true}` in the base policy."
     )
     return [Reason("removed", text, "fail")]
@@ -79,8 +79,8 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         reasons.append(Reason("new_contract", text, "fail"))
     if job.lost_prompt and not policy.allow.contract_removal:
         text = (
-            f"The prompt that the base contract watched, {job.lost_prompt}, is "
-            "gone, and gatekeeper could not compare it with "
+            f"This change removes the prompt {job.lost_prompt} of the base contract. "
+            "Gatekeeper could not compare the removed prompt with "
             f"{job.contract.target.prompt.reference}, because the base contract "
             "cannot be loaded. Repair the base contract first, in a separate "
             "pull request, or ask a maintainer to waive this result."
@@ -88,12 +88,13 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
         text = (
-            "The prompt that the base contract watched is gone. The contract now "
-            f"watches {job.contract.target.prompt.reference}, but "
-            f"{_some(job.successors)} of this pull request may also replace the "
-            "old prompt, and the contract did not test such a replacement. Keep the contract on "
-            "the file that replaces the old prompt and add the other file in a "
-            "separate pull request, or ask a maintainer to waive this result."
+            "This change removes the prompt of the base contract. The contract now "
+            f"tests {job.contract.target.prompt.reference}, but "
+            f"{_some(job.successors)} in this pull request may also replace the "
+            "removed prompt, and gatekeeper did not compare such a replacement with the removed "
+            "prompt. Set the contract's `prompt` to the file that replaces the removed prompt, "
+            "and add the other file in a separate pull request, or ask a maintainer to waive "
+            "this result."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     return reasons
@@ -109,7 +110,7 @@ def untested_reasons(job: Job) -> list[Reason]:
         same = "message of the fixtures is the same as before, so the change was not measured"
     text = (
         f"The template in {job.contract.target.prompt.reference} changed, but every {same}. Add a "
-        "fixture that shows what the change does."
+        "fixture that uses the changed part of the template."
     )
     return [Reason("untested", text, "inconclusive")]
 
@@ -125,7 +126,8 @@ def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason
     what = "The calibration of judges changes" if calibrations else "The policy is weakened"
     text = (
         f"{what} ({keys}), and the base policy requires a maintainer's waiver "
-        f"(`on_weakening: require_waiver`): `/gatekeeper waive {POLICY_NAME}: REASON`."
+        "(`on_weakening: require_waiver`). A maintainer can waive this result with the comment "
+        f"`/gatekeeper waive {POLICY_NAME}: REASON`."
     )
     return [Reason("policy_weakened", text, "fail")]
 
@@ -139,7 +141,9 @@ def not_held_up(reason: Reason) -> Reason:
     questions were open before, so only certain failures block it."""
     if reason.verdict != "inconclusive" or reason.code not in ("slo", "unseen", "undecided"):
         return reason
-    unchanged = "The prompt and its settings did not change, so this does not block the merge."
+    unchanged = (
+        "The prompt and its settings did not change, so this result does not block the merge."
+    )
     text = f"{reason.text} {unchanged}"
     if reason.code == "unseen":
         text = "The prompt did not change, and no objective is significantly missed."
@@ -148,11 +152,11 @@ def not_held_up(reason: Reason) -> Reason:
 
 def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
     if policy.allow.contract_removal:
-        text = "The contract was removed but its prompt remains. The policy allows this."
+        text = "The contract was removed, but its prompt remains. The policy allows this."
         return Reason("removed", text, "pass")
     stays = f"is {contract.left_as}" if contract.left_as else "remains"
     text = (
-        f"The contract was removed but its prompt {stays}, so no contract would test it. "
+        f"The contract was removed, but its prompt {stays}, so no contract would test the prompt. "
         "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
     )
     return Reason("removed", text, "fail")

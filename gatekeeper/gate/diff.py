@@ -35,8 +35,8 @@ from gatekeeper.gate.verdict import worst
 from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (
-    "The two sides were measured at different times. If a provider changed its "
-    "model between these times, that change causes differences too."
+    "The earlier and the later side were measured at different times. If a provider changed its "
+    "model between these times, the new model causes differences too."
 )
 _NOTHING_DRAWN = Run((), 0, 0, 0, 0, None, "done")
 
@@ -101,7 +101,9 @@ def _paired(
     notices = []
     lone = len({*samples["base"], *samples["head"]}) - len(fixtures)
     if lone:
-        notices.append(f"{lone} fixtures are left out, because they exist on one side only")
+        notices.append(
+            f"{lone} fixtures are left out, because only one side has samples of these fixtures"
+        )
     rounds = min((len(samples[arm][f]) for arm in samples for f in fixtures), default=0)
     used = tuple(
         _as_arm(samples[arm][fixture][number], arm, number)
@@ -112,7 +114,8 @@ def _paired(
     more = sum(len(d[f]) - rounds for d in samples.values() for f in fixtures)
     if more:
         notices.append(
-            f"{more} samples are left out, because the other side has no samples of these rounds"
+            f"{more} samples are left out, so that every fixture has the same number of samples on "
+            "both sides"
         )
     return used, notices
 
@@ -176,13 +179,15 @@ def _of_one_side(
 ) -> list[str]:
     """Return the contracts that cannot be compared, and the requested ones that were not found."""
     lone = [
-        f"{name} has samples only in {side.name}, so it is not compared"
+        f"the contract {name} has samples only in {side.name}, so gatekeeper does not compare it"
         for side, mine, others in ((earlier, before, after), (later, after, before))
         for name in mine
         if name not in others and (not names or name in names)
     ]
     return lone + [
-        f"{name} has no samples on either side" for name in names if name not in {*before, *after}
+        f"the contract {name} has no samples on either side"
+        for name in names
+        if name not in {*before, *after}
     ]
 
 

@@ -72,7 +72,7 @@ def drifted_reasons(
 def _excused(reason: Reason) -> Reason:
     if reason.code not in _BY_CHECKS or reason.verdict != "fail":
         return reason
-    text = f"{reason.text} A judge drifted, so this may be the judge's fault."
+    text = f"{reason.text} A judge drifted, so the judge may be the cause of this result."
     return replace(reason, text=text, verdict="inconclusive")
 
 
@@ -83,7 +83,7 @@ def describe_drift(found: AnchorResult) -> str:
     share = f"{found.agrees_now} of {numbers.count(found.anchors, 'labelled output')}"
     return (
         f"The {judges} of `{found.check}` drifted: {'they agree' if several else 'it agrees'} with "
-        f"people on {share} now, and agreed on {found.agreed_before} at calibration "
+        f"people on {share} now, but agreed on {found.agreed_before} at calibration "
         f"(p {numbers.p_value(found.p_value)}). The prompt is not the cause. Pin the judge's "
         "version, or run `gatekeeper judge calibrate` again."
     )

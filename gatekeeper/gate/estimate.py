@@ -240,8 +240,8 @@ def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, .
         beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
     shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
     return tuple(
-        f"The run may {amount}, and {limit} in {POLICY_PATH}. If the result is still unclear at "
-        "that limit, the run ends with `error`. Use fewer fixtures or samples, "
+        f"The run may {amount}, but {limit} in {POLICY_PATH}. If the result is still unclear when "
+        "the run reaches this limit, the run ends with `error`. Use fewer fixtures or samples, "
         f"{shorter}, or raise the limit"
         for amount, limit in beyond
     )

@@ -43,17 +43,11 @@ def tolerance_reasons(
         return []
     best = head.fixtures_passed + len(fixtures) - head.fixtures
     counts = f"{head.fixtures_passed:,} of {numbers.count(len(fixtures), 'fixture')} pass"
-    required = f"the contract asks for {numbers.percent(tolerance)}"
+    required = f"the contract requires {numbers.percent(tolerance)}"
     if best / len(fixtures) < tolerance:
-        return [
-            Reason(
-                "tolerance",
-                f"{counts}, {required}.",
-                "fail",
-            )
-        ]
+        return [Reason("tolerance", f"{counts}, but {required}.", "fail")]
     if head.fixtures_passed / len(fixtures) < tolerance:
-        text = f"{counts}, {len(fixtures) - head.fixtures} could not be measured"
+        text = f"{counts}, and {len(fixtures) - head.fixtures} could not be measured"
         return [Reason("error", f"{text}; {required}.", "error")]
     return []
 
@@ -70,7 +64,7 @@ def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
             reasons.append(Reason("must_pass", f"{text}: {_some(units)}.", verdict))
     before = [_unit(r) for r in results if _failed_before(r)]
     if before:
-        text = f"Must pass, but fails on head and also fails on base: {_some(before)}."
+        text = f"{_MUST} fail on head, but also fail on base: {_some(before)}."
         reasons.append(Reason("must_pass", text, "pass"))
     return reasons
 
@@ -82,10 +76,11 @@ def _failed_before(result: MustPassResult) -> bool:
     return not result.head.passed and not result.base.passed
 
 
+_MUST = "Fixtures or checks with `must_pass: true`"
 _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
-    ("broke", "fail", "Must pass and fails"),
-    ("unknown", "error", "Must pass, but the samples that would decide this are missing"),
-    ("open", "pass", "Must pass, but failed in some samples, which can be chance"),
+    ("broke", "fail", f"{_MUST} fail on head"),
+    ("unknown", "error", f"{_MUST} cannot be evaluated, because samples are missing"),
+    ("open", "pass", f"{_MUST} failed in some samples, but this can be chance"),
 )
 
 

@@ -61,13 +61,13 @@ def lowered_check_warnings(
     names = sorted(gated)
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES]) + more
-    noun, it = ("check", "it") if len(names) == 1 else ("checks", "one of them")
+    noun, these = ("check", "this check") if len(names) == 1 else ("checks", "these checks")
     return (
         (
             f"The severity of the {noun} {shown} was lowered from error to warn "
-            f"within the last {window}. The last run in which {it} affected the "
-            f"verdict was on {last.time.astimezone(UTC):%Y-%m-%d} ({last.sha[:10]}); "
-            "the success rate does not count failures since then"
+            f"within the last {window}. After the run of "
+            f"{last.time.astimezone(UTC):%Y-%m-%d} ({last.sha[:10]}), the success rate does not "
+            f"count failures of {these}"
         ),
     )
 

@@ -20,25 +20,26 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
     reasons = []
     for result in results:
         name = label_of(result.objective)
-        found = f"{_amount(result, result.observed)} against {_amount(result, result.target)}"
+        found = _amount(result, result.observed)
         if result.judged is not None:
             found += (
-                " (corrected for the judge's errors; the judge found "
-                f"{_amount(result, result.judged)})"
+                f" after correction for the judge's errors, {_amount(result, result.judged)} before"
             )
+        target = f"target: {_amount(result, result.target)}"
         if result.default:
-            found += ", the default, because no `success_rate` of the contract covers all fixtures"
+            target += ", the default, because no `success_rate` of the contract covers all fixtures"
         elif result.objective in by_policy:
-            found += ", which the policy requires of a new contract (`new_contracts.success_rate`)"
+            target += ", which the policy requires of new contracts (`new_contracts.success_rate`)"
+        found += f" ({target})"
         match objective_status(result):
             case _ if result.outdated:
                 continue  # the judge that drifted has a reason of its own
             case _ if result.unmeasured:
-                missing = "cannot be decided, because samples are missing"
-                text = f"The objective {name} ({found}) {missing}."
+                missing = "cannot be evaluated, because samples are missing"
+                text = f"The objective {name} {missing}: {found}."
                 reasons.append(Reason("error", text, "error"))
             case "missed":
-                text = f"Objective missed: {name} {found}, interval {_interval(result)}."
+                text = f"Objective missed: {name} {found}, confidence interval {_interval(result)}."
                 reasons.append(Reason("slo", text, "fail"))
             case "unlikely":
                 text = (
@@ -55,15 +56,16 @@ def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -
 def _why_unknown(result: SloResult) -> str:
     if result.judged is not None:
         return (
-            "The judge passes bad outputs almost as often as good ones, so its verdicts cannot be "
-            "corrected. Choose another judge, or make its criteria clearer."
+            "The judge passes bad outputs almost as often as good outputs, so gatekeeper cannot "
+            "correct the judge's verdicts. Choose another judge, or make the judge's criteria "
+            "clearer."
         )
     if measure_of(result.objective).first_token:
         return (
-            "No answer has this measurement, because the server did not stream "
-            "the answer or the recording does not contain the time."
+            "The time to first token is unknown, because the server did not stream "
+            "the answers or the recording does not contain this time."
         )
-    return "No sample has a value: neither the model nor the recording provides one."
+    return "The measured value is unknown: neither the model nor the recording provides the value."
 
 
 def _more(result: SloResult) -> str:
@@ -73,10 +75,11 @@ def _more(result: SloResult) -> str:
     units = "clusters" if result.clustered else "distinct inputs"
     if needed is not None and result.inputs < needed:
         return (
-            f"; a proof needs {needed:,} {units} or more, and {result.inputs:,} "
-            f"{'was' if result.inputs == 1 else 'were'} measured"
+            f"; at least {needed:,} {units} are needed to show that the objective is met, and "
+            f"only {result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
-    return f"; with more {unit_noun(clustered=result.clustered)}s the objective may still be met"
+    noun = unit_noun(clustered=result.clustered)
+    return f"; with more {noun}s, a run may show that the objective is met"
 
 
 def _amount(result: SloResult, value: float | None) -> str:

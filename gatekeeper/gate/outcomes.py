@@ -258,13 +258,15 @@ def _low_grade(outcome: Outcome, pass_score: float) -> tuple[str, str]:
     grade = outcome.grade
     if grade is None:
         return "pass_score", (
-            f"cannot reach {numbers.score(pass_score)}, but the results of some checks are unknown"
+            f"the score cannot reach {numbers.score(pass_score)}, whatever the unknown results of "
+            "some checks are"
         )
     # Rounded down, so that a grade that is too low never looks high enough.
-    shown = f"{math.floor(grade * 1000) / 1000:g} of {numbers.score(pass_score)}"
+    shown, needed = f"{math.floor(grade * 1000) / 1000:g}", numbers.score(pass_score)
     if grade < pass_score:
-        return "pass_score", f"scores {shown}"
-    return "pass_score", f"scores {shown}, but a check that must pass failed"
+        return "pass_score", f"scores {shown}, but needs {needed}"
+    text = f"scores {shown} and needs only {needed}, but a check with `must_pass: true` failed"
+    return "pass_score", text
 
 
 def _first_output(outcomes: Sequence[Outcome]) -> str | None:

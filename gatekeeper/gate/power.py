@@ -52,16 +52,16 @@ class ComparisonPower:
             return None
         # Rounded up: what is advised must be enough.
         percent = None if effect is None else math.ceil(round(effect * 100, 6))
-        shown = "no drop"
+        shown = "cannot show a drop"
         if percent is not None:
-            shown = f"a drop of {numbers.size_in_points(percent / 100)} at best"
+            shown = f"can only show a drop of {numbers.size_in_points(percent / 100)} or more"
         advice = []
         if self.fixtures_needed is not None:
             advice.append(f"use {self.fixtures_needed:,} {self._noun}s")
         if percent is not None and percent < 100:
             advice.append(f"set gate.margin to {percent / 100:.2g}")
         return (
-            f"{self.name}, {self.comparisons_text}: {self.units_text} can show {shown}, but "
+            f"{self.name}, {self.comparisons_text}: {self.units_text} {shown}, but "
             f"gate.margin is {numbers.size_in_points(self.margin)}; "
             f"{', or '.join(advice) or f'add {self._noun}s'}"
         )
@@ -72,15 +72,15 @@ class ComparisonPower:
         if self.warning is None:
             return None
         effect = self.minimum_detectable_effect
-        shown = "no drop"
+        shown = "cannot show a drop"
         if effect is not None:
             size = math.ceil(round(effect * 100, 6)) / 100
-            shown = f"only a drop of {numbers.size_in_points(size)} or more"
+            shown = f"can only show a drop of {numbers.size_in_points(size)} or more"
         enough = ""
         if self.fixtures_needed is not None:
-            margin = numbers.size_in_points(self.margin)
-            enough = f"; {self.fixtures_needed:,} would show one of {margin}"
-        return f"{self.units_text} can show {shown} against the base branch{enough}"
+            needed = f"{self.fixtures_needed:,} {self._noun}s"
+            enough = f"; {needed} can show a drop of {numbers.size_in_points(self.margin)}"
+        return f"{self.units_text} {shown} against the base branch{enough}"
 
     @property
     def _noun(self) -> str:
@@ -99,10 +99,12 @@ class ComparisonPower:
         """Return the words for the number of comparisons: the more there are, the less each can
         show."""
         others = self.contracts - 1
-        text = f"compared together with {numbers.count(others, 'other')}"
+        text = f"compared together with {numbers.count(others, 'other contract')}"
         if not others:
             text = "compared alone"
-        return text if self.together == self.contracts else f"{text}, {self.together:,} comparisons"
+        if self.together == self.contracts:
+            return text
+        return f"{text}, with {self.together:,} comparisons in total"
 
 
 def compute_power(evaluation: Evaluation, together: int = 1, contracts: int = 1) -> ComparisonPower:
@@ -136,9 +138,9 @@ class ObjectiveNeed:
 
     def __str__(self) -> str:
         return (
-            f"the objective {self.label} can only be proven to be met with "
-            f"{self.needed:,} {self.noun} or more, but the contract has "
-            f"{self.have:,}; with so few, the objective is either missed or stays open"
+            f"at least {self.needed:,} {self.noun} are needed to show that the objective "
+            f"{self.label} is met, but the contract has {self.have:,}; with fewer {self.noun}, "
+            "the objective is either missed or stays open"
         )
 
 
@@ -171,10 +173,9 @@ def objective_summary(evaluation: Evaluation) -> str | None:
     fewest, most = (pick(need.needed for need in needs) for pick in (min, max))
     span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return (
-        f"the {len(needs):,} objectives {names} can only be proven to be met with "
-        f"{span} {needs[0].noun} or more, but the contract has "
-        f"{min(need.have for need in needs):,}; with so few, these objectives are "
-        "either missed or stay open"
+        f"at least {span} {needs[0].noun} are needed to show that the {len(needs):,} objectives "
+        f"{names} are met, but the contract has {min(need.have for need in needs):,}; with fewer "
+        f"{needs[0].noun}, these objectives are either missed or stay open"
     )
 
 
@@ -185,9 +186,8 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
     noun = "clusters" if evaluation.clustered else "distinct inputs"
     return tuple(
         (
-            f"the limit gate.{limit.name}: a rise above {limit} can only be shown "
-            f"with {needed:,} {noun} or more, but the contract has {have:,}, so the "
-            "limit never fails"
+            f"the limit gate.{limit.name} never fails, because at least {needed:,} {noun} are "
+            f"needed to show a rise above {limit}, but the contract has {have:,}"
         )
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
@@ -202,8 +202,8 @@ def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"gate.repairs: `fail` has no effect, because at least {needed:,} {noun} would have to "
-            f"start to need a repair, and the contract has only {have:,}"
+            f"gate.repairs: `fail` has no effect, because the gate fails only if at least "
+            f"{needed:,} {noun} newly need a repair, and the contract has only {have:,}"
         ),
     )
 

@@ -29,13 +29,13 @@ _VACUOUS = ("unseen", "undecided", "no_regression", "not_worse")
 
 def _reason(found: PreferenceResult) -> Reason:
     counts = (
-        f"of {numbers.count(found.pairs, 'pair')}, {found.base_preferred:,} for base, "
-        f"{found.head_preferred:,} for head, {found.tied:,} tied"
+        f"base preferred in {found.base_preferred:,} of {numbers.count(found.pairs, 'pair')}, "
+        f"head in {found.head_preferred:,}, neither in {found.tied:,}"
     )
     bias = found.contradictory
     if bias is not None:
         counts += (
-            "; when the order was swapped, judges contradicted themselves in "
+            "; when the order of the answers was swapped, judges contradicted themselves in "
             f"{numbers.percent(bias.value)} of their verdicts"
         )
     p = numbers.p_value(found.p_value, found.level)
@@ -45,7 +45,8 @@ def _reason(found: PreferenceResult) -> Reason:
     if found.could_be_worse or not found.pairs:
         missing = numbers.count(found.unmeasured, "pair")
         text = (
-            f"The judges' preference is not known: {missing} could not be measured ({found.check})."
+            f"The judges' preference is not known, because {missing} could not be measured "
+            f"({found.check})."
         )
         return Reason("error", text, "error")
     if found.open:
@@ -55,8 +56,9 @@ def _reason(found: PreferenceResult) -> Reason:
         return Reason("preference", text, "inconclusive")
     if found.unreadable:
         text = (
-            "Judges contradict themselves in most pairs when the order is swapped, "
-            f"so their ties are no evidence that head is as good as base ({found.check}: {counts})."
+            "When the order of the answers is swapped, judges contradict themselves in most pairs. "
+            "Ties are therefore no evidence that head is as good as base "
+            f"({found.check}: {counts})."
         )
         return Reason("preference", text, "inconclusive")
     text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."

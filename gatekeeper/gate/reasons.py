@@ -88,7 +88,8 @@ def paired_reasons(
     if paired.p_value is None and paired.stopped == "regressed":
         return []  # the contract's other comparison was certain before a first cluster was complete
     if paired.p_value is None:
-        return [Reason("error", f"No fixture could be measured on both arms{cause}.", "error")]
+        text = f"No fixture could be measured on both base and head{cause}."
+        return [Reason("error", text, "error")]
     counts = changed_units(paired)
     if paired.rounds > 1 and paired.difference and round(paired.difference * 100, 1):
         # Fixtures are classified by most of their samples, the arms by all of them.
@@ -101,13 +102,14 @@ def paired_reasons(
         return [Reason("regression", f"Worse than base: {counts} ({chance}).", "fail")]
     if could_be_worse and largest_drop > margin:
         pairs = numbers.count(paired.unmeasured, "pair")
-        text = f"In {pairs} of samples, an arm could not be measured, which is too many to decide"
+        text = f"In {pairs} of samples, base or head was not measured, which is too many to decide"
         return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
         return [Reason("unseen", found, "inconclusive")]
     if paired.stopped == "not_worse":
-        text = f"Not worse by {numbers.size_in_points(margin)} or more: {counts}.{_but(broken)}"
+        less = numbers.size_in_points(margin)
+        text = f"Not worse than base by {less} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
     at_best = numbers.size_in_points(paired.minimum_detectable_effect)
     detectable = f"this run could only have detected a drop of {at_best} or more"
@@ -128,7 +130,7 @@ def paired_reasons(
 
 def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
     """Say that the samples could not have shown a drop, and what helps."""
-    text = f"With {compared_units(paired, 'distinct fixture')} no drop could have been detected"
+    text = f"With {compared_units(paired, 'distinct fixture')}, no drop could have been detected"
     if paired.broke or paired.fixed:
         text = f"No drop could have been detected: {counts}"
     if flips_note(paired) or paired.stopped == "regressed":
@@ -175,20 +177,21 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     counts = (
-        f"{budget.spent:,} of {budget.events:,} failed in {budget.window}; "
-        f"{numbers.number(budget.budget)} are allowed, and chance does not explain "
-        f"{budget.freezes_at:,} or more"
+        f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}; "
+        f"{numbers.number(budget.budget)} failures are allowed, and chance does not explain "
+        f"{budget.freezes_at:,} failures or more"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"
     )
     if exempt:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
-    rule = "only a change that significantly improves this objective may merge"
-    if budget.frozen_until:
-        ends = "the freeze ends earlier if good samples follow, and later if more fail"
-        rule = f"until {numbers.moment(budget.frozen_until)}, {rule}; {ends}"
-    return Reason("budget", f"{spent}; {rule}.", "fail")
+    rule = "only a change that significantly improves this objective may merge."
+    if not budget.frozen_until:
+        return Reason("budget", f"{spent}. {rule.capitalize()}", "fail")
+    ends = "The freeze ends earlier if good samples follow, and later if more samples fail."
+    until = f"Until {numbers.moment(budget.frozen_until)}, {rule}"
+    return Reason("budget", f"{spent}. {until} {ends}", "fail")
 
 
 def _lifted(budget: ErrorBudget) -> Reason:
@@ -278,11 +281,11 @@ def has_nothing_to_evaluate(summary: EvaluationSummary) -> bool:
 
 
 def _nothing_to_evaluate(*, same_requests: bool) -> Reason:
-    text = "Nothing to evaluate: there is no base version and no objective"
+    text = "Nothing to evaluate, because the contract has no base version and no objective"
     if same_requests:
         text = (
-            "Nothing to compare: every request is the same as before, and the contract has no "
-            "objective"
+            "Nothing to compare, because every request is the same as before, and the contract has "
+            "no objective"
         )
     return Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive")
 
@@ -347,10 +350,14 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     if own.unpaired:
         text = "until this change is merged, keep the variables that the base prompt uses"
         count = numbers.count(len(own.unpaired), "fixture")
-        warnings.append(f"{count} cannot be compared: {_names(own.unpaired)}; {text}")
+        why = "cannot be compared, because their variables do not fit base's prompt"
+        warnings.append(f"{count} {why}: {_names(own.unpaired)}; {text}")
     for other in others:
         if other.unanswerable:
-            text = "of the base contract cannot be tested: the variables do not fit head's prompt"
+            text = (
+                "of the base contract cannot be tested, because their variables do not fit head's "
+                "prompt"
+            )
             count = numbers.count(len(other.unanswerable), "fixture")
             warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
     return tuple(warnings)
@@ -362,8 +369,8 @@ def _unasked(evaluation: Evaluation) -> str:
     if not lost:
         return ""
     return (
-        f": head's prompt cannot be filled in with {numbers.count(len(lost), 'fixture')} of "
-        f"the base contract ({_names(lost)}). First add the prompt's new variables to "
+        f", because head's prompt cannot be filled in with {numbers.count(len(lost), 'fixture')} "
+        f"of the base contract ({_names(lost)}). First add the prompt's new variables to "
         "these fixtures, in a pull request that leaves the prompt unchanged"
     )
 
@@ -386,6 +393,5 @@ def _needed(paired: PairedResult, margin: float) -> str:
     if paired.fixtures_needed is None or paired.fixtures_needed <= paired.units:
         return ""
     noun = unit_noun(clustered=paired.clusters is not None)
-    return (
-        f", and detecting {numbers.size_in_points(margin)} needs {paired.fixtures_needed:,} {noun}s"
-    )
+    drop = numbers.size_in_points(margin)
+    return f", and detecting a drop of {drop} needs {paired.fixtures_needed:,} {noun}s"

@@ -63,7 +63,10 @@ def repair_reasons(found: RepairResult | None) -> list[Reason]:
     if found.found == "worse":
         return [Reason("repairs", f"{describe_rise(found)}.", "fail")]
     if found.found == "unknown":
-        text = "Calls failed, so it is not known whether head needs repairs more often than base."
+        text = (
+            "Calls failed, so it is not known whether head's answers need repairs more often than "
+            "base's answers."
+        )
         return [Reason("repairs", text, "error")]
     return []
 
@@ -80,9 +83,9 @@ def describe_rise(found: RepairResult) -> str:
     """Say how often the answers of both arms needed a repair."""
     base, head = found.base or found.head, found.head
     return (
-        f"Head's answers need repairs more often: {head.repaired:,} of "
-        f"{head.answered:,} on head, {base.repaired:,} of {base.answered:,} on "
-        f"base (p {numbers.p_value(found.p_value, found.level)})"
+        "Head's answers need repairs more often than base's answers: "
+        f"{head.repaired:,} of {head.answered:,} on head, {base.repaired:,} of "
+        f"{base.answered:,} on base (p {numbers.p_value(found.p_value, found.level)})"
     )
 
 

@@ -117,10 +117,10 @@ def _percent(share: float | None) -> str:
 def _why_open(result: LimitResult) -> str:
     if result.inputs < result.inputs_needed:
         return (
-            f"{result.inputs:,} independent inputs are too few: a decision needs "
-            f"{result.inputs_needed:,}"
+            f"a decision needs {result.inputs_needed:,} independent inputs, and only "
+            f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
-    return "that can be chance"
+    return "this rise can be chance"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ def require_streams(trials: Iterable[Trial], client: ModelClient) -> None:
             raise UsageError(
                 f"{trial.contract}: the time to first token of {trial.request.model} cannot be "
                 "measured. Gatekeeper calls this model through litellm, at least with these "
-                "parameters, and cannot stream its answers there. Remove the objectives `ttft_…` "
-                "and the checks `ttft`, or use a model that has a native client; docs/models.md "
-                "lists them"
+                "parameters, and cannot stream answers through litellm. Remove the objectives "
+                "`ttft_…` and the checks `ttft`, or use a model that gatekeeper calls without "
+                "litellm; docs/models.md lists these models"
             )
 
 

@@ -61,7 +61,7 @@ def flips_note(paired: PairedResult) -> str:
         return ""
     noun = unit_noun(clustered=paired.clusters is not None)
     return (
-        f" {broke + fixed:,} of {numbers.count(paired.units, noun)} changed, in both directions. "
-        "Such changes often come from the provider or from a temperature above 0, "
-        "not from the prompt."
+        f" {broke + fixed:,} of {numbers.count(paired.units, noun)} changed: some got worse, "
+        "others got better. Such changes often come from the provider or from a temperature above "
+        "0, not from the prompt."
     )

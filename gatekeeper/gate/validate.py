@@ -130,7 +130,7 @@ class _Validating:
     def result(self, inventory: Inventory, *, whole: bool) -> Validation:
         if not self.contracts and not any(f.level == "error" for f in self.findings):
             what = f"no contract matches {', '.join(self.policy.contracts)}"
-            fix = "`gatekeeper init` looks for prompts and suites, and writes a first contract"
+            fix = "run `gatekeeper init`, which finds prompts and suites and writes a contract"
             self.findings.append(Finding("error", Problem(POLICY_PATH, what, fix)))
         return Validation(tuple(self.contracts), tuple(self.findings), inventory, whole)
 
@@ -144,8 +144,8 @@ class _Validating:
         contract = job.contract
         first = self.names.setdefault(contract.name, path)
         if first != path:
-            what = f"{contract.name!r} is already the name of {first}"
-            fix = "give each contract a name of its own"
+            what = f"the contract {first} already has the name {contract.name!r}"
+            fix = "give each contract a different name"
             self._add("error", [Problem(path, what, fix, field="name")], path)
             return
         asked = (*judge_models(job), *user_models(job))

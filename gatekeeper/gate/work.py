@@ -146,7 +146,8 @@ def plan_check(
     affected = with_groups(find_affected(change, policy, SHAPES))
     affected = hold_new_contracts(affected, change, policy)
     if change.base.sha == change.head.sha:
-        text = f"base and head are the same commit, {change.head.sha[:10]}: nothing was compared"
+        sha = change.head.sha[:10]
+        text = f"base and head are the same commit, {sha}, so nothing was compared"
         notices = (*notices, text)
     of_policy, of_judges = policy_weakenings(change), calibration_weakenings(change)
     weakened = (*of_policy, *of_judges)
@@ -155,8 +156,8 @@ def plan_check(
         *(f"The policy is weakened: `{found.place}` {found.text}." for found in of_policy),
         *(
             (
-                f"The calibration {found.key} {found.text}. After the merge, this "
-                "calibration corrects objectives: check that people made its labels."
+                f"The calibration {found.key} {found.text}. After the merge, this calibration "
+                "corrects objectives, so check that people made the labels of this calibration."
             )
             for found in of_judges
         ),

@@ -186,6 +186,6 @@ class Objects:
         if content is None:
             raise MeasurementError(
                 f"{path}: its content ({name}) is not in this clone and could not be fetched; "
-                "clone without --filter, or fetch it yourself"
+                "clone without --filter, or fetch the content yourself"
             )
         return content

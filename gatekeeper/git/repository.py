@@ -56,7 +56,7 @@ class Repository:
         """
         folder = path.resolve()
         if not folder.is_dir():
-            raise NoRepositoryError(f"{path} is not a folder; name a folder of a git repository")
+            raise NoRepositoryError(f"{path} is not a folder; give a folder of a git repository")
         git = GitCommand(folder, trusted=folder, secret=secret)
         status, output, error = git.attempt("rev-parse", "--is-inside-work-tree", "--show-cdup")
         if status:
@@ -326,7 +326,7 @@ def _not_usable(path: Path, error: str) -> UsageError:
     if "dubious ownership" in error:
         return UsageError(
             f"{path} lies in a git repository of another user, which git does not trust; "
-            "name the top folder of the repository, or run "
+            "choose the top folder of the repository, or run "
             "`git config --global --add safe.directory FOLDER` yourself"
         )
     if "not a git repository" in error.lower():

@@ -122,7 +122,8 @@ class BranchHistory:
             except RetryError:
                 raise MeasurementError(
                     f"{self._name}: {attempts.statistics['attempt_number']} pushes in a row "
-                    "failed, because the branch had changed meanwhile; the records were not written"
+                    "failed, because other pushes changed the branch at the same time; the records "
+                    "were not written"
                 ) from None
         return added or 0
 
@@ -142,7 +143,7 @@ class BranchHistory:
         strange = next((p for p in files if not p.startswith(_FOLDER) and p != _README), None)
         if strange:
             raise UsageError(
-                f"{self._name}: the branch holds {strange!r}, so it is not a history; "
+                f"{self._name}: the branch holds {strange!r}, so the branch is not a history; "
                 "choose another branch"
             )
         by_month: dict[str, list[Record]] = defaultdict(list)
@@ -201,11 +202,11 @@ def _distinct(contents: Iterable[bytes]) -> Iterable[bytes]:
 def _fault(path: str, stored: Stored) -> str | None:
     """Return why a file of the branch is not read."""
     if not _month_of(path):
-        return "gatekeeper writes no file with such a name"
+        return "gatekeeper does not write files with this name"
     if stored.size is None:
-        return "it is a link, not a file"
+        return "this is a link, not a file"
     if stored.size > LARGEST_FILE:
-        return f"it has more than {LARGEST_FILE:,} bytes"
+        return f"the file has more than {LARGEST_FILE:,} bytes"
     return None
 
 

@@ -181,8 +181,8 @@ def _change(found: Drift, nights: Sequence[Record]) -> CertainChange | None:
 
 
 FALSE_ALARMS = (
-    "If the model does not change, and the order of the nights is random, the probability "
-    "that a contract is wrongly reported as drifted before its prompt changes is at most "
-    f"{numbers.percent(ALPHA)}. The chart raises a false alarm about once in "
+    "If the model does not change, and the order of the nights is random, each contract is "
+    f"wrongly reported as drifted with a probability of at most {numbers.percent(ALPHA)} until "
+    "its prompt changes. The chart raises a false alarm about once in "
     f"{numbers.number(NIGHTS_PER_FALSE_ALARM)} nights."
 )

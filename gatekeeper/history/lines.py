@@ -73,7 +73,7 @@ def to_lines(records: Iterable[Record]) -> bytes:
 def to_record(line: bytes) -> Record:
     """Return the record of a line. Raises ValueError that says what is wrong with it."""
     if len(line) > LARGEST_LINE:
-        raise ValueError(f"{len(line):,} bytes are too long for a record")
+        raise ValueError(f"the line has {len(line):,} bytes, too many for a record")
     try:
         if not line.startswith(_OWN_START):
             _require_schema(line)
@@ -147,7 +147,7 @@ def _line(document: dict[str, Any]) -> bytes:
 def _explained(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
-        return "not a JSON record; the line may be cut short"
+        return "the line is not a JSON record, or is incomplete"
     place = ".".join(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ")
     return f"{place}: {said}" if place else said

@@ -133,7 +133,8 @@ class Record:
         # A reader makes a zone for each time, and two zones take ten times as long to compare.
         object.__setattr__(self, "time", _in_utc(self.time))
         if self.interval and not 0 <= self.interval.low <= self.interval.high <= 1:
-            raise ValueError(f"interval: must be low <= high within 0 to 1, got {self.interval}")
+            text = f"interval: must have 0 <= low <= high <= 1, got {self.interval}"
+            raise ValueError(text)
         _require_part("failed", self.samples, self.failed)
         _require_part("failed_calls", self.calls, self.failed_calls)
         for name in ("objectives", "checks", "categories", "fixtures"):
@@ -168,7 +169,7 @@ def _in_utc(time: datetime) -> datetime:
 
 def _require_part(name: str, whole: int, failed: int) -> None:
     if failed > whole:
-        raise ValueError(f"{name}: {failed} of {whole} cannot have failed")
+        raise ValueError(f"{name}: {failed} is more than the total, {whole}")
 
 
 class MeasuredRun(Protocol):

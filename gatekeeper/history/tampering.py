@@ -30,13 +30,12 @@ def refuse_own_history(location: str, change: Change) -> None:
         if any(entry is not None and entry.kind != "file" for entry in found):
             raise UsageError(
                 f"history {location}: {name} is a link or a submodule, so a pull request could "
-                "change the file behind it; write the path of the file itself"
+                f"change the file that {name} leads to; write the path of the file itself"
             )
         if found[-1] not in found[:-1]:
             raise UsageError(
-                f"history {location}: the change modifies {name}, but a change "
-                "must not write the history that its error budget is computed "
-                "from; remove this file from the change"
+                f"history {location}: the change modifies {name}, but a change must not write the "
+                "history of its own error budget; remove this file from the change"
             )
 
 

@@ -75,12 +75,12 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         raise UnreadableAnswer(str(document["error"]))
     said = document.get("usage")
     if not isinstance(said, Mapping):
-        raise UnreadableAnswer("an answer without usage")
+        raise UnreadableAnswer("the answer has no usage")
     reason = document.get("stop_reason")
     known = OPENAI_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
     ending = read_ending(document, _text(document) or None, known)
     if ending is None:
-        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
+        raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     usage = _usage(said)
     if usage and exchange.batched:
         usage = replace(usage, batched=True)
@@ -171,13 +171,13 @@ def _text(document: Mapping[str, Any]) -> str:
 
 def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
     if not isinstance(content, list):
-        raise UnreadableAnswer("an answer without content")
+        raise UnreadableAnswer("the answer has no content")
     for block in content:
         if not isinstance(block, Mapping):
             raise UnreadableAnswer("content that is none")
         if block.get("type") == "text":
             if not isinstance(block.get("text"), str):
-                raise UnreadableAnswer("a text block whose text is not a string")
+                raise UnreadableAnswer("the text of a text block is not a string")
             yield block
 
 

@@ -71,7 +71,7 @@ class MessageStream:
     def _end_with(self, found: Mapping[str, Any]) -> None:
         """Note why the message ended. Its token counts are those of the whole message so far."""
         if self._message is None:
-            raise UnreadableAnswer("the stream has no beginning")
+            raise UnreadableAnswer("the first event of the stream is missing")
         self._message |= _part(found, "delta")
         first, last = self._message.get("usage"), found.get("usage")
         if isinstance(last, Mapping):
@@ -101,5 +101,5 @@ class _Call:
 def _part(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = found.get(name)
     if not isinstance(part, Mapping):
-        raise UnreadableAnswer(f"an event of the stream without {name}")
+        raise UnreadableAnswer(f"an event of the stream has no {name}")
     return part

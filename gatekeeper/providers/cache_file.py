@@ -55,8 +55,9 @@ def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
     if not wrong:
         return Recalled(stands)
     said = ", ".join(f"{count} {reason}" for reason, count in wrong.most_common())
-    left = "1 entry is" if wrong.total() == 1 else f"{wrong.total()} entries are"
-    return Recalled(stands, (f"{path}: {left} left out of the cache and measured again: {said}",))
+    left = "1 entry" if wrong.total() == 1 else f"{wrong.total()} entries"
+    text = f"{path}: gatekeeper does not use {left} of the cache, but measures again: {said}"
+    return Recalled(stands, (text,))
 
 
 def write_cache(path: Path, entries: Iterable[Entry], key: bytes) -> tuple[str, ...]:
@@ -69,9 +70,9 @@ def write_cache(path: Path, entries: Iterable[Entry], key: bytes) -> tuple[str, 
         line = written(entry, key) + b"\n"
         if len(line) > MOST_BYTES:
             notices.append(
-                f"{path}: the answers of contract {entry.contract} do not fit "
-                f"into the cache: they take {len(line):,} bytes, and the cache "
-                f"may have {MOST_BYTES:,}"
+                f"{path}: the answers of contract {entry.contract} do not fit into the cache, "
+                f"because the answers have {len(line):,} bytes, and the cache may have at most "
+                f"{MOST_BYTES:,} bytes"
             )
             continue
         size += len(line)

@@ -105,4 +105,4 @@ def _refuses(provider: str, name: str, param: str, value: object) -> bool:
 
 def _advice(provider: str, param: str) -> str:
     instead = [name for name in _INSTEAD.get(param, ()) if name not in REFUSED.get(provider, ())]
-    return f"did you mean `{instead[0]}`? Otherwise remove it" if instead else "remove it"
+    return f"use `{instead[0]}`, or remove `{param}`" if instead else f"remove `{param}`"

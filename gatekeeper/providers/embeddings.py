@@ -73,7 +73,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
 def _vectors(data: Any) -> tuple[list[float], list[float]]:
     """Return the two vectors, in the order of the texts: an answer may have them in any order."""
     if not isinstance(data, list) or len(data) != 2 or not all(isinstance(d, dict) for d in data):
-        raise UnreadableAnswer("an answer without two vectors")
+        raise UnreadableAnswer("the answer does not have two vectors")
     ordered = sorted(data, key=lambda item: item.get("index") == 1)
     one, other = (_vector(item.get("embedding")) for item in ordered)
     return one, other
@@ -81,9 +81,9 @@ def _vectors(data: Any) -> tuple[list[float], list[float]]:
 
 def _vector(value: Any) -> list[float]:
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_NUMBERS:
-        raise UnreadableAnswer("a vector that is not a list of numbers")
+        raise UnreadableAnswer("a vector in the answer is not a list of numbers")
     if not all(map(_is_finite, value)):
-        raise UnreadableAnswer("a vector that is not a list of numbers")
+        raise UnreadableAnswer("a vector in the answer is not a list of numbers")
     return value
 
 

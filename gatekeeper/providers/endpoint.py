@@ -155,8 +155,8 @@ def _split(model: str, address: str) -> SplitResult:
         )
     if parts.username is not None or parts.password is not None:
         raise UsageError(
-            f"{model}: the address in the environment holds a user name or a password; write it "
-            "without them, and set the provider's key in its own variable"
+            f"{model}: the address in the environment holds a user name or a password; remove both "
+            "from the address, and set the provider's key in a separate variable"
         )
     return parts
 

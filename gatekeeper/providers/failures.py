@@ -99,7 +99,7 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
     if names & {"BadRequestError", "UnprocessableEntityError"}:
         return CallFailed(f"{model}: {text}")
     if names & {"Timeout", "TimeoutError", "TimeoutException", "APITimeoutError"}:
-        return CallFailed(f"{model}: no answer in time", retryable=True)
+        return CallFailed(f"{model}: no answer within the time limit", retryable=True)
     return CallFailed(f"{model}: no answer: {text}", retryable=True)
 
 

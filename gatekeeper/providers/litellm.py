@@ -223,7 +223,7 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
     content, known = _text_and_reason(response)
     ending = read_ending(read_document(exchange.body), content, known)
     if ending is None:
-        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
+        raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     usage = getattr(response, "usage", None)
     # litellm reports zero if the provider reported nothing; no prompt has no tokens.
     prompt_tokens = token_count(getattr(usage, "prompt_tokens", None)) or None

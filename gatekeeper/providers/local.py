@@ -136,14 +136,14 @@ def _server(file: Path, threads: int, slots: int) -> Any:
 def _refuse(request: Request) -> None:
     if request.model != MODEL:
         raise CallFailed(
-            f"{request.model}: gatekeeper comes with no such model; use {MODEL}",
+            f"{request.model}: gatekeeper does not include this model; use {MODEL}",
             fatal=True,
             author=True,
         )
     if is_comparison(request):
         raise CallFailed(
-            f"{MODEL}: the model that comes with gatekeeper cannot distinguish meanings well "
-            "enough; use a provider's embedding model, such as openai/text-embedding-3-small",
+            f"{MODEL}: this small model cannot compare the meanings of texts well enough; "
+            "use a provider's embedding model, such as openai/text-embedding-3-small",
             fatal=True,
             author=True,
         )

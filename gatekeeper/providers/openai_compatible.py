@@ -77,7 +77,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         raise UnreadableAnswer("a choice without a message")
     ending = read_ending(document, _text(message), _reason(choice, message))
     if ending is None:
-        raise CallFailed(f"{model}: an answer without text", retryable=True, billable=True)
+        raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     usage = _usage(document)
     if usage and exchange.batched:
         usage = replace(usage, batched=True)

@@ -41,10 +41,12 @@ def _address(scheme: str, written: str) -> str:
     except ValueError:
         is_address = False
     if not is_address:
-        raise UsageError(f"{variable} is not an address; write http://HOST:PORT or unset it")
+        raise UsageError(
+            f"{variable} is not an address; write http://HOST:PORT or unset the variable"
+        )
     if parts.scheme not in _SUPPORTED:
         raise UsageError(
-            f"{variable}: proxies of the kind {parts.scheme}:// are not supported; use one with "
-            "http:// or unset the variable"
+            f"{variable}: gatekeeper does not support proxies with {parts.scheme}://; use a proxy "
+            "with http:// or unset the variable"
         )
     return address

@@ -100,13 +100,13 @@ class ReplayClient:
             return self._read(path).decode("utf-8")
         except FileNotFoundError:
             reason = (
-                "the file does not exist; to record one, run any contract, "
-                "which writes samples.jsonl"
+                "the file does not exist; to get a recording, run a contract and use the "
+                "samples.jsonl of that run"
             )
         except OSError as error:
-            reason = f"it cannot be read: {error.strerror or error}"
+            reason = f"the file cannot be read: {error.strerror or error}"
         except UnicodeDecodeError:
-            reason = "it is not UTF-8 text"
+            reason = "the file is not UTF-8 text"
         raise CallFailed(f"recording {path}: {reason}", fatal=True, author=True)
 
 
@@ -125,7 +125,8 @@ def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str
     repetitions = sum(recorded == digest for recorded, _ in recording)
     if repetitions:
         found = (
-            f"the file has {repetitions} samples of this request, but not number {repetition + 1}"
+            f"the file has {repetitions} samples of this request, but not sample number "
+            f"{repetition + 1}"
         )
     else:
         found = "no sample has these messages and parameters"
@@ -154,7 +155,7 @@ def _parse(path: str, content: str) -> _Recording:
             wrong = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CallFailed(
                 f"recording {path}:{number}: not a line of samples.jsonl ({wrong}); "
-                "remove the line or record it again",
+                "remove the line, or record the answers again",
                 fatal=True,
                 author=True,
             ) from error

@@ -128,7 +128,7 @@ def require_usual(content: bytes) -> None:
         raise UnreadableBody(f"the answer is larger than {MAX_BYTES:,} bytes")
     values = content.count(b"{") + content.count(b"[")
     if values > MAX_VALUES:
-        raise UnreadableBody(f"the answer has {values:,} objects and lists")
+        raise UnreadableBody(f"the answer has {values:,} objects and lists, which is too many")
     if values < _FEW_OBJECTS and len(content) < _FEW_BYTES:
         return
     try:
@@ -140,7 +140,7 @@ def require_usual(content: bytes) -> None:
     for name in _NAMES:
         said = document.get(name)
         if isinstance(said, str) and len(said) > MAX_NAME:
-            raise UnreadableBody(f"the answer's `{name}` has {len(said):,} characters")
+            raise UnreadableBody(f"the answer's `{name}` is too long ({len(said):,} characters)")
     choices = document.get("choices")
     if isinstance(choices, list) and len(choices) > MAX_CHOICES:
-        raise UnreadableBody(f"there are {len(choices):,} answers to one request")
+        raise UnreadableBody(f"the server sent {len(choices):,} answers to one request")

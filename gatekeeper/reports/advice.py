@@ -62,8 +62,8 @@ def _limit_advice(contract: ContractResult) -> str:
         most = max(few, key=lambda limit: limit.inputs_needed)
         noun = "clusters" if _counts_clusters(contract) else "distinct inputs"
         return (
-            f"Find out why calls cost more or take longer. Add {noun}: the limit needs "
-            f"{most.inputs_needed:,}, and only {most.inputs:,} "
+            f"Find out why calls cost more or take longer. Add {noun}, because the limit needs "
+            f"{most.inputs_needed:,} {noun}, and only {most.inputs:,} "
             f"{'was' if most.inputs == 1 else 'were'} measured."
         )
     return _BE_SURE_OF_LIMIT
@@ -90,7 +90,7 @@ def _mend_new(contract: ContractResult) -> str:
 def _to_be_sure(contract: ContractResult) -> str:
     """Advise on an open comparison: first look at what broke, then add fixtures."""
     broke = sum(fixture.change == "broke" for fixture in contract.fixtures)
-    look = f"Look at the {numbers.count(broke, 'fixture')} that broke, below. " if broke else ""
+    look = f"Look at the {numbers.count(broke, 'broken fixture')} below. " if broke else ""
     units = "clusters" if _counts_clusters(contract) else "fixtures"
     wanted = fixtures_wanted(contract.paired) if contract.paired else ""
     if wanted:
@@ -124,10 +124,9 @@ def _thaw(contract: ContractResult) -> str:
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
-        sooner = "but ends earlier if good runs follow, and later if more samples fail"
-        wait = f"wait: the freeze lasts until {numbers.moment(max(ends))}, {sooner}"
+        sooner = "earlier if good runs follow, later if more samples fail"
+        wait = f"wait until the freeze ends on {numbers.moment(max(ends))} ({sooner})"
     return (
-        f"{better[0].upper()}{better[1:]} by more than chance explains: such a change may "
-        f"merge now. Or {wait}. Or a maintainer waives the result with the comment "
-        f"{_waive(contract)}."
+        f"To merge now, {better} by more than chance explains. Or {wait}. Or ask a maintainer to "
+        f"waive the result with the comment {_waive(contract)}."
     )

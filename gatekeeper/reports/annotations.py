@@ -74,9 +74,10 @@ def failing_check(contract: ContractResult) -> str | None:
     worst = max(
         sorted(at_head), key=lambda check: (at_head[check], at_head[check] - at_base[check])
     )
-    before = f", at base on {at_base[worst]:,}" if contract.base else ""
+    before = f" and on {at_base[worst]:,} at base" if contract.base else ""
     of = numbers.count(len(fixtures), "fixture")
-    return f"The check that fails most: {_name(worst)}, on {at_head[worst]:,} of {of}{before}."
+    on = f"{at_head[worst]:,} of {of} at head{before}"
+    return f"The check {_name(worst)} fails most often: on {on}."
 
 
 def _of_edits(contract: ContractResult, blame: ContractBlame | None) -> tuple[Place, ...]:
@@ -108,7 +109,7 @@ def _of(contract: ContractResult) -> tuple[Place, ...]:
     head = contract.head
     at_head = {head.prompt_path, *(step.prompt_path for step in head.steps)}
     first, *more = changes[:_MOST_SECTIONS]
-    also = f"Changed in the prompt of {_name(contract.name)}; verdict: {contract.verdict}."
+    also = f"This change is in the prompt of {_name(contract.name)}; verdict: {contract.verdict}."
     return (
         Place(contract, *_at(first, head, at_head), message),
         *(Place(contract, *_at(c, head, at_head), visible(f"{_section(c)}. {also}")) for c in more),

@@ -52,7 +52,7 @@ def _of_others(calls: JudgeCalls, who: str) -> list[str]:
     if calls.cached:
         words.append(f"{numbers.count(calls.cached, 'answer')} of {who} cached")
     if calls.failed:
-        words.append(f"{numbers.count(calls.failed, 'question')} to {who} without an answer")
+        words.append(f"{numbers.count(calls.failed, 'unanswered question')} to {who}")
     return words
 
 
@@ -103,7 +103,7 @@ def estimate_text(forecast: _RunEstimate) -> str:
 def nothing_affected(unaffected: int) -> str:
     """Return what is said of a change that affects none of so many contracts."""
     untouched = numbers.count(unaffected, "contract")
-    return f"No contract is affected; {untouched} unaffected. No model is called."
+    return f"This change affects no contract ({untouched} unaffected), so no model is called."
 
 
 def _amounts(calls: int, tokens: int | None, cost_usd: float | None) -> str:

@@ -76,7 +76,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "slo": ReasonEntry(
         "An objective is missed",
-        "An objective of the contract is missed, or it is not clear whether it is met.",
+        "An objective of the contract is missed, or it is not clear whether the objective is met.",
         "Improve the prompt until it meets its objectives, or agree on another "
         "objective in a separate pull request.",
         "error",
@@ -87,7 +87,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "tolerance": ReasonEntry(
         "Too few fixtures pass",
         "Fewer fixtures pass than the contract's tolerance requires.",
-        "Correct the prompt until enough of its fixtures pass.",
+        "Correct the prompt until enough fixtures pass.",
         "error",
         ("misses its objective", "miss their objectives"),
         "failing",
@@ -103,21 +103,21 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         news="freeze",
     ),
     "must_pass": ReasonEntry(
-        "A fixture or check that must pass fails",
-        "A fixture or check with `must_pass: true` got worse: it fails in every "
-        "sample on head and passed at least once on base, or it fails "
-        "significantly more often than on base.",
+        "A fixture or check with must_pass fails",
+        "A fixture or check with `must_pass: true` got worse. Either every sample fails on head "
+        "and at least one sample passed on base, or samples fail significantly more often on head "
+        "than on base.",
         "Look at the answers to the fixtures that must pass, then correct the prompt.",
         "error",
-        ("fails what must pass", "fail what must pass"),
+        ("fails a `must_pass` requirement", "fail `must_pass` requirements"),
         "must_pass",
         about_answers=True,
     ),
     "nothing_passes": ReasonEntry(
         "No fixture passes",
         "Every fixture that was measured fails on head.",
-        "Look at the answers of head. Then correct the prompt, or the checks of "
-        "the contract if they are wrong.",
+        "Look at the answers of head. If the answers are wrong, correct the prompt. If the answers "
+        "are right, correct the checks of the contract.",
         "error",
         ("passes no fixture", "pass no fixture"),
         "failing",
@@ -125,28 +125,28 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "preference": ReasonEntry(
         "Judges prefer the answers of base",
-        "Judges compared the answers of both arms to the same inputs, in both orders. The "
+        "Judges compared base's and head's answers to the same inputs, in both orders. The "
         "judges prefer base's answers by more than chance explains, or the result is not clear.",
         "Look at the pairs in which judges prefer base's answer, then correct the prompt.",
         "error",
-        ("is preferred less than before", "are liked less than before"),
+        ("gives answers that judges like less", "give answers that judges like less"),
         about_answers=True,
     ),
     "resource_limit": ReasonEntry(
-        "A call takes more than the contract allows",
+        "A limit on cost, tokens or latency is exceeded",
         "Cost, tokens or latency rose above a limit of the contract's `gate` by "
         "more than chance explains, or it is not clear whether the limit is exceeded.",
         "Shorten the prompt or its answers, or choose a faster model. Or agree "
         "on another limit in a separate pull request.",
         "error",
-        ("takes more than allowed", "take more than allowed"),
+        ("exceeds a cost, token or latency limit", "exceed cost, token or latency limits"),
         about_answers=True,
     ),
     "repairs": ReasonEntry(
         "Answers need repairs more often",
         "Head's outputs need repairs significantly more often than base's, and the contract has "
         "`gate: {repairs: fail}`.",
-        "Describe the form of the output in the prompt, or enforce it with `mode: enforce`.",
+        "Describe the form of the output in the prompt, or enforce this form with `mode: enforce`.",
         "error",
         ("needs repairs more often", "need repairs more often"),
         about_answers=True,
@@ -163,7 +163,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "The contract was weakened",
         "The change removes or lowers a requirement of the contract, and the "
         "policy does not allow this.",
-        "Undo the weakening, or allow it in the policy on the base branch.",
+        "Undo the weakening, or allow weakening in the policy on the base branch.",
         "error",
         ("was weakened", "were weakened"),
         noted=True,
@@ -171,7 +171,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     "policy_weakened": ReasonEntry(
         "The policy is weakened",
         "The change makes `.github/gatekeeper.yml` less strict, or changes the labels that correct "
-        "judges, and the base policy requires a maintainer's waiver.",
+        "judges. The base policy requires a maintainer's waiver for such a change.",
         "Undo the change that weakens the policy, or ask a maintainer to waive the result.",
         "error",
         ("is weakened", "are weakened"),
@@ -213,17 +213,17 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         adds_units=True,
     ),
     "untested": ReasonEntry(
-        "No fixture reaches what changed in a prompt",
+        "No fixture uses the changed part of a prompt",
         "Every message of the contract's fixtures is the same as before the change.",
-        "Add a fixture whose request changes with the prompt.",
+        "Add a fixture that uses the changed part of the prompt.",
         "warning",
     ),
     "replaced": ReasonEntry(
         "A prompt was replaced without a comparison",
         "A prompt was removed, and the change adds other prompts that may replace it.",
-        "Keep the contract's name and set its `prompt` to the file that replaces "
-        "the old one. If nothing replaces it, move the rest of the change to a "
-        "separate pull request.",
+        "Keep the contract's name, and set its `prompt` to the file that replaces the old prompt. "
+        "If no file replaces the old prompt, move the rest of the change to a separate pull "
+        "request.",
         "warning",
     ),
     "unread": ReasonEntry(
@@ -270,8 +270,8 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
         "Parts of the suite are not run",
         "Gatekeeper leaves out some parts of another tool's file, so the result says nothing "
         "about these parts.",
-        "Replace these parts by checks that gatekeeper supports, or keep running them with the "
-        "other tool.",
+        "Replace these parts by checks that gatekeeper supports, or keep running these parts with "
+        "the other tool.",
         "warning",
         noted=True,
     ),
@@ -280,7 +280,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
 
 _PASSES: dict[ReasonCode, ReasonEntry] = {
     "not_worse": ReasonEntry(
-        "Not worse by the margin or more",
+        "Any drop is smaller than the margin",
         "The comparison shows that head is at least as good as base, or worse by less than the "
         "margin.",
         by_comparison=True,

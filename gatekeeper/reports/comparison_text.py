@@ -64,10 +64,9 @@ def corrected_difference(paired: PairedResult) -> str:
     if found is None:
         return ""
     return (
-        "corrected for the judge's errors, head minus base is "
-        f"{numbers.points(found.value)} "
-        f"{numbers.points_interval(found.interval)}; the verdict depends on the "
-        "test above, which uses the judge's uncorrected verdicts"
+        "after correction for the judge's errors, head minus base is "
+        f"{numbers.points(found.value)} {numbers.points_interval(found.interval)}; "
+        "the gate uses the test above, which counts the judge's uncorrected verdicts"
     )
 
 
@@ -102,9 +101,7 @@ def fixtures_wanted(paired: PairedResult) -> str:
     if paired.margin is not None:
         margin = numbers.size_in_points(paired.margin)
     others = paired.family - 1
-    together = (
-        f", compared together with {numbers.count(others, 'other comparison')}" if others else ""
-    )
+    together = f" in a run with {numbers.count(others, 'other comparison')}" if others else ""
     units = numbers.count(needed, unit_noun(clustered=paired.clusters is not None))
     return f"{units} would show a drop of {margin}{together}"
 
@@ -138,15 +135,17 @@ def early_stop(paired: PairedResult) -> str:
         return "sampling ended because the result of the contract's other comparison was certain"
     if paired.compared_rounds:
         planned = numbers.count(paired.planned_rounds, "sample")
-        return f"certain after {paired.compared_rounds:,} of {planned} of each fixture"
+        return (
+            f"the result was certain after {paired.compared_rounds:,} of {planned} of each fixture"
+        )
     drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
-    return f"certain after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
+    return f"the result was certain after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
 
 
 def deciding_test(paired: PairedResult) -> str:
     """Return the test that decides, its level, and how many comparisons of the run share alpha."""
     of = paired.family
-    shared = f", corrected by Holm over {of:,} comparisons" if of > 1 else ""
+    shared = f", with Holm's correction for {of:,} comparisons" if of > 1 else ""
     inputs = compared_units(paired, "distinct input")
     return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _WATCHED: Mapping[WatchReason, str] = {
-    "tonight": "outside of its usual range",
-    "evidence": "likely changed, but not certain yet",
+    "tonight": "the latest pass rate is outside of its usual range",
+    "evidence": "a change is likely, but not certain yet",
     "first_nights": (
         f"the first {NIGHTS_NEEDED} nights differ from each other by more than chance explains"
     ),
@@ -90,14 +90,14 @@ def print_drifts(
 def status_text(contract: ContractDrift) -> str:
     """Return a contract's status, with the nights on which it was outside of its usual range."""
     if contract.status == "learning":
-        return f"learning, {contract.measured} of {NIGHTS_NEEDED} nights"
+        return f"learning, {contract.measured} of {NIGHTS_NEEDED} nights measured"
     if contract.watch_reason:
         return f"watch: {_WATCHED[contract.watch_reason]}"
     if not contract.outside:
         return contract.status
     nights = numbers.count(len(contract.outside), "night")
     last = _day(contract.outside[-1])
-    return f"{contract.status}; {nights} outside of its usual range, last {last}"
+    return f"{contract.status}; {nights} outside of the usual range, most recently {last}"
 
 
 def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
@@ -112,8 +112,8 @@ def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
 def drifted(contract: ContractDrift, change: CertainChange) -> str:
     """Describe a certain change in a sentence or two."""
     text = (
-        f"{contract.model} answers {change.direction} since {_day(change.since)}: "
-        f"{numbers.points(change.size.value)} in pass rate "
+        f"{contract.model} answers {change.direction} since {_day(change.since)}: the pass rate "
+        f"changed by {numbers.points(change.size.value)} "
         f"{numbers.points_interval(change.size.interval)}".rstrip()
     )
     near = [time for time in contract.new_models if time <= change.detected]

@@ -66,8 +66,8 @@ def title(result: GateResult) -> str:
     if result.verdict == "fail":
         return "Do not merge"
     if result.verdict == "inconclusive":
-        merge = "the policy lets it merge" if result.exit_code == 0 else "the policy blocks it"
-        return f"Not enough evidence: {merge}"
+        verb = "allows" if result.exit_code == 0 else "blocks"
+        return f"Not enough evidence: the policy {verb} the merge"
     return "May merge"
 
 
@@ -94,9 +94,10 @@ def lead(result: GateResult) -> tuple[str, ...]:
     sentences = [what_happened(chosen)]
     others = sum(contract.verdict == result.verdict for contract in result.contracts) - 1
     if others and result.verdict == "pass":
-        sentences.insert(0, f"The least favourable of {others + 1:,} contracts:")
+        sentences.insert(0, f"The least favourable result of {others + 1:,} contracts:")
     elif others:
-        sentences.append(f"The table shows {others:,} more.")
+        more = numbers.count(others, "more contract")
+        sentences.append(f"The table shows {more} with this verdict.")
     sentences += [
         prose_with_code(r.text, _REASON_LIMIT) for r in chosen.reasons if r.code == "waived"
     ]
@@ -136,7 +137,7 @@ def what_happened(contract: ContractResult) -> str:
 def _broke_at(contract: ContractResult) -> str:
     """Return a sentence that names the step of a chain at which a failing contract broke."""
     found = broke_at(contract, code_step) if contract.verdict == "fail" else ""
-    return f" It {found}." if found else ""
+    return f" The chain of prompts {found}." if found else ""
 
 
 def foremost(result: GateResult) -> ContractResult | None:
@@ -217,7 +218,7 @@ def _broken(contract: ContractResult) -> str:
 
 
 def _by_margin(paired: PairedResult) -> str:
-    return f" by {numbers.size_in_points(paired.margin)} or more" if paired.margin else ""
+    return f" than base by {numbers.size_in_points(paired.margin)} or more" if paired.margin else ""
 
 
 def _shares(contract: ContractResult, paired: PairedResult) -> str:
@@ -246,7 +247,7 @@ def _passed(arm: ArmResult) -> str:
 
 
 def _chance(paired: PairedResult) -> str:
-    explained = ": more than chance" if is_significant(paired) else ", which can be chance"
+    explained = ", more than chance explains" if is_significant(paired) else ", which can be chance"
     if is_better(paired):
         return ""  # the test asks whether head is worse: its p-value says nothing of an improvement
     if paired.stopped == "not_worse":
@@ -319,8 +320,9 @@ def _fault(contract: ContractResult) -> tuple[str, str]:
     worst = next((r.code for r in worst_reasons(contract) if r.verdict == "fail"), None)
     if worst == "nothing_passes" and len(contract.fixtures) > 1:
         failed = sum(fixture.head_passed is False for fixture in contract.fixtures)
-        whose = "its" if failed == len(contract.fixtures) else "the measured"
-        return f"passes none of {whose} {failed:,} fixtures", REASONS[worst].fault[1]
+        whole = failed == len(contract.fixtures)
+        which = f"its {failed:,} fixtures" if whole else f"the {failed:,} measured fixtures"
+        return f"passes none of {which}", REASONS[worst].fault[1]
     return REASONS[worst].fault if worst else ("fails", "fail")
 
 
@@ -328,7 +330,7 @@ def _without_contract(result: GateResult) -> str:
     """Return the first sentence if no contract decided the verdict."""
     if result.verdict != "pass":
         if not result.uncovered:
-            return "No contract ran: see below."
+            return "No contract ran. The reasons are below."
         prompts = numbers.count(len(result.uncovered), "changed prompt")
         verb = "has" if len(result.uncovered) == 1 else "have"
         return f"{prompts} {verb} no contract. **What to do:** {REASONS['uncovered'].advice}"

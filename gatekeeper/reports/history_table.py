@@ -45,8 +45,8 @@ _COLUMNS: Mapping[str, Kind] = {
 }
 
 _NO_RUN_YET = (
-    "There is no history yet. The action adds a run for each push to the default branch and for "
-    "each schedule; `gatekeeper run --history WHERE` adds one by hand."
+    "There is no history yet. The action adds a run to the history after each push to the default "
+    "branch and in each scheduled workflow. `gatekeeper run --history WHERE` also adds a run."
 )
 
 

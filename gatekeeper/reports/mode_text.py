@@ -20,7 +20,7 @@ def mode_details(contract: ContractResult) -> str:
         return ""
     asked = f"{found.requested} applies"
     if found.applied != found.requested:
-        asked = f"{found.requested} applies as {found.applied}"
+        asked = f"{found.requested} acts like {found.applied}"
     added = {
         "nothing": "nothing added",
         "text": f"added to the messages: {code(found.text, _MOST)}",

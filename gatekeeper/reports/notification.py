@@ -14,7 +14,7 @@ from gatekeeper.reports.alert import News
 from gatekeeper.reports.escape import clip, visible
 
 TITLES = {
-    "regression": "a prompt change made things worse",
+    "regression": "a change made a prompt worse",
     "freeze": "an error budget is spent",
     "drift": "a model or judge drifted",
     "spending": "the spending limit of the month is nearly reached",

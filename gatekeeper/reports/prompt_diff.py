@@ -122,7 +122,7 @@ def _too_long(base: Sequence[str], head: Sequence[str]) -> SectionChange:
         *(f"+{line}" for line in head[first : first + 1]),
     ]
     text = "\n".join(
-        [f"@@ -{first + 1} +{first + 1} @@", *pair, "(too long to be compared further)"]
+        [f"@@ -{first + 1} +{first + 1} @@", *pair, "(the rest is too long to compare)"]
     )
     return SectionChange("the whole prompt", "changed", text, _within(first + 1, head))
 

@@ -55,5 +55,5 @@ def _arm(tally: RepairTally) -> str:
     if not tally.repaired:
         return text
     steps = ", ".join(f"{code(name, 40)} {count:,}" for name, count in sorted(tally.steps.items()))
-    unknown = f", unknown of {tally.unknown:,}" if tally.unknown else ""
+    unknown = f", unknown in {tally.unknown:,}" if tally.unknown else ""
     return f"{text} ({steps}; meaning changed in {tally.changed:,}{unknown})"

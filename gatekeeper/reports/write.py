@@ -81,7 +81,7 @@ def forget_reports(out: Path, named: str | None = None) -> None:
     with contextlib.suppress(OSError):
         if out.exists() and not out.is_dir():
             named = named or f"--out {out}"
-            raise UsageError(f"{named}: a file has that name; give the name of a folder")
+            raise UsageError(f"{named}: this is a file; give the name of a folder")
     for name in (*_FORMATS, *_ASKED_FOR):
         with contextlib.suppress(OSError):
             (out / name).unlink(missing_ok=True)

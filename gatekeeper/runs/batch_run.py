@@ -89,14 +89,14 @@ class BatchRun(ModelSource):
         for batch, cancel in self.client.running.items():
             yield (
                 f"The answers of the batch {batch} were not collected, but the "
-                "provider bills this batch: run the same command with --resume to "
-                f"collect them, or cancel the batch with {cancel}."
+                "provider bills this batch. To collect the answers, run the same command with "
+                f"--resume. To cancel the batch, send {cancel}."
             )
         if self.client.possibly_paid_twice:
             yield (
-                f"{count(self.client.possibly_paid_twice, 'request')} may be billed twice: the "
-                "provider's answer to a submitted batch was lost, and the provider's "
-                "API cannot say whether that batch has started."
+                f"{count(self.client.possibly_paid_twice, 'request')} may be billed twice, because "
+                "the provider's answer to a submitted batch was lost, and the provider's "
+                "API cannot say whether the batch has started."
             )
 
 
@@ -142,9 +142,8 @@ def _require_no_times(contract: Contract) -> None:
     ]
     if timed:
         raise UsageError(
-            f"--batch: {contract.name} has {timed[0]}, but batches measure no "
-            "time; run this contract without --batch, and the other contracts with --batch "
-            "and --contract"
+            f"--batch: {contract.name} has {timed[0]}, but batches do not measure time; run this "
+            "contract without --batch, and the other contracts with --batch and --contract"
         )
 
 
@@ -168,5 +167,5 @@ def _require_prices(work: Work) -> None:
             raise UsageError(
                 f"--batch: no price is known for {request.model}, so "
                 "limits.cost_usd cannot limit a batch; set limits.cost_usd to "
-                "null in the policy, and limits.calls alone will count"
+                "null in the policy, so that only limits.calls limits the batch"
             )

@@ -133,7 +133,9 @@ def require_no_conversations(job: Job, option: str) -> None:
     fixtures = (fixture for e in job.evaluations for fixture in e.contract.fixtures)
     found = next((f for f in fixtures if f.turns or f.user), None)
     if found is not None:
-        what = "turns, and each turn" if found.turns else "a simulated user, whose every message"
+        what = "turns, and each turn"
+        if not found.turns:
+            what = "a simulated user, and each message of this user"
         raise UsageError(
             f"{option}: the fixture {found.id} of {job.contract.name} has {what} "
             f"needs the answer to the previous message; run this contract without {option}, "

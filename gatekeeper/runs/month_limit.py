@@ -70,22 +70,22 @@ def _notices(spent: MonthSpending, limit: float, *, damaged: bool) -> list[str]:
     if spent.unpriced:
         records = numbers.count(spent.unpriced, "record")
         notices.append(
-            f"The price of {records} of this month is not known: limits.month_usd "
-            f"counts {numbers.dollars(spent.usd)}, but the real amount is higher."
+            f"The price of {records} of this month is not known, so limits.month_usd "
+            f"counts only {numbers.dollars(spent.usd)}, but the real amount is higher."
         )
     return notices
 
 
 def _limit_near(spent: MonthSpending, limit: float) -> str:
     return (
-        f"{_spent(spent, limit)}: {numbers.percent(spent.usd / limit)} of the limit. "
+        f"{_spent(spent, limit)}, so {numbers.percent(spent.usd / limit)} of the limit is used. "
         f"If the limit is reached, full suites do not start until {numbers.moment(spent.ends)}"
     )
 
 
 def _limit_reached(spent: MonthSpending, limit: float) -> str:
     return (
-        f"{_spent(spent, limit)}: full suites do not start until {numbers.moment(spent.ends)}; "
+        f"{_spent(spent, limit)}, so full suites do not start until {numbers.moment(spent.ends)}; "
         "pull requests are still checked. To run full suites sooner, raise limits.month_usd in "
         f"{POLICY_PATH} of the base branch"
     )

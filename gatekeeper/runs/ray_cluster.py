@@ -243,8 +243,8 @@ def _takes_work(node: dict[str, Any]) -> bool:
 
 def _not_installed(name: str) -> str:
     return (
-        f"node {name} of the Ray cluster cannot load gatekeeper {__version__}; install it in the "
-        "Python of that node"
+        f"node {name} of the Ray cluster cannot load gatekeeper {__version__}; install this "
+        "version in the Python of that node"
     )
 
 

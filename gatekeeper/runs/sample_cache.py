@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
-    "the cache is not used, because gatekeeper signs the cache's entries with the models' API "
-    "keys, but no variable whose name ends in API_KEY has a value of 16 characters or more"
+    "gatekeeper does not use the cache, because a cache entry needs a signature by an API key, and "
+    "no environment variable with a name that ends in API_KEY has 16 characters or more"
 )
 
 
@@ -82,8 +82,8 @@ class SampleCache:
         redact = redactor(secrets_in(os.environ))
         samples = [outcome.sample for outcome in outcomes]
         notices = tuple(
-            f"{self.path}: the answers of contract {name} are not kept, because one answer is too "
-            "long to be kept whole"
+            f"{self.path}: the cache does not keep the answers of contract {name}, because one "
+            "answer is too long"
             for name in sorted(contracts_with_cut_answers(samples))
         )
         new = []

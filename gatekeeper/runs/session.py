@@ -314,7 +314,9 @@ def _about_unfinished(
     if log.fault:
         said.append(log.fault)
     elif log.count and any(contract.verdict == "error" for contract in found.contracts):
-        said.append("The answers so far are kept: add --resume to continue without paying again.")
+        said.append(
+            "The answers of this run are kept. To continue without paying again, add --resume."
+        )
     return said
 
 

@@ -56,10 +56,10 @@ class UnfinishedRun:
         no model need none of them."""
         if trials and plan_digest(trials) != self.plan:
             raise UsageError(
-                f"{self.path}: the unfinished run sent other requests, because "
-                "its commits, contracts or options were different: repeat its "
-                "command with --resume, or run without --resume to start again "
-                f"without its {count(len(self.answers), 'answer')}"
+                f"{self.path}: the unfinished run sent other requests, because its commits, "
+                "contracts or options were different; repeat the command of the unfinished run "
+                "with --resume, or run without --resume to start again without the "
+                f"{count(len(self.answers), 'answer')} of the unfinished run"
             )
 
     def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
@@ -108,8 +108,8 @@ def require_untracked(path: Path, tracked: Callable[[Path], bool]) -> None:
     """Raise UsageError if git tracks a file of answers: a pull request could bring its own."""
     if tracked(path):
         raise UsageError(
-            f"--resume: git tracks {path}, so anybody may have written its "
-            "answers; remove it from the repository and run without --resume"
+            f"--resume: git tracks {path}, so anybody may have written the answers in this file; "
+            "remove the file from the repository and run without --resume"
         )
 
 
@@ -224,10 +224,9 @@ def refuse_unfinished_batches(folder: Path) -> None:
     file = folder / BATCHES
     if os.path.lexists(file):  # False, too, for a name that is too long
         raise UsageError(
-            f"{file}: an earlier run in batches is unfinished, and the provider "
-            "bills its batches in any case; collect their answers with "
-            "`gatekeeper run --batch --resume`, use another --out, or delete the "
-            "file"
+            f"{file}: an earlier run in batches is unfinished, and the provider bills the batches "
+            "of that run in any case; collect the answers with `gatekeeper run --batch --resume`, "
+            "use another --out, or delete the file"
         )
 
 
@@ -265,8 +264,8 @@ def _is_locked(path: Path) -> bool:
 
 def _in_use(path: Path) -> UsageError:
     return UsageError(
-        f"{path}: another run is writing its answers there; wait until that run has ended, "
-        "or use another folder with --out"
+        f"{path}: another run is writing answers to this file; wait until the other run has "
+        "ended, or use another folder with --out"
     )
 
 
@@ -317,7 +316,7 @@ def read_own_file(path: Path) -> bytes:
     with os.fdopen(file, "rb") as opened:
         found = os.fstat(opened.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(None, "it is not a file")
+            raise OSError(None, "this is not a file")
         if found.st_size > MOST_BYTES:
-            raise OSError(None, f"it is larger than {MOST_BYTES:,} bytes")
+            raise OSError(None, f"the file is larger than {MOST_BYTES:,} bytes")
         return opened.read()

@@ -255,7 +255,7 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
     """
     found = _LINE.fullmatch(line)
     if not found:
-        raise ValueError("not a line of this cache's version, or cut short")
+        raise ValueError("incomplete or of another version of the cache")
     content, signature = found.groups()
     if not hmac.compare_digest(signature, _hmac(content, key)):
         raise ValueError("not signed with the keys of this run")
@@ -274,7 +274,7 @@ def read(line: bytes, key: bytes, now: datetime) -> Entry:
         )
         ahead = entry.measured - now > _CLOCK_SKEW
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError("signed, and of another form") from error
+        raise ValueError("signed, but in an unknown form") from error
     if ahead:
         raise ValueError("from the future")
     return entry

@@ -73,7 +73,7 @@ def _read_user(record: Mapping[str, Any]) -> JudgeAnswer:
     if isinstance(repetition, bool) or not isinstance(repetition, int):
         raise TypeError("not a repetition")
     if record["answer"].get("turns") or record["answer"].get("users"):
-        raise TypeError("an answer of a user with turns")
+        raise TypeError("the answer of a simulated user has turns")
     question = QuestionId(read_text(model), read_text(asked), repetition)
     return JudgeAnswer(question, read_completion(record["answer"]))
 
@@ -86,7 +86,7 @@ def tool_call_records(calls: Iterable[ToolCall]) -> list[dict[str, str | None]]:
 def read_tool_calls(records: object) -> tuple[ToolCall, ...]:
     """Read what `tool_call_records` returned. Raises TypeError or KeyError for anything else."""
     if not isinstance(records, list) or not all(isinstance(row, Mapping) for row in records):
-        raise TypeError("not a list of tool calls")
+        raise TypeError("the value is not a list of tool calls")
     return tuple(
         ToolCall(
             read_text(row["name"]),

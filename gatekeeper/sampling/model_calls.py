@@ -146,5 +146,5 @@ class FailureCount:
             return str(failure)
         patience = self._retry.give_up_after * (3 if self._successes else 1)
         if self._in_a_row >= patience:
-            return f"{patience} calls failed in a row, the last with: {failure}"
+            return f"{patience} calls failed in a row; the last call failed with: {failure}"
         return None

@@ -173,7 +173,7 @@ def _rendered(target: Target, fixtures: Sequence[Fixture]) -> Iterator[_Rendered
 def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
     where = f"fixture {ids[0]!r}"
     if len(ids) > 1:
-        where = f"{len(ids)} of {total} fixtures, the first is {ids[0]!r}"
+        where = f"{len(ids)} of {total} fixtures, of which the first is {ids[0]!r}"
     return Problem(
         path=problem.path,
         what=f"{problem.what} (with {where})",

@@ -29,7 +29,7 @@ def encode_frame(value: Any) -> bytes:
     # Half a surrogate pair, which JSON escapes can name, is no UTF-8.
     body = text.encode("utf-8", "surrogatepass")
     if len(body) > MAX_FRAME:
-        raise FrameError(f"larger than {MAX_FRAME // 1_000_000} MB")
+        raise FrameError(f"the message is larger than {MAX_FRAME // 1_000_000} MB")
     return HEADER.pack(len(body)) + body
 
 
@@ -41,7 +41,7 @@ def read_frame(read: Callable[[int], bytes]) -> Any:
     """
     (length,) = HEADER.unpack(read(HEADER.size))
     if length > MAX_FRAME:
-        raise FrameError(f"larger than {MAX_FRAME // 1_000_000} MB")
+        raise FrameError(f"the message is larger than {MAX_FRAME // 1_000_000} MB")
     try:
         return json.loads(read(length).decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:

@@ -100,7 +100,7 @@ def test_one_call_that_can_cost_more_than_the_limit_is_not_made(
 
 
 def test_what_only_base_lacks_is_named_as_base_s(spender: Spender) -> None:
-    with pytest.raises(UsageError, match="on the base branch first"):
+    with pytest.raises(UsageError, match="first on the base branch"):
         spender.check("openai/o1", "{max_tokens: 100}", base_params="{temperature: 1}")
     assert spender.requests == []
 

@@ -91,8 +91,8 @@ def test_a_line_that_was_cut_has_all_of_its_contract_drawn_again(cut: int, tmp_p
     result = check(model, cache)
     assert (len(model.asked), result.calls.cached) == (48, 0)
     (notice,) = result.notices
-    assert "1 entry is left out" in notice
-    assert "cut short" in notice
+    assert "does not use 1 entry" in notice
+    assert "incomplete" in notice
 
 
 def test_of_two_runs_side_by_side_the_first_to_end_stands(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_what_was_measured_with_other_access_is_measured_anew(
     model = Model()
     result = measured(plan_check(Change(BASE, HEAD), POLICY), model, cache, keys)
     assert len(model.asked) == 48
-    assert "1 entry is left out of the cache" in result.notices[0]
+    assert "does not use 1 entry of the cache" in result.notices[0]
     assert "1 not signed with the keys of this run" in result.notices[0]
 
 

@@ -118,7 +118,10 @@ def test_fixtures_and_contracts_of_one_side_are_named_and_left_out(repository, m
     assert [c["name"] for c in found["contracts"]] == ["words"]
     assert found["contracts"][0]["paired"]["fixtures"] == 20
     said = " ".join(found["notices"])
-    assert "words: 4 fixtures are left out, because they exist on one side only" in said
+    assert (
+        "words: 4 fixtures are left out, because only one side has samples of these fixtures"
+        in said
+    )
     assert f"others has samples only in {later}" in said
 
 
@@ -127,7 +130,7 @@ def test_nothing_in_common_shows_nothing(repository, model, tmp_path):
     assert diff(repository, tmp_path / "out", str(saved), str(saved), "--contract=others") == 3
     found = result_of(tmp_path / "out")
     assert (found["verdict"], found["contracts"]) == ("error", [])
-    assert "others has no samples on either side" in found["notices"]
+    assert "the contract others has no samples on either side" in found["notices"]
 
 
 @pytest.mark.parametrize(

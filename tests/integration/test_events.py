@@ -67,7 +67,10 @@ def test_the_history_says_what_was_waived_when_it_was_merged(
     github.faults.append(Fault("GET", "/pulls$", status=403, message="no"))
     assert checked_pull.act("push", push, history=HISTORY) == 1
     assert "waiver" not in history(checked_pull)[1]
-    assert any("waived before the merge" in notice for notice in checked_pull.result()["notices"])
+    assert any(
+        "waivers of the merged pull request" in notice
+        for notice in checked_pull.result()["notices"]
+    )
 
 
 def test_a_push_that_touches_no_prompt_is_green_without_a_model(

@@ -17,7 +17,7 @@ POLICY = ".github/gatekeeper.yml"
 CONTRACT_PATH = "contracts/sentiment.yaml"
 EXPENSIVE = CONTRACT.replace("samples: 1,", "samples: 100,")
 """4,800 calls, where the policy that nobody wrote allows 2,000."""
-REFUSED = "comes from a fork, so no model was called"
+REFUSED = "comes from a fork, no model was called"
 
 Open = Callable[..., CheckedPull]
 
@@ -57,7 +57,7 @@ def test_an_expensive_contract_is_answered_without_a_call(
     assert model.requests == []
     (comment,) = checked_pull.own
     assert "Could not measure" in comment
-    assert "may take 4,800 calls, and the base policy allows 2,000" in comment
+    assert "may take 4,800 calls, but the base policy allows 2,000" in comment
     assert REFUSED in comment
     assert "raise limits.calls in .github/gatekeeper.yml" in comment
     assert [(s.sha, s.state) for s in github.statuses] == [(checked_pull.change.head, "error")]
@@ -65,7 +65,7 @@ def test_an_expensive_contract_is_answered_without_a_call(
 
 
 LIMITS = {
-    "calls": ("limits: {calls: 47}\n", "48 calls, and the base policy allows 47"),
+    "calls": ("limits: {calls: 47}\n", "48 calls, but the base policy allows 47"),
     "cost": ("limits: {cost_usd: 0.0001}\n", "raise limits.cost_usd"),
 }
 

@@ -118,7 +118,7 @@ def test_the_checks_are_appended_as_text(check_mode: CheckMode, mode: str, model
         assert "response_format" not in body
     found = checked.contract["mode"]
     assert (found["requested"], found["applied"], found["added"]) == (mode, "assist", "text")
-    assert ("applies as assist" in checked.comment) == (mode == "auto")
+    assert ("acts like `mode: assist`" in checked.comment) == (mode == "auto")
 
 
 def test_auto_with_nothing_to_add_observes(check_mode: CheckMode) -> None:

@@ -39,7 +39,7 @@ def test_a_contract_that_left_its_prompt_for_a_copy_has_a_base_version(check_of:
     found = check_of(contract_files(NO_SLO, MANY), moved)
     texts = {r["code"]: r["text"] for r in found.contract["reasons"]}
     assert found.contract["verdict"] == "fail"
-    assert "no longer watches prompts/words.txt" in texts["removed"]
+    assert "no longer tests prompts/words.txt" in texts["removed"]
     assert SAME in texts["unseen"]
 
 

@@ -77,7 +77,7 @@ def test_a_branch_with_somebody_elses_work_is_left(pull, github, writer, author_
     tip = github.push(BRANCH, author_, message)
     assert made.say(SAY) == 0
     assert made.reactions == ["eyes", "confused"]
-    assert "gatekeeper did not make the latest commit" in made.reply
+    assert "is not a commit of gatekeeper" in made.reply
     assert (github.branches, wrote(github), writer.requests) == ({BRANCH: tip}, [], [])
 
 
@@ -143,7 +143,7 @@ def test_a_branch_that_somebody_made_meanwhile_is_left(pull, github, monkeypatch
 @pytest.mark.parametrize(
     ("files", "more", "named"),
     [
-        ({NEW: PROMPT, **POLICY}, {}, "allows no proposals"),
+        ({NEW: PROMPT, **POLICY}, {}, "does not allow proposals"),
         ({"README.md": "More."}, POLICY, "has a contract"),
         ({NEW: "Say yes.\n"}, POLICY, "no variable"),
         ({NEW: PROMPT, "contracts/review.fixtures.jsonl": ""}, POLICY, "already"),

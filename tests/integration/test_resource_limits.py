@@ -52,7 +52,7 @@ def test_a_head_beyond_a_limit_fails(check_of: Any, changed: Any, wanted: Any) -
     assert checked.code == int(fails)
     assert ("resource_limit" in checked.codes()) == fails
     if fails:
-        assert "takes more than allowed" in checked.comment
+        assert "exceeds a cost, token or latency limit" in checked.comment
 
 
 def test_a_rise_without_enough_inputs_is_shown_and_holds_up_nothing(check_of: Any) -> None:

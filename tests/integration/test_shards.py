@@ -215,7 +215,7 @@ def test_a_damaged_shard_is_sampled_again(
     lines = sampled.file(2).read_bytes().splitlines(keepends=True)
     sampled.file(2).write_bytes(b"".join([*lines[:10], lines[10][:-30], b"\n", *lines[11:15]]))
     assert sampled.decide() == 3
-    assert "1 line of its file cannot be read" in "\n".join(sampled.result["notices"])
+    assert "1 line of the shard's file cannot be read" in "\n".join(sampled.result["notices"])
     with OpenAIServer(answer) as server:
         served(server)
         assert sampled.sample(2, "--resume") == 0
@@ -312,7 +312,7 @@ def test_a_refused_key_ends_the_shard_and_is_named(
         served(server)
         assert [machines.sample(shard) for shard in (2, 3)] == [0, 0]
         assert machines.decide() == 3
-        assert "it ended early" in "\n".join(machines.result["notices"])
+        assert "the shard ended early" in "\n".join(machines.result["notices"])
         assert machines.sample(1, "--resume") == 0
     assert machines.decide() == 0
 

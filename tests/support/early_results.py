@@ -100,7 +100,7 @@ def regressed_after_nine() -> PairedResult:
 
 def not_worse_contract(name: str = "order-id") -> ContractResult:
     """Stopped after two of its ten samples a fixture: nothing larger than the margin is there."""
-    text = "Not worse by 5 points or more: 1 of 200 fixtures broke, 2 fixed (p = 0.88)."
+    text = "Not worse than base by 5 points or more: 1 of 200 fixtures broke, 2 fixed (p = 0.88)."
     return replace(
         passing_contract(name, 200),
         reasons=(Reason("not_worse", text, "pass"),),

@@ -158,7 +158,8 @@ def failing_contract(
             ),
             Reason(
                 "slo",
-                "Objective missed: success rate 77.5 % against 95 %, interval 72.5 % to 77.5 %.",
+                "Objective missed: success rate 77.5 % (target: 95 %), "
+                "confidence interval 72.5 % to 77.5 %.",
                 "fail",
             ),
         ),

@@ -267,15 +267,19 @@ def advice(status: int, message: str, permission: str) -> str:
         return (
             f"the token has no permission for this request (403); add `{permission}` to "
             "the job's permissions. "
-            "On pull requests from forks this is expected, because their token is read-only"
+            "This error is expected on a pull request from a fork, because the token of a fork "
+            "is read-only"
         )
     if status in (403, 429):
         return f"GitHub's rate limit is reached ({status}); the next run will try again"
     if status == 404:
-        return f"not found (404); check that the token has `{permission}` for this repository"
+        return (
+            f'GitHub answered "not found" (404); check that the token has `{permission}` for '
+            "this repository"
+        )
     if status >= 500:
         return f"GitHub has a problem ({status}); the next run will try again"
-    return f"GitHub refused it ({status}): {message}"
+    return f"GitHub refused the request ({status}): {message}"
 
 
 def _says_rate_limit(headers: Mapping[str, str], message: str) -> bool:

@@ -59,14 +59,15 @@ def publish_comment(
         return None, "comments are off"
     existing = api.find_comment(checked.number, marker)
     if existing is None and not _wanted(checked, mode):
-        return None, f"mode {mode!r} posts no comment"
+        return None, f"no comment posted, because the input `comment` is {mode!r}"
     current = api.head_sha(checked.number)
     if (
         existing is not None
         and current != checked.head_sha
         and head_marker(current) in existing.body
     ):
-        return existing, "the existing comment is about a newer push, so it is not replaced"
+        text = "the existing comment is about a newer push, so gatekeeper does not replace it"
+        return existing, text
     written = text if isinstance(text, str) else text(CommentPlace(existing, current))
     body = comment_body(written, checked.head_sha, current, marker)
     return _put(api, checked.number, marker, body, existing)

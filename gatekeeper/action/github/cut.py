@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CUT_NOTE = "\n\n… cut here. For the whole text, see the job's summary and artifact.\n"
+CUT_NOTE = "\n\n… This text was cut. For the whole text, see the job's summary and artifact.\n"
 
 
 def cut(text: str, limit: int, end: str) -> str:

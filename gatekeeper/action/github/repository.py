@@ -182,7 +182,7 @@ class GithubRepositoryApi(GithubReviewApi):
             named = [str(answer.get("role_name")), str(answer.get("permission"))]
             return next((role for role in named if role in ROLES), "none")
 
-        return self._retry(f"ask what {login} may do here", "contents: read", read)
+        return self._retry(f"read the role of {login}", "contents: read", read)
 
     def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
         def read() -> tuple[Remark, ...]:
@@ -217,7 +217,7 @@ class GithubRepositoryApi(GithubReviewApi):
             return node["lastEditedAt"] is not None
 
         # Reactions and hiding may touch a comment as well, so REST's times alone do not tell.
-        return self._retry("ask whether a comment was edited", "pull-requests: read", read)
+        return self._retry("find out whether a comment was edited", "pull-requests: read", read)
 
     def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
         def create() -> None:

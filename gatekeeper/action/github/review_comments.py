@@ -128,7 +128,7 @@ class GithubReviewApi(GithubApi):
 
     def review_comments(self, number: int, marker: str) -> tuple[ReviewComment, ...]:
         return self._retry(
-            "read the comments on lines", _PERMISSION, lambda: self._own_reviews(number, marker)
+            "read the review comments", _PERMISSION, lambda: self._own_reviews(number, marker)
         )
 
     def changed_file(self, number: int, path: str) -> ChangedFile | None:

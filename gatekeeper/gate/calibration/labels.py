@@ -138,8 +138,8 @@ def require_last_output(contract: str, outcomes: Iterable[Outcome], check: str |
     if step is not None:
         raise UsageError(
             f"--check {check}: this check evaluates the step {step} of "
-            f"{contract}, but labels describe the last output; make a contract "
-            "for the prompt of this step and label its outputs"
+            f"{contract}, but a label describes the output of the last step; make a contract "
+            f"for the prompt of the step {step}, and label the outputs of that contract"
         )
 
 

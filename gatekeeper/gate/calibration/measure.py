@@ -77,7 +77,7 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
         # What a judge sees of a step depends on the outputs before it, which labels do not have.
         raise UsageError(
             f"{contract.name} has steps, so its judges cannot be calibrated; "
-            "make a contract for the step's prompt and calibrate the judges of that contract"
+            "make a contract for the prompt of one step, and calibrate the judges of that contract"
         )
     evaluator = prepare(contract)
     judges = judge_identities(contract, evaluator)
@@ -89,12 +89,12 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     for label in labels:
         if label.check is None and len(judges) > 1:
             raise UsageError(
-                f"{contract.name} has several judges ({names}); add a column "
-                "`check` to the labels, and write there the check that each label is about"
+                f"{contract.name} has several judges ({names}); add a column `check` to the "
+                "labels, and write the name of the judge's check in each row"
             )
         if label.check is not None and label.check not in judges:
             raise UsageError(
-                f"labels: no judge of {contract.name} is called {label.check}: {names}"
+                f"labels: {contract.name} has no judge with the name {label.check}; use {names}"
             )
     requests = {
         trial.fixture: trial

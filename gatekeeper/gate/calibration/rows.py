@@ -56,7 +56,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[LabelRow]:
             place = f"{path}:{reader.line_num}"
             if None in row:
                 raise UsageError(
-                    f"{place}: this line has more values than the first line has names"
+                    f"{place}: this line has more values than the first line has column names"
                 )
             yield LabelRow(place, {k: v for k, v in row.items() if v not in (None, "")})
     except csv.Error as error:

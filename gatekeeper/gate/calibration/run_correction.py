@@ -116,7 +116,8 @@ def _only_judge(contract: str, outcomes: Sequence[Outcome]) -> str:
     if len(names) != 1:
         found = ", ".join(sorted(names)) or "none"
         raise UsageError(
-            f"--check: name the check of {contract} to correct (with a judge: {found})"
+            f"--check: give the name of one check of {contract} that uses a judge; "
+            f"these checks use a judge: {found}"
         )
     return next(iter(names))
 

@@ -165,15 +165,18 @@ def _reason(
         )
     why = ""
     if chosen != kept:
-        than = "today's" if cells[kept].setting.current else cells[kept].setting.name
+        than = "the current setting" if cells[kept].setting.current else cells[kept].setting.name
         less = 1 - price.amounts[chosen] / price.amounts[kept]
         why = f" and {price.verb} significantly less than {than} ({numbers.percent(less)} less)"
     elif cells[chosen].setting.current:
-        why = "; it is the current setting, and no other good setting costs significantly less"
+        why = "; this setting is in use, and no other good setting costs significantly less"
     if rates[chosen] == rates[best]:
         do = "does" if others == 1 else "do"
         count = numbers.count(others, "other setting")
-        return f"{rate}, the highest rate{why}; {count} {do} not differ from it significantly"
+        return f"{rate}, the highest rate{why}; {count} {do} not differ significantly"
     named = cells[best].setting.name
     highest = numbers.percent(rates[best])
-    return f"{rate}, which is not significantly different from the best ({named}, {highest}){why}"
+    return (
+        f"{rate}, which is not significantly different from the best setting ({named}, {highest})"
+        f"{why}"
+    )

@@ -123,7 +123,7 @@ def _require_sound(axes: Sequence[Axis]) -> None:
     names = [axis.name for axis in axes]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise UsageError(f"{twice} occurs twice: give all its values in one option")
+        raise UsageError(f"{twice} occurs twice: give all values of {twice} in one option")
     settings = 1
     for axis in axes:
         settings *= len(axis.values)

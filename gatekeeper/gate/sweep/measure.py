@@ -79,7 +79,7 @@ def require_within(
     calls = len(distinct_requests(trials)) + len(judging)
     if limits.calls is not None and calls > limits.calls:
         raise UsageError(
-            f"this sweep takes {calls:,} calls and the policy allows {limits.calls:,} "
+            f"this sweep takes {calls:,} calls, but the policy allows only {limits.calls:,} "
             "(limits.calls): vary fewer values or take fewer samples (--samples)"
         )
     if limits.cost_usd is None or price is None:
@@ -89,8 +89,8 @@ def require_within(
         if most is not None and most > limits.cost_usd:
             allowed = numbers.dollars(limits.cost_usd)
             raise UsageError(
-                f"one call to {request.model} can cost {numbers.dollars(most)} and the "
-                f"policy allows {allowed} (limits.cost_usd): set max_tokens in the "
+                f"one call to {request.model} can cost {numbers.dollars(most)}, but the "
+                f"policy allows only {allowed} (limits.cost_usd): set max_tokens in the "
                 "contract's params or raise the limit"
             )
 

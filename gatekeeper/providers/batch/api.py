@@ -107,7 +107,7 @@ def quote_id(found: object) -> str:
 def read_id(found: object) -> str:
     """Return the id of a batch or a file. Raises CallFailed for anything else."""
     if not isinstance(found, str) or not _ID.fullmatch(found):
-        raise CallFailed("the provider's answer names no id", billable=True)
+        raise CallFailed("the provider's answer contains no id", billable=True)
     return found
 
 

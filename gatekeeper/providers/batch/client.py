@@ -133,8 +133,8 @@ class BatchClient:
         provider = read_model_name(request.model).provider
         if provider not in BATCH_APIS or provider in self._forced:
             return (
-                f"{request.model} cannot be called in a batch; batches are only for models of "
-                "openai and anthropic that gatekeeper calls without litellm: run this contract "
+                f"{request.model} cannot be called in a batch, because batches are only for models "
+                "of openai and anthropic that gatekeeper calls without litellm; run this contract "
                 "without --batch, and the other contracts with --batch and --contract"
             )
         if self._native(request) is None:
@@ -232,7 +232,7 @@ class BatchClient:
             batch = await self._submit(api, waiting)
             state = await self._ended(api, batch, len(waiting))
         if state.fault:
-            said = f"{endpoint.model}: the batch {batch} was not done: {state.fault}"
+            said = f"{endpoint.model}: the provider did not finish batch {batch}: {state.fault}"
             raise CallFailed(said, fatal=True)
         await self._read_results(api, endpoint, state, waiting, batch)
         self._running.pop(batch)
@@ -279,7 +279,8 @@ class BatchClient:
         try:
             self._journal.submitted(key, batch)
         except MeasurementError as error:
-            cancel = f"the batch {batch} is billed; cancel it with {api.how_to_cancel(batch)}"
+            how = api.how_to_cancel(batch)
+            cancel = f"the provider bills the batch {batch}; cancel this batch with {how}"
             raise MeasurementError(f"{error}; {cancel}") from error
         return batch
 

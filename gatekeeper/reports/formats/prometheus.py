@@ -69,12 +69,16 @@ HELP: Mapping[str, str] = {
         "The probability of a result at least this bad if head is as good as base."
     ),
     "gatekeeper_contract_objective_met": "1 if the objective is met, 0 if it is missed.",
-    "gatekeeper_contract_error_budget_events": "Failed events that the objective allows in its "
-    "window.",
-    "gatekeeper_contract_error_budget_left_events": "Failed events that the error budget "
-    "still allows; negative if it is overspent.",
+    "gatekeeper_contract_error_budget_events": (
+        "The number of failed samples that the objective allows in its window."
+    ),
+    "gatekeeper_contract_error_budget_left_events": (
+        "The number of failed samples that the error budget still allows; negative if the budget "
+        "is overspent."
+    ),
     "gatekeeper_contract_burn_rate": (
-        "The burn rate of the error budget by window; at 1, the budget lasts exactly one window."
+        "The burn rate of the error budget by window; at a rate of 1, the budget lasts exactly "
+        "one window."
     ),
 }
 

@@ -41,7 +41,7 @@ def render_sarif(result: GateResult) -> str:
         "exitCode": result.exit_code,
     }
     if len(found) > MOST_RESULTS:
-        text = f"More than {MOST_RESULTS:,} results: only the worst are listed."
+        text = f"The run has more than {MOST_RESULTS:,} results, so only the worst are listed."
         invocation["toolExecutionNotifications"] = [_notification(text)]
     driver = {
         "name": "gatekeeper",

@@ -45,8 +45,8 @@ _MOST_TRENDS = 3
 """The most error budgets of one contract that are shown as charts."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
 _FOR_INFORMATION = (
-    "For information; these results do not affect the verdict. A p-value is one-sided unless its "
-    "row says otherwise. Intervals are at 95 %."
+    "These results are only for information and do not affect the verdict. A p-value is one-sided "
+    "unless its row says otherwise. Intervals are at 95 %."
 )
 
 

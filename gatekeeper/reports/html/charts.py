@@ -111,7 +111,7 @@ def budget_trend(past: Sequence[PastRun], budget: ErrorBudget, target: float) ->
     ]
     return _figure(
         f"Error budget left: {clip(visible(label_of(budget.objective)), 80)}",
-        f"The share left after each run. Now {numbers.percent(shares[-1])} is left: "
+        f"The share of the budget after each run. Now {numbers.percent(shares[-1])} is left: "
         f"{numbers.number(budget.left)} of the {numbers.number(budget.budget)} failures that the "
         f"objective allows in {budget.window}.",
         chart,
@@ -154,7 +154,7 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
     )
     return _figure(
         "Latency by arm",
-        f"Share of calls answered within a time. Latency p95: {said}.",
+        f"The share of calls that got an answer within each time. Latency p95: {said}.",
         chart,
         ("Arm", *(f"{numbers.percent(share)} within" for share in _TABLE_SHARES), "Calls"),
         table,

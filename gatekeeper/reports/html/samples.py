@@ -260,7 +260,7 @@ def _fixture(
 def _notes(fixture: FixtureResult) -> str:
     notes = []
     if fixture.p_value is not None:
-        notes.append(f"the fixture's own test, adjusted: p {numbers.p_value(fixture.p_value)}")
+        notes.append(f"test of this fixture alone: adjusted p {numbers.p_value(fixture.p_value)}")
     if fixture.duplicate_of is not None:
         notes.append(f"the same input as {fixture.duplicate_of}")
     if fixture.cluster is not None:
@@ -346,13 +346,13 @@ def _facts(outcome: Outcome) -> str:
             facts.append("from a recording")
     if outcome.pass_score is not None and outcome.grade is not None:
         pass_score = numbers.score(outcome.pass_score)
-        facts.append(f"grade {numbers.score(outcome.grade)}, {pass_score} needed")
+        facts.append(f"grade {numbers.score(outcome.grade)} (pass score {pass_score})")
     if outcome.score is not None:
         facts.append(f"score {numbers.score(outcome.score)}")
     if outcome.sample.shared and outcome.sample.trial.part_of:
         facts.append("the same request was sent before, so the earlier answer counts here too")
     elif outcome.sample.shared:
-        facts.append("the other arm sent the same request, so one answer counts for both arms")
+        facts.append("base and head sent the same request, so one answer counts for both")
     return " · ".join(facts)
 
 

@@ -112,7 +112,8 @@ def drift_text(found: JudgeDrift) -> str:
     return (
         f"{_name(found.check)}: {status}; agreed with people on {before} of "
         f"{numbers.count(found.labels, 'output')} at calibration, and now on {now} "
-        f"({found.lost} lost, {found.gained} gained, p {numbers.p_value(found.p_value)})"
+        f"(agreement lost on {found.lost}, gained on {found.gained}, "
+        f"p {numbers.p_value(found.p_value)})"
     )
 
 

@@ -68,7 +68,7 @@ def _print_figures(
     change = found.difference.corrected if found.difference else None
     if change is not None:
         p = numbers.p_value(change.p_value_below(0.0))
-        print_line(console, f"Head is worse, by people's {noun}: p {p}.")
+        print_line(console, f"The test for a drop from base to head, by people's {noun}: p {p}.")
 
 
 def _score_texts(figure: CorrectedFigure, difference: bool) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STATUS: Mapping[JudgeStatus, str] = {
     "steady": "steady",
     "watch": (
-        f"watch: the judge's verdicts differ from those at calibration; after {NIGHTS} such "
+        f"watch: the judge's verdicts differ from its verdicts at calibration; after {NIGHTS} such "
         "nights, the judge counts as drifted"
     ),
     "drifted": "drifted",
@@ -94,7 +94,7 @@ def _sentence(judge: JudgeDrift, since: datetime) -> str:
     now, before = judge.found.agrees_now, judge.found.agreed_before
     return (
         f"the judge {judge.found.judge} of `{judge.check}` grades differently since {_day(since)}: "
-        f"it agrees with people on {now} of {judge.found.anchors} labelled outputs; it agreed on "
+        f"it agrees with people on {now} of {judge.found.anchors} labelled outputs, but agreed on "
         f"{before} when it was calibrated (p {numbers.p_value(judge.found.p_value)}). The prompt "
         "is not the cause"
     )

@@ -20,7 +20,8 @@ COMMENT_LIMIT = 65_000
 
 _DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
 _CUT = (
-    "*Cut to fit. The whole result is in `result.json` and `samples.jsonl` of this run's artifact.*"
+    "*This comment was cut to fit. The whole result is in `result.json` and `samples.jsonl` of "
+    "this run's artifact.*"
 )
 
 

@@ -86,7 +86,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
     if contract.affected_by:
         shown = [f"{code(a.path, 120)} was {a.change}" for a in contract.affected_by[:5]]
         more = contract.affected_by[5:]
-        rows.append(f"- {name} ran because {', '.join(shown)}{f' +{len(more)}' if more else ''}")
+        rest = f" and {len(more)} more" if more else ""
+        rows.append(f"- {name} ran because {', '.join(shown)}{rest}")
     if contract.paired:
         rows.append(f"- {name}: {prose(decided_by(contract.paired))}")
         corrected = corrected_difference(contract.paired)
@@ -107,7 +108,7 @@ def decision_rows(contract: ContractResult) -> list[str]:
     repairs = repair_details(contract)
     rows += [f"- {name} answers that needed repairs: {repairs}"] if repairs else []
     table = repair_table(contract)
-    rows += [_table(f"Share of {name} that passes, by repairs", table)] if table else []
+    rows += [_table(f"Pass rate of {name}, by number of repairs", table)] if table else []
     rows += [_objectives(contract, name)] if contract.slo else []
     rows += _budget_rows(contract, name)
     return rows
@@ -193,13 +194,15 @@ def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
     if budget.events == 0:
         return f"{what}: no history yet{projected}"
     end, thaw = budget.exhausted_at, budget.frozen_until
-    ends = f", ends {numbers.moment(end)} at this rate" if end else ""
+    ends = f", used up on {numbers.moment(end)} at this rate" if end else ""
     until = f", frozen until {numbers.moment(thaw)} if nothing more fails" if thaw else ""
     if budget.state == "spent":
-        until = ", spent, but that could be chance"
+        until = ", spent, but this could be chance"
         if budget.freezes_at:
-            until += f": it would take {numbers.count(budget.freezes_at, 'failure')} to freeze it"
+            failures = numbers.count(budget.freezes_at, "failure")
+            until += f" ({failures} would freeze the contract)"
     return (
-        f"{what}: {numbers.number(budget.left)} of {numbers.number(budget.budget)} failures left "
-        f"after {numbers.count(budget.events, 'event')}{burn}{ends}{until}{projected}"
+        f"{what}: {numbers.number(budget.left)} of {numbers.number(budget.budget)} allowed "
+        f"failures left after {numbers.count(budget.events, 'sample')}"
+        f"{burn}{ends}{until}{projected}"
     )

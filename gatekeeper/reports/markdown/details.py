@@ -64,7 +64,7 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     lost = [f for f in contract.fixtures if f.errors]
     known = contract.base is not None
     proven = sum(map(is_proven, broken))
-    proof = f", {proven:,} beyond chance" if proven else ""
+    proof = f", {proven:,} of them significantly" if proven else ""
     summary = f"❌ {_fixtures(broken)} broke{of}{proof}"
     _add_group(page, summary, broken, "head", depth.broken, depth, _changed(contract))
     _add_lost(
@@ -120,7 +120,7 @@ def _changed(contract: ContractResult) -> str:
         return ""
     shown = ", ".join(code(change.title, 80) for change in changes[:_SECTIONS])
     more = f" and {len(changes) - _SECTIONS:,} more" if len(changes) > _SECTIONS else ""
-    return f"Changed in the prompt: {shown}{more}\n\n"
+    return f"Changed sections of the prompt: {shown}{more}\n\n"
 
 
 def _add_lost(page: Page, summary: str, fixtures: Sequence[FixtureResult], most: int) -> None:

@@ -67,7 +67,7 @@ def _alone(contract: ContractResult) -> str:
     if head is None:
         return ""
     passed = f"{head.fixtures_passed:,} of {numbers.count(head.fixtures, 'fixture')} pass"
-    return f"There is nothing to compare head with. On head, {passed}."
+    return f"Head is not compared with base. On head, {passed}."
 
 
 def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
@@ -95,14 +95,18 @@ def _size(paired: PairedResult) -> str:
 def _test(paired: PairedResult) -> str:
     if paired.p_value is None:
         return "**Significance**: no pair of answers could be compared."
-    p = paired_p_value(paired)
-    chance = f"if head were as good as base, a result at least this bad would have probability {p}"
+    p = paired_p_value(paired, equals="")
+    chance = (
+        f"if head were as good as base, the probability of a result at least this bad would be {p}"
+    )
     verdict = "below" if is_significant(paired) else "not below"
-    meaning = "worse than chance explains" if is_significant(paired) else "it can be chance"
+    meaning = "chance does not explain the drop"
+    if not is_significant(paired):
+        meaning = "the result can be chance"
     if is_better(paired):
         meaning = "the results do not suggest a drop"
     test = prose(deciding_test(paired))
-    return f"**Significance**: {prose(chance)}, {verdict} the level; {meaning}. ({test})"
+    return f"**Significance**: {prose(chance)}, which is {verdict} the level; {meaning}. ({test})"
 
 
 def _detectable(paired: PairedResult) -> str:
@@ -123,7 +127,7 @@ def _objective(slo: SloResult, contract: ContractResult) -> str:
         low, high = (objective_value(slo, v) for v in (slo.interval.low, slo.interval.high))
         interval = f", interval {low} to {high}"
     return (
-        f"{prose(label_of(slo.objective), 100)}: {observed} against {target}{interval}: "
+        f"{prose(label_of(slo.objective), 100)}: {observed} (target: {target}){interval}: "
         f"**{status_text(slo, contract)}**"
     )
 

@@ -18,7 +18,7 @@ def add_promises(page: Page, result: GateResult) -> None:
     """Add a part for each prompt whose specification the change touches."""
     for promises in result.promises:
         opening, closing = fold(
-            f"📜 What {html_code(promises.prompt, 120)} promises now: {_summary(promises)}"
+            f"📜 Specification of {html_code(promises.prompt, 120)} ({_summary(promises)})"
         )
         page.add_rows(
             f"{opening}{_where(promises)}\n\n",
@@ -52,10 +52,10 @@ def _where(promises: PromptPromises) -> str:
     if promises.state == "removed":
         return f"This change removes {path} and keeps the prompt."
     if promises.state == "changed":
-        return f"As {path} says."
+        return f"These changes are in {path}."
     return (
-        f"The prompt changed, but {path} did not. The rules below come from prompt lines that "
-        "changed. Run "
+        f"The prompt changed, but {path} did not change. The rules below come from prompt lines "
+        "that changed. Run "
         f"{code(f'gatekeeper generate --update {quote(promises.prompt)}')} to update these rules."
     )
 

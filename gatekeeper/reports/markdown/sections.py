@@ -81,7 +81,7 @@ def add_notes(page: Page, result: GateResult, more: Sequence[str] = ()) -> None:
     ranked = by_severity(result.contracts)
     _add_list(
         page,
-        "### This change weakens its own contract",
+        "### This change weakens a contract",
         [
             f"- {code(c.name, 60)}: {prose_with_code(text, 400)}"
             for c in ranked
@@ -145,7 +145,7 @@ def _soft_failures(contract: ContractResult) -> list[str]:
         + (
             ", in samples that still pass because of their score"
             if tolerated
-            else "; a warning does not block"
+            else "; a warning does not block the merge"
         )
         for (check, tolerated), arms in failing.items()
         if arms["head"] and check not in pairs
@@ -156,7 +156,7 @@ def _before_and_now(contract: ContractResult, arms: Mapping[Arm, set[str]]) -> s
     now = numbers.count(len(arms["head"]), "fixture")
     if contract.base is None:
         return f"{now} of head"
-    return f"{len(arms['base']):,} → {now}"
+    return f"{now} of head and on {len(arms['base']):,} of base"
 
 
 def _twins(contract: ContractResult) -> list[str]:
@@ -168,7 +168,7 @@ def _twins(contract: ContractResult) -> list[str]:
     verb = "repeats" if len(twins) == 1 else "repeat"
     return [
         f"- {code(contract.name, 60)}: {numbers.count(len(twins), 'fixture')} {verb} the input of "
-        f"another: {shown}{more}"
+        f"another fixture: {shown}{more}"
     ]
 
 

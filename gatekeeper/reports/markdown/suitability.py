@@ -64,8 +64,8 @@ def fewest_broken_rules(
     names = [quoted(cell.setting.name, 120) for cell in result.cells]
     unknown = f" ({rate.unknown:,} unknown)" if rate.unknown else ""
     lead = (
-        f"Breaks the fewest rules: {names[best]}. {numbers.percent(rate.share)} of its outputs on "
-        f"tests of both kinds break a rule{unknown}."
+        f"{names[best]} breaks the fewest rules. On tests of rules and inverse rules, "
+        f"{numbers.percent(rate.share)} of its outputs break a rule{unknown}."
     )
     lost = [n for n in others if not found.rates[n]["both"].measured]
     worse = [n for n in others if _is_worse(found, best, n, result.alpha)]
@@ -101,16 +101,16 @@ def suitability_notes(found: Suitability) -> list[str]:
             "intervals and p-values are valid whether or not these outputs comply."
         )
     if found.unrated == found.tests["both"]:
-        notes.append("No test says whether it is valid (`metadata.valid`).")
+        notes.append("No test says in `metadata.valid` whether the test is valid.")
     elif found.unrated:
         notes.append(
-            "Tests that do not say whether they are valid (`metadata.valid`): "
-            f"{found.unrated:,} of {found.tests['both']:,}. These tests do not count as valid."
+            f"{found.unrated:,} of {numbers.count(found.tests['both'], 'test')} do not say in "
+            "`metadata.valid` whether they are valid. These tests do not count as valid."
         )
     elif "valid" not in found.tests:
-        notes.append("No test is valid (`metadata.valid`).")
+        notes.append("No test has `metadata: {valid: true}`.")
     if found.others:
-        notes.append(f"Fixtures of other categories, not in this table: {found.others:,}.")
+        notes.append(f"Fixtures of other categories that this table leaves out: {found.others:,}.")
     return notes
 
 
@@ -133,7 +133,8 @@ def pairs_table(result: SweepResult, found: Suitability) -> str:
     rows = [_pair_cells(result, pair) for pair in pairs[:_MOST_PAIRS]]
     lines = [_row(cells) for cells in (head, ["---"] * len(head), *rows)]
     if len(pairs) > _MOST_PAIRS:
-        lines += ["", f"{len(pairs) - _MOST_PAIRS:,} more are in `sweep.json`."]
+        more = numbers.count(len(pairs) - _MOST_PAIRS, "more pair")
+        lines += ["", f"`sweep.json` has {more}."]
     return "\n".join(lines)
 
 
@@ -151,8 +152,8 @@ def _kind(found: Suitability) -> str:
 
 def _too_few(result: SweepResult, found: Suitability) -> str:
     return (
-        f"The tests cannot show whether other settings are worse: they have "
-        f"{numbers.count(found.units, _kind(found))}, but a comparison of "
+        "The tests cannot show whether other settings are worse, because the tests have only "
+        f"{numbers.count(found.units, _kind(found))}, and a comparison of "
         f"{numbers.count(len(result.cells), 'setting')} needs at least "
         f"{found.units_needed:,}. Compare fewer settings, or add rules with tests."
     )

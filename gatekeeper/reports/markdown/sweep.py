@@ -92,7 +92,7 @@ def said_of_pairs(result: SweepResult) -> str:
     return (
         f"{significant:,} of {pairs} of settings "
         f"{'differs' if significant == 1 else 'differ'} significantly "
-        "(exact sign-flip test, two-sided, Holm over all pairs)."
+        "(exact sign-flip test, two-sided, with Holm's correction over all pairs)."
     )
 
 
@@ -148,7 +148,8 @@ def significant_differences(result: SweepResult) -> str:
         *(_difference_row(result, pair) for pair in significant[:_MOST_PAIRS]),
     ]
     if len(significant) > _MOST_PAIRS:
-        lines += ["", f"{len(significant) - _MOST_PAIRS:,} more are in `sweep.json`."]
+        more = numbers.count(len(significant) - _MOST_PAIRS, "more pair")
+        lines += ["", f"`sweep.json` has {more}."]
     return "\n".join(lines)
 
 

@@ -143,7 +143,7 @@ def _contract_history(
         if flickering:
             fixtures = numbers.count(len(flickering), "fixture")
             verb = "flickers" if len(flickering) == 1 else "flicker"
-            text = f"{fixtures} {verb}: the result goes back and forth in the last {MOST_RUNS} runs"
+            text = f"{fixtures} {verb} between pass and fail in the last {MOST_RUNS} runs"
             findings.append(Finding("flickering", "info", text, f"{len(flickering):,} flickering"))
     ordered = sorted(findings, key=lambda finding: RANKS[finding.severity])
     return ContractHistory(
@@ -174,21 +174,23 @@ def _findings_of_budgets(budgets: ContractBudgets | None) -> Iterator[Finding]:
     for budget in budgets.budgets if budgets else ():
         label = label_of(budget.objective)
         spent = (
-            f"{budget.spent:,} of {budget.events:,} failed in {budget.window}, "
-            f"{numbers.number(budget.budget)} are allowed"
+            f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}, and "
+            f"{numbers.number(budget.budget)} failures are allowed"
         )
         if budget.overspent:
             freeze = ""
             if budgets and budgets.frozen and budget.frozen_until:
                 freeze = f"; frozen until {numbers.moment(budget.frozen_until)}"
-            text = f"Error budget of {label} spent: {spent}{freeze}"
+            text = f"The error budget of {label} is spent: {spent}{freeze}"
             yield Finding("budget", "fail", text, "budget spent")
         elif budget.state == "spent":
-            text = f"Error budget of {label} spent, but this could be chance: {spent}"
+            text = f"The error budget of {label} is spent, but this could be chance: {spent}"
             yield Finding("budget", "inconclusive", text, "budget spent")
         elif budget.burning:
             windows = ", ".join(budget.burning)
-            text = f"Error budget of {label} burns too fast ({windows}): {share_left(budget)} left"
+            text = (
+                f"The error budget of {label} burns too fast ({windows}): {share_left(budget)} left"
+            )
             yield Finding("burning", "inconclusive", text, "budget burning")
 
 
@@ -203,7 +205,8 @@ def _findings_of_records(records: Sequence[Record], nightly: datetime | None) ->
         text = f"The last run ended with `{last.verdict}`: {rate} of its samples passed"
         yield Finding("verdict", severity, text, f"last run: {last.verdict}")
     if nightly and nightly - last.time > MISSED_AFTER:
-        text = f"Not measured since {numbers.moment(last.time)}, although nightly runs continued"
+        since = numbers.moment(last.time)
+        text = f"No run measured this contract since {since}, although nightly runs continued"
         yield Finding("missed", "inconclusive", text, "not measured")
 
 
@@ -213,7 +216,7 @@ def _findings_of_judges(records: Sequence[Record]) -> Iterator[Finding]:
             now, whole = judge.found.agrees_now, judge.found.anchors
             text = (
                 f"The judge of {judge.check} agrees with people on {now} of {whole} labelled "
-                f"outputs; it agreed on {judge.found.agreed_before} when it was calibrated"
+                f"outputs, but agreed on {judge.found.agreed_before} when it was calibrated"
             )
             said = "judge drifted" if judge.status == "drifted" else "judge drift possible"
             yield Finding("drift", "inconclusive", text, said)

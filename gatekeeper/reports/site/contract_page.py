@@ -201,7 +201,7 @@ def _budget_plots(
         low = -1.0 if min(known) < 0 else 0.0
         yield plots.plot(
             f"Error budget left: {shown_name(label_of(budget.objective))}",
-            f"{share_left(budget)} now, of {budget.window}.",
+            f"Left now: {share_left(budget)}. Window: {budget.window}.",
             plots.Axis(low, 1.0, numbers.percent),
             times,
             xs,

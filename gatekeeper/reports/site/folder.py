@@ -81,10 +81,12 @@ def _written_before(out: Path) -> set[str]:
 def _require_own(out: Path, pages: Iterable[str], before: set[str]) -> None:
     """Raise UsageError if a page would replace something that the site did not write."""
     if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: a file has that name; give the name of a folder")
+        raise UsageError(f"--out {out}: this is a file; give the name of a folder")
     links = [out / name for name in _FOLDERS if (out / name).is_symlink()]
     if links:
-        raise UsageError(f"{links[0]}: is a link; remove it or choose another folder with --out")
+        raise UsageError(
+            f"{links[0]}: this is a link; remove the link or choose another folder with --out"
+        )
     foreign = [
         name
         for name in pages
@@ -95,7 +97,7 @@ def _require_own(out: Path, pages: Iterable[str], before: set[str]) -> None:
         rest = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
         raise UsageError(
             f"--out {out}: {shown}{rest} exist, but `gatekeeper site` did not "
-            "write them; choose another folder"
+            "write these files; choose another folder"
         )
 
 

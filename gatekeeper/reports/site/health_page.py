@@ -35,7 +35,7 @@ def render_health(site: Site) -> str:
     live = [history for history in site.histories if not history.removed]
     severity, headline = summary(site)
     parts = [part for part in _parts(live) if part.rows]
-    lead = "This is what the runs in the history show." if parts else "Nothing needs attention."
+    lead = "The runs in the history show these problems." if parts else "Nothing needs attention."
     return render_page(
         site,
         "health",
@@ -179,13 +179,13 @@ def _flickering(live: list[ContractHistory]) -> Part:
             )
         )
     left = len(found) - len(rows)
-    more = f"{numbers.count(left, 'more fixture')} on the pages of the contracts. " if left else ""
+    more = f"The pages of the contracts show {left:,} more. " if left else ""
     explained = (
         f"A fixture flickers if its result changed at least {LEAST_CHANGES} times "
         f"in the last {MOST_RUNS} runs with the same prompt, contract and model. "
-        "A run whose samples disagree counts as a change. Each square is a run: "
-        "green if all samples passed, red if all failed, both colours if they "
-        "disagreed."
+        "A run in which some samples pass and others fail counts as a change. Each square is a "
+        "run: green if all samples passed, red if all samples failed, both colours if some passed "
+        "and others failed."
     )
     head = [
         ("Contract", _WORDS),

@@ -68,7 +68,8 @@ def summary(site: Site) -> tuple[Severity, str]:
         verb = "is" if failing == 1 else "are"
         return "fail", f"{failing:,} of {whole} {verb} not healthy{also}"
     if watched:
-        return "inconclusive", f"No contract is unhealthy, but watch {watched:,} of {whole}"
+        verb = "needs" if watched == 1 else "need"
+        return "inconclusive", f"No contract fails, but {watched:,} of {whole} {verb} attention"
     if not any(history.records for history in live):
         return "info", "No contract has a run yet"
     measured = sum(bool(history.records) for history in live)

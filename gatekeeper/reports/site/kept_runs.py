@@ -52,7 +52,7 @@ def find_kept_runs(
     others = 0
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"--reports {folder}: there is no such folder")
+            raise UsageError(f"--reports {folder}: this folder does not exist")
         for path in _results(folder):
             try:
                 run = _kept_run(path, clean)

@@ -81,7 +81,7 @@ def show_estimate(estimate: RunEstimate, console: Console) -> None:
         console.print(Text(nothing_affected(estimate.unaffected)))
         return
     affected = numbers.count(len(estimate.contracts), "contract")
-    text = f"{affected} affected, {estimate.unaffected:,} not: {estimate_text(estimate)}."
+    text = f"{affected} affected, {estimate.unaffected:,} not affected: {estimate_text(estimate)}."
     console.print(Text(text, "bold"))
 
 
@@ -184,7 +184,7 @@ def _print_contract_estimate(console: Console, contract: ContractEstimate) -> No
     # The warning says it with what to do.
     sees = ""
     if effect is not None and not contract.warning:
-        sees = f", can show a drop of {numbers.size_in_points(effect)} at best"
+        sees = f", can only show a drop of {numbers.size_in_points(effect)} or more"
     console.print(
         Text("  ")
         .append(_text(contract.model or numbers.UNKNOWN))

@@ -28,7 +28,7 @@ def show_validation(validation: Validation, console: Console) -> None:
         found = validation.of_level(level)
         for finding in found[:most]:
             _print_finding(console, finding)
-        _print_rest(console, len(found) - most, level, "`--json` has all of them")
+        _print_rest(console, len(found) - most, level, "`--json` lists all")
     if validation.contracts:
         console.print(contract_table(validation.contracts, console))
     if validation.whole:
@@ -45,7 +45,7 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
     if uncovered:
         console.print(prompt_table(uncovered[:_MOST_PROMPTS], console))
         rest = len(uncovered) - _MOST_PROMPTS
-        _print_rest(console, rest, "prompt without a contract", "`--json` has all of them")
+        _print_rest(console, rest, "prompt without a contract", "`--json` lists all")
     foreign = [suite for suite in inventory.unused if suite.kind != "contract"]
     for suite in foreign:
         text = (

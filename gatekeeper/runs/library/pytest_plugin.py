@@ -44,13 +44,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options, and register the marker of the items."""
-    config.addinivalue_line("markers", "gatekeeper: a prompt contract, with --gatekeeper")
+    config.addinivalue_line(
+        "markers", "gatekeeper: a test of a prompt contract, which the option --gatekeeper adds"
+    )
     if not config.getoption("gatekeeper"):
         return
     if config.getoption("gatekeeper_ref") and (
         config.getoption("gatekeeper_base") or config.getoption("gatekeeper_head")
     ):
-        raise pytest.UsageError("--gatekeeper-ref makes no comparison: leave out base and head")
+        raise pytest.UsageError(
+            "--gatekeeper-ref runs without a comparison: remove --gatekeeper-base and "
+            "--gatekeeper-head"
+        )
 
 
 @pytest.hookimpl(tryfirst=True)

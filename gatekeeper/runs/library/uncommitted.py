@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gatekeeper.git import Repository
 
 NOT_TESTED = "uncommitted changes are not tested"
-_COMMIT = "commit them first"
-_COMMIT_OR_WORKTREE = "commit them, or test them with --worktree"
+_COMMIT = "commit these changes first"
+_COMMIT_OR_WORKTREE = "commit these changes, or test these changes with --worktree"
 _MOST_NAMED = 3
 
 
@@ -47,7 +47,7 @@ def _notice(repository: Repository, policy: Policy, advice: str) -> tuple[str, .
         # A file that is being written.
         return (f"{NOT_TESTED}: {advice}",)
     named = _named([contract.path for contract in found.contracts] or found.uncovered)
-    return (f"{NOT_TESTED}: they affect {named}; {advice}",) if named else ()
+    return (f"{NOT_TESTED}, although they affect {named}; {advice}",) if named else ()
 
 
 def _named(paths: Sequence[str]) -> str:

@@ -139,8 +139,8 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
     content = read_own_file(path)
     if tracked(path):
         raise UsageError(
-            f"{path}: git tracks this file, so anybody may have written its "
-            "answers; remove it from the repository"
+            f"{path}: git tracks this file, so anybody may have written the answers in this "
+            "file; remove the file from the repository"
         )
     first, *lines = content.split(b"\n")
     try:
@@ -148,14 +148,14 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
         shard = int(header["shard"])
         found = (header["plan"], header["order_seed"], header["revision"], header["shards"])
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise ValueError("its first line cannot be read") from None
+        raise ValueError("the first line of the file cannot be read") from None
     if found != (plan.plan, plan.order_seed, plan.revision, plan.shards):
         raise UsageError(
             f"{path}: these answers belong to another plan; give only folders "
             "with answers of this plan"
         )
     if not 1 <= shard <= plan.shards:
-        raise ValueError("its first line cannot be read")
+        raise ValueError("the first line of the file cannot be read")
     return shard, _read_lines(path, lines)
 
 

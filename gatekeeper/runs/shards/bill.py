@@ -34,7 +34,8 @@ def plan_shards(
     sharded = ShardedWork(make_plan(work, enough, contracts), work, path)
     _require_room(sharded)
     fewer = numbers.count(enough, "shard")
-    said = () if enough == shards else (f"The plan has only {fewer}, because a run needs no more.",)
+    text = f"The plan has only {fewer}, because the run does not need more shards."
+    said = () if enough == shards else (text,)
     return sharded, (*said, *_describe_bill(sharded, calls))
 
 
@@ -63,9 +64,8 @@ def _describe_bill(sharded: ShardedWork, calls: int) -> tuple[str, ...]:
     return (
         shared,
         (
-            f"limits.calls is {limits.calls:,}: the shards together stop after that many "
-            "calls, so the run cannot measure everything. Raise the limit, or use fewer fixtures "
-            "or samples."
+            f"The shards together stop after {limits.calls:,} calls, because of limits.calls, so "
+            "the run cannot measure everything. Raise the limit, or use fewer fixtures or samples."
         ),
     )
 

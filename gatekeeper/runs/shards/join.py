@@ -197,14 +197,16 @@ def _read_all(
 def _files_in(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         if folder.exists() and not folder.is_dir():
-            raise UsageError(f"--answers {folder}: this is a file; give its folder")
+            raise UsageError(
+                f"--answers {folder}: this is a file; give the folder that contains it"
+            )
         yield from sorted(folder.rglob(PATTERN))
 
 
 def _fault(own: Sequence[ShardAnswers], missing: set[str], planned: int) -> str:
     """Say how many answers a shard lacks, and why."""
     if not own:
-        return f"there is no file with its {numbers.count(planned, 'answer')}"
+        return f"no file has the {numbers.count(planned, 'answer')} of this shard"
     causes = []
     withheld = len(missing & {key for file in own for key in file.withheld})
     if withheld:
@@ -214,12 +216,12 @@ def _fault(own: Sequence[ShardAnswers], missing: set[str], planned: int) -> str:
         )
     damaged = sum(file.damaged for file in own)
     if damaged:
-        causes.append(f"{numbers.count(damaged, 'line')} of its file cannot be read")
+        causes.append(f"{numbers.count(damaged, 'line')} of the shard's file cannot be read")
     last = list(own[-1].sessions.values())[-1:]
     if last and last[0].ended is None:
-        causes.append("it was killed")
+        causes.append("the shard was killed")
     elif last and last[0].ended != "done":
-        causes.append(f"it ended early: {last[0].detail or last[0].ended}")
+        causes.append(f"the shard ended early: {last[0].detail or last[0].ended}")
     why = f" ({'; '.join(causes)})" if causes else ""
     return f"{len(missing):,} of {numbers.count(planned, 'answer')} are missing{why}"
 

@@ -204,12 +204,14 @@ class TestReport:
     def test_says_why_a_sample_failed(self):
         failing = result(False)
         assert self.failures(failing, result(True)) == (
-            ["c: m", "pass_score: scores 0.5 of 0.6"],
+            ["c: m", "pass_score: scores 0.5, but needs 0.6"],
             [],
         )
         must = result(False, must_pass=True)
         failures, _ = self.failures(must, result(True), result(True))
-        assert failures[1] == "pass_score: scores 0.666 of 0.6, but a check that must pass failed"
+        assert failures[1] == (
+            "pass_score: scores 0.666 and needs only 0.6, but a check with `must_pass: true` failed"
+        )
 
     def test_shows_what_a_passing_sample_failed_as_a_warning(self):
         assert self.failures(result(False), result(True), result(True)) == ([], ["c"])

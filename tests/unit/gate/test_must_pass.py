@@ -126,5 +126,6 @@ def test_what_fails_on_base_too_is_named_and_holds_up_nothing() -> None:
     [reason] = must_pass_reasons(results)
     assert (reason.verdict, reason.text) == (
         "pass",
-        "Must pass, but fails on head and also fails on base: `a` (0/10 → 0/10).",
+        "Fixtures or checks with `must_pass: true` fail on head, but also fail on base: "
+        "`a` (0/10 → 0/10).",
     )

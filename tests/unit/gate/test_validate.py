@@ -232,7 +232,7 @@ def test_few_fixtures_are_a_note_if_a_tolerance_decides() -> None:
     found = validated(a=lines)
     assert not found.of_level("warning")
     (note,) = found.of_level("note")
-    assert "134 would show" in note.problem.what
+    assert "134 fixtures can show" in note.problem.what
 
 
 def test_a_contract_that_no_pattern_matches_is_a_warning() -> None:
@@ -272,7 +272,7 @@ def test_a_broken_contract_hides_no_other() -> None:
         "contracts/e.yaml",
         "contracts/f.yaml",
     ]
-    assert "'second' is already the name of contracts/b.yaml" in problems[1]
+    assert "the contract contracts/b.yaml already has the name 'second'" in problems[1]
 
 
 def test_the_json_has_everything() -> None:

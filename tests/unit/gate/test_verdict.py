@@ -86,7 +86,7 @@ def test_an_early_stop_says_of_the_planned_samples_what_they_could_have_shown():
 def test_an_undecided_result_says_how_many_fixtures_would_do():
     (reason,) = called_for(paired(p_value=0.3, fixtures_needed=134), largest_drop=0.1)
 
-    assert "detecting 5 points needs 134 fixtures" in spaced(reason.text)
+    assert "detecting a drop of 5 points needs 134 fixtures" in spaced(reason.text)
     (reason,) = called_for(paired(p_value=0.3, fixtures_needed=40), largest_drop=0.1)
     assert "would take" not in reason.text
 
@@ -94,7 +94,7 @@ def test_an_undecided_result_says_how_many_fixtures_would_do():
 def test_not_worse_is_said_of_the_margin_it_was_shown_for():
     (reason,) = called_for(paired(stopped="not_worse", fixtures=1000))
 
-    assert "Not worse by 5 points or more" in spaced(reason.text)
+    assert "Not worse than base by 5 points or more" in spaced(reason.text)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_not_worse_is_said_of_the_margin_it_was_shown_for():
 def test_a_margin_is_not_rounded_to_another(margin, said):
     (reason,) = called_for(paired(stopped="not_worse", fixtures=1000), margin=margin)
 
-    assert f"Not worse by {said} or more" in spaced(reason.text)
+    assert f"Not worse than base by {said} or more" in spaced(reason.text)
 
 
 def test_too_many_lost_samples_say_why_they_were_lost():
@@ -150,8 +150,8 @@ def test_an_objective_fails_only_when_it_is_surely_missed(observed, met, unmeasu
 @pytest.mark.parametrize(
     ("objective", "observed", "target_value", "words"),
     [
-        ("latency_p95_ms", 5000.0, 4000.0, "5,000 ms against 4,000 ms"),
-        ("cost_per_call_usd", 0.5, 0.01, "0.50 USD against 0.010 USD"),
+        ("latency_p95_ms", 5000.0, 4000.0, "5,000 ms (target: 4,000 ms)"),
+        ("cost_per_call_usd", 0.5, 0.01, "0.50 USD (target: 0.010 USD)"),
     ],
 )
 def test_an_objective_speaks_in_its_own_unit(objective, observed, target_value, words):
@@ -247,7 +247,7 @@ def test_a_prompt_that_became_a_link_is_named_as_one():
 
 @pytest.mark.parametrize(
     ("inputs", "told"),
-    [(20, "72 distinct inputs or more, and 20 were"), (1, "1 was measured"), (80, "more fixtures")],
+    [(20, "at least 72 distinct inputs are"), (1, "1 was measured"), (80, "more fixtures")],
 )
 def test_an_objective_in_doubt_says_what_could_still_meet_it(inputs, told):
     result = SloResult("success_rate", 0.95, 0.9, None, None, inputs=inputs, inputs_needed=72)
@@ -260,7 +260,7 @@ def test_an_objective_in_doubt_says_what_could_still_meet_it(inputs, told):
 def test_an_objective_that_the_policy_sets_says_so():
     result = SloResult("success_rate", 0.5, 0.0, ConfidenceInterval(0, 0.05), False)
     (reason,) = slo_reasons([result], [Objective("success_rate", 0.5, by_policy=True)])
-    assert "which the policy requires of a new contract" in reason.text
+    assert "which the policy requires of new contracts" in reason.text
     assert "`new_contracts.success_rate`" in reason.text
     (reason,) = slo_reasons([result], [Objective("success_rate", 0.5)])
     assert "policy" not in reason.text

@@ -163,7 +163,7 @@ def test_damaged_rows_are_named_and_the_rest_counts(location: str) -> None:
     records, notices = read.records, read.notices
     assert records == (sound,)
     assert len(notices) == 2
-    assert any("cut:1: not a JSON record" in notice for notice in notices)
+    assert any("cut:1: the line is not a JSON record" in notice for notice in notices)
     assert any("newer version of gatekeeper" in notice for notice in notices)
 
 

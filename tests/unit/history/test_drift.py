@@ -42,7 +42,7 @@ def test_until_the_usual_range_is_known_it_is_being_learned(count):
     records = nights(40, rate=0.95)[: count // 2] + nights(8, rate=0.65, start=count // 2)
     (found,) = drifts(records[:count])
     assert (found.status, found.measured) == ("learning", count)
-    assert status_text(found) == f"learning, {count} of 8 nights"
+    assert status_text(found) == f"learning, {count} of 8 nights measured"
     assert drifts(records[:8])[0].status != "learning"
 
 

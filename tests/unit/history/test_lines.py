@@ -88,7 +88,7 @@ def test_what_is_no_text_is_replaced() -> None:
 
 BAD = [
     (b"not json", "JSON"),
-    (b'{"schema": 1', "cut short"),
+    (b'{"schema": 1', "is incomplete"),
     (b"\xff\xfe\x00", "JSON"),
     (b"[1, 2]", "object"),
     (b"{}", "schema"),
@@ -126,7 +126,7 @@ BAD = [
     (line(checks={"a": {"events": -1, "failed": -1}}), "checks.a"),
     (line(latency_ms={"p50": "fast"}), "latency_ms.p50"),
     (line(waiver={"kind": "forgive"}), "waiver"),
-    (line(model="x" * lines.LARGEST_LINE), "too long"),
+    (line(model="x" * lines.LARGEST_LINE), "too many for a record"),
 ]
 
 

@@ -255,12 +255,12 @@ def test_the_id_is_that_of_the_contract_in_the_run() -> None:
     ("changes", "said"),
     [
         ({"time": datetime(2026, 1, 1)}, "time: "),  # noqa: DTZ001
-        ({"failed": 5}, "failed: 5 of 4"),
+        ({"failed": 5}, "failed: 5 is more than the total, 4"),
         ({"failed_calls": 9}, "failed_calls: "),
         ({"interval": ConfidenceInterval(0.9, 0.1)}, "interval: "),
         ({"interval": ConfidenceInterval(float("nan"), 0.1)}, "interval: "),
         ({"interval": ConfidenceInterval(-0.5, 0.1)}, "interval: "),
-        ({"checks": {"a": (1, 2)}}, "checks.a: 2 of 1"),
+        ({"checks": {"a": (1, 2)}}, "checks.a: 2 is more than the total, 1"),
         ({"objectives": {"a": (1, 2)}}, "objectives.a: "),
         ({"categories": {"a": (1, 2)}}, "categories.a: "),
         ({"fixtures": {"a": (1, 2)}}, "fixtures.a: "),

@@ -82,8 +82,8 @@ def test_unsound_lines_are_counted_in_one_notice_and_the_others_count(path: Path
     assert found.entries == by_plan(entry(1))
     (notice,) = found.notices
     assert notice == (
-        f"{path}: 5 entries are left out of the cache and measured again: "
-        "2 not a line of this cache's version, or cut short, "
+        f"{path}: gatekeeper does not use 5 entries of the cache, but measures again: "
+        "2 incomplete or of another version of the cache, "
         "2 not signed with the keys of this run, 1 from the future"
     )
 
@@ -92,7 +92,7 @@ def test_one_unsound_line_is_named_in_good_grammar(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"\xff\n")
     (notice,) = read_cache(path, KEY, NOW).notices
-    assert ": 1 entry is left out" in notice
+    assert ": gatekeeper does not use 1 entry" in notice
 
 
 IN_ITS_PLACE: dict[str, Callable[[Path], object]] = {
@@ -157,8 +157,8 @@ def test_an_entry_longer_than_the_file_may_be_is_not_kept_and_that_is_said(
     (notice,) = write_cache(path, [long, entry(2)], KEY)
     size = len(written(long, KEY)) + 1
     assert notice == (
-        f"{path}: the answers of contract c1 do not fit into the cache: they take {size:,} "
-        "bytes, and the cache may have 1,000"
+        f"{path}: the answers of contract c1 do not fit into the cache, because the answers "
+        f"have {size:,} bytes, and the cache may have at most 1,000 bytes"
     )
     assert read_cache(path, KEY, NOW) == (by_plan(entry(2)), ())
 

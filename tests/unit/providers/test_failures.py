@@ -98,7 +98,7 @@ def test_what_the_wire_refuses_is_not_tried_again() -> None:
 
 def test_no_answer_in_time() -> None:
     failure = call_failed("openai/m", Timeout("x"), Exchange())
-    assert (str(failure), failure.retryable) == ("openai/m: no answer in time", True)
+    assert (str(failure), failure.retryable) == ("openai/m: no answer within the time limit", True)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_changed_request_is_not_recorded() -> None:
 def test_too_few_repetitions() -> None:
     failed = failure(request(repetition=2), row(), row(repetition=1))
     assert not failed.fatal
-    assert "2 samples of this request, but not number 3" in str(failed)
+    assert "2 samples of this request, but not sample number 3" in str(failed)
 
 
 def test_a_recorded_failure_fails_again() -> None:
@@ -167,9 +167,9 @@ def test_a_corrupt_line_is_named(line: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (FileNotFoundError("x"), "the file does not exist; to record one"),
-        (IsADirectoryError(21, "Is a directory"), "it cannot be read: Is a directory"),
-        (OSError("odd"), "it cannot be read: odd"),
+        (FileNotFoundError("x"), "the file does not exist; to get a recording"),
+        (IsADirectoryError(21, "Is a directory"), "the file cannot be read: Is a directory"),
+        (OSError("odd"), "the file cannot be read: odd"),
     ],
 )
 def test_a_recording_that_cannot_be_read(error: OSError, why: str) -> None:

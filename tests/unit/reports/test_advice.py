@@ -50,7 +50,7 @@ def test_the_title_counts_the_fixtures_of_which_none_passes() -> None:
     assert headline(examples.result(contract)).endswith("`poem` passes none of its 80 fixtures")
     lost = replace(fixtures[0], head_passed=None)
     contract = replace(contract, fixtures=(lost, *fixtures[1:]))
-    assert "none of the measured 79 fixtures" in headline(examples.result(contract))
+    assert "none of the 79 measured fixtures" in headline(examples.result(contract))
     contract = replace(contract, fixtures=fixtures[:1])
     assert headline(examples.result(contract)).endswith("`poem` passes no fixture")
 
@@ -71,7 +71,7 @@ def _limited(
             _limited("unmeasured", "tokens", head=None),
             "choose a model that reports this amount",
         ),
-        (_limited("open", inputs=30), "Add distinct inputs: the limit needs 32, and only 30 were"),
+        (_limited("open", inputs=30), "the limit needs 32 distinct inputs, and only 30 were"),
         (_limited("open"), "Add fixtures or samples"),
         (_limited("exceeded"), "Shorten the prompt or its answers"),
     ],

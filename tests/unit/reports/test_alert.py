@@ -49,7 +49,7 @@ def test_the_worst_comes_first_and_what_is_not_wanted_is_left_out() -> None:
 def test_the_message_says_where_what_and_how_many() -> None:
     news = [News("regression", "one", "It got worse."), News("drift", "two", "It drifted.")]
     assert notification_title(news, "octo/prompts") == (
-        "octo/prompts: a prompt change made things worse (and 1 more)"
+        "octo/prompts: a change made a prompt worse (and 1 more)"
     )
     body, wrong = notification_body(news, commit="a" * 40, url="https://example.org/run/1")
     assert wrong is None

@@ -54,7 +54,7 @@ def test_the_changed_line_the_section_and_the_check_are_named() -> None:
         place.line == HEAD_PROMPT.split("\n").index("- Be friendly: answer in a full sentence.") + 1
     )
     assert "Changed: section “system › # Rules” at line 8." in place.message
-    assert "The check that fails most: “is a tag”, on " in place.message
+    assert "The check “is a tag” fails most often: on " in place.message
 
 
 def test_what_passes_has_no_place() -> None:
@@ -68,7 +68,7 @@ def test_the_worst_come_first_and_each_has_its_say() -> None:
     assert [place.contract.verdict for place in found] == ["fail", "error", "fail", "fail", "fail"]
     assert [place.line for place in found if place.contract is rewritten] == [2, 4, 6, 8]
     assert "and 8 more sections" in found[0].message
-    assert found[2].message.startswith("section “# S1” at line 4. Changed in the prompt of")
+    assert found[2].message.startswith("section “# S1” at line 4. This change is in the prompt of")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_of_checks_that_fail_alike_the_newly_failing_one_is_named() -> None:
         failing_contract(), fixtures=(replace(fixture(1, "broke"), failures=both),) * 2
     )
     assert failing_check(contract) == (
-        "The check that fails most: “new”, on 2 of 2 fixtures, at base on 0."
+        "The check “new” fails most often: on 2 of 2 fixtures at head and on 0 at base."
     )
 
 
@@ -149,7 +149,7 @@ def test_the_contract_that_found_it_is_asked() -> None:
         reasons=(Reason("regression", "worse under the base contract", "fail", "base"),),
         under_base=under,
     )
-    assert "“strict”, on 1 of 1 fixture" in (failing_check(contract) or "")
+    assert "“strict” fails most often: on 1 of 1 fixture" in (failing_check(contract) or "")
     assert failing_check(replace(contract, under_base=None)) is None
 
 
@@ -178,8 +178,8 @@ def test_known_harmful_edits_are_marked_instead_of_changed_sections() -> None:
     assert (first.path, first.line, first.end_line) == ("prompts/tag.md", 4, None)
     assert (second.line, second.end_line) == (7, 9)
     assert first.message.startswith("They did⟨U+202E⟩ it.\n")
-    assert "The check that fails most" in first.message
-    assert "The check that fails most" not in second.message
+    assert "fails most often" in first.message
+    assert "fails most often" not in second.message
 
 
 def test_a_setting_alone_has_no_line_so_the_section_is_marked() -> None:

@@ -25,7 +25,7 @@ def test_judges_are_counted_apart_with_their_cost_for_100_samples() -> None:
     asked = JudgeCalls(made=48, cached=2, failed=1, samples=40, cost_usd=0.2)
     assert describe_calls(Calls(96, judge=asked)) == (
         "96 calls made (48 to judges, 0.50 USD for 100 samples), 2 answers of judges cached, "
-        "1 question to judges without an answer"
+        "1 unanswered question to judges"
     )
     assert describe_calls(Calls(0, judge=JudgeCalls(cached=31, samples=30, cost_usd=0.0))) == (
         "0 calls made, 31 answers of judges cached"

@@ -48,8 +48,10 @@ def test_what_broke_is_listed_as_a_reader_looks_at_it() -> None:
     order = ["nn-004", "vbz-001", "rb-003", "nn-000", "jj-002"]
     places = [comment.index(f"| `{name}` |") for name in order]
     assert places == sorted(places)
-    assert "<summary>❌ 5 fixtures broke, 1 beyond chance</summary>" in comment
-    assert "</summary>\n\nChanged in the prompt: `system › # Rules`\n\n| Fixture" in comment
+    assert "<summary>❌ 5 fixtures broke, 1 of them significantly</summary>" in comment
+    assert (
+        "</summary>\n\nChanged sections of the prompt: `system › # Rules`\n\n| Fixture" in comment
+    )
     printed = _printed(result)
     places = [printed.index(f"broke {name}") for name in order]
     assert places == sorted(places)

@@ -31,17 +31,17 @@ def _lead(result: GateResult) -> str:
 def test_a_regression_found_at_once_says_how_soon() -> None:
     assert _lead(early_examples.EARLY) == (
         "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **about −100 points** "
-        "(estimated after an early stop, likely too large), p = 0.0020: more than chance. "
-        "9 broke, 0 fixed; certain after 9 of 100 fixtures."
+        "(estimated after an early stop, likely too large), p = 0.0020, more than chance explains. "
+        "9 broke, 0 fixed; the result was certain after 9 of 100 fixtures."
     )
     assert "18 calls made, 182 saved, 3 not used for the decision" in _read(early_examples.EARLY)
 
 
 def test_not_worse_is_said_and_how_soon() -> None:
     assert _lead(early_examples.NOT_WORSE) == (
-        "`order-id` is **not worse** by 5 points or more: 98 % → 98.5 % of samples pass, "
+        "`order-id` is **not worse** than base by 5 points or more: 98 % → 98.5 % of samples pass, "
         "**about +0.5 points** (estimated after an early stop), p = 0.88. 1 broke, 2 fixed; "
-        "certain after 2 of 10 samples of each fixture."
+        "the result was certain after 2 of 10 samples of each fixture."
     )
 
 
@@ -50,7 +50,7 @@ def test_a_pass_rate_that_fell_under_unchanged_fixtures_is_no_change_of_none() -
     assert contract.paired
     still = replace(contract.paired, broke=0, fixed=0, difference=0.0)
     lead = _lead(examples.result(replace(contract, paired=still)))
-    sure = "certain after 2 of 10 samples of each fixture"
+    sure = "the result was certain after 2 of 10 samples of each fixture"
     assert f"did **not change** on any of 200 fixtures; {sure}." in lead
     fell = replace(still, difference=-0.02, stopped="exhausted")
     lead = _lead(examples.result(replace(contract, paired=fell)))
@@ -71,7 +71,9 @@ def test_only_an_early_stop_makes_the_difference_an_estimate() -> None:
     assert "| +0.5 points<br>[+0.1, +2.2] | – |" in comment
     # The same interval, were it looked at as soon as it says so, would say so too often.
     early = replace(whole, rounds=2)
-    assert "is **not worse** by 5" in _lead(examples.result(replace(contract, paired=early)))
+    assert "is **not worse** than base by 5" in _lead(
+        examples.result(replace(contract, paired=early))
+    )
 
 
 @pytest.mark.parametrize("stopped", ["regressed", None])
@@ -116,11 +118,11 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
         ({"unknown": 3, "stopped": None}, "1 broke, 2 fixed, 3 unknown"),
         (
             {"unknown": 1000, "stopped": "not_worse", "rounds": 0, "fixtures": 2000},
-            "1 broke, 2 fixed; certain after 1,000 of 2,000 fixtures",
+            "1 broke, 2 fixed; the result was certain after 1,000 of 2,000 fixtures",
         ),
         (
             {"unknown": 30, "unmeasured": 2, "stopped": "not_worse", "rounds": 0},
-            "1 broke, 2 fixed, 2 not measured; certain after 12 of 40 fixtures",
+            "1 broke, 2 fixed, 2 not measured; the result was certain after 12 of 40 fixtures",
         ),
         (
             {
@@ -130,12 +132,13 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
                 "rounds": 2,
                 "planned_rounds": 3,
             },
-            "1 broke, 2 fixed, 3 unknown; certain after 2 of 3 samples of each fixture",
+            "1 broke, 2 fixed, 3 unknown; "
+            "the result was certain after 2 of 3 samples of each fixture",
         ),
         ({"stopped": "not_worse", "rounds": 0}, "1 broke, 2 fixed"),
         (
             {"stopped": "not_worse", "rounds": 0, "planned_rounds": 5},
-            "1 broke, 2 fixed; certain after 1 of 5 samples of each fixture",
+            "1 broke, 2 fixed; the result was certain after 1 of 5 samples of each fixture",
         ),
         (
             {"stopped": "not_worse", "rounds": 1},
@@ -163,7 +166,7 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
         "4 unknown; unfinished; 134 fixtures would show a drop of 5\u00a0points"
     )
     several = decided_by(replace(examples.paired(200, 0, 0, None, alpha=0.0125), family=4))
-    assert "level 0.0125, corrected by Holm over 4 comparisons: no p-value; 0 broke" in several
+    assert "level 0.0125, with Holm's correction for 4 comparisons: no p-value; 0 broke" in several
 
 
 def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
@@ -209,7 +212,9 @@ def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
 def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
     both = early_examples.early_contract(), early_examples.not_worse_contract()
     worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
-    assert "level 0.05, corrected by Holm over 2 comparisons" in _read(examples.result(worse, calm))
+    assert "level 0.05, with Holm's correction for 2 comparisons" in _read(
+        examples.result(worse, calm)
+    )
     row = "| the deciding test, with the Benjamini-Hochberg adjustment | p 0.0040 |"
     assert row in _opinions(worse, adjusted=True)
 
@@ -271,7 +276,7 @@ def test_what_the_base_contract_found_has_its_own_lines() -> None:
     comment = _read(examples.result(replace(own, reasons=(reason,), under_base=found)))
     row = "- `speech-tag, under the base contract`: sequential McNemar test on 100 distinct"
     assert row in comment
-    assert "by Holm over 2 comparisons" in comment
+    assert "with Holm's correction for 2 comparisons" in comment
 
 
 def test_arms_that_are_not_known_are_left_out() -> None:

@@ -55,8 +55,8 @@ def test_the_table_has_a_row_for_each_setting_the_best_first():
 def test_the_first_sentence_names_the_best_and_those_that_are_worse():
     shown = spaced(render_suitability(found(bad=False, good=True, fine=True, lost=None)))
     assert (
-        "Breaks the fewest rules: `good`. 0 % of its outputs on tests of both kinds break a rule."
-        in shown
+        "`good` breaks the fewest rules. On tests of rules and inverse rules, 0 % of its outputs "
+        "break a rule." in shown
     )
     assert "Significantly worse on these tests: `bad`. Not significantly worse" in shown
     assert "Not significantly worse on these tests: `fine`. Not measured: `lost`." in shown
@@ -133,7 +133,7 @@ def tables(html: str) -> list[list[int]]:
 def test_many_pairs_are_cut_and_many_names_too():
     models = {f"m{number:02}": number == 0 for number in range(14)}
     shown = render_suitability(found(12, **models))
-    assert "61 more are in `sweep.json`." in shown
+    assert "`sweep.json` has 61 more pairs." in shown
     assert "and 3 more." in shown
     assert len(suitability_document(found(12, **models))["pairs"]) == 91
 
@@ -148,9 +148,9 @@ def test_one_setting_has_no_pairs():
 @pytest.mark.parametrize(
     ("valid", "says"),
     [
-        ([None, None], "No test says whether it is valid"),
-        ([False, False], "No test is valid"),
-        ([True, None], "(`metadata.valid`): 2 of 4."),
+        ([None, None], "No test says in `metadata.valid`"),
+        ([False, False], "No test has `metadata: {valid: true}`"),
+        ([True, None], "2 of 4 tests do not say in `metadata.valid`"),
     ],
 )
 def test_what_is_known_of_validity_is_said(valid, says):
@@ -181,7 +181,7 @@ def test_other_categories_are_counted_and_left_out():
     easy = replace(rule_fixtures(0, baseline=1)[0], category="easy")
     result = swept([*rule_fixtures(2), easy], {"a": [True] * 5, "b": [False] * 5})
     shown = render_suitability(result)
-    assert "Fixtures of other categories, not in this table: 1." in shown
+    assert "Fixtures of other categories that this table leaves out: 1." in shown
     assert "both (4)" in shown
 
 

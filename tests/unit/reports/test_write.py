@@ -112,7 +112,7 @@ def test_a_folder_in_which_no_file_can_be_made_is_named(
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    with pytest.raises(WriteError, match=r"out: cannot be .*make that file system writable"):
+    with pytest.raises(WriteError, match=r"out: cannot be .*make the file system writable"):
         require_writable(tmp_path / "out")
 
 

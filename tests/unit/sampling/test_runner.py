@@ -179,7 +179,7 @@ def test_a_run_in_which_every_call_fails_is_given_up() -> None:
     client = FakeClient(lambda _: CallFailed("HTTP 500", retryable=True))
     result = run(heads(500), client)
     assert (result.ended, result.author) == ("fatal", False)
-    assert result.detail == "10 calls failed in a row, the last with: HTTP 500"
+    assert result.detail == "10 calls failed in a row; the last call failed with: HTTP 500"
     assert len(client.asked) <= 14 * 4
 
 
@@ -188,7 +188,7 @@ def test_after_a_success_more_patience_is_shown() -> None:
         lambda r: Completion("ok") if content(r) == "head 0" else CallFailed("HTTP 500")
     )
     result = run(heads(500), client)
-    assert result.detail == "30 calls failed in a row, the last with: HTTP 500"
+    assert result.detail == "30 calls failed in a row; the last call failed with: HTTP 500"
 
 
 def test_scattered_failures_end_nothing() -> None:

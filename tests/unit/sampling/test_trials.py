@@ -143,7 +143,7 @@ def test_a_problem_of_many_fixtures_is_told_once_with_their_number() -> None:
     with pytest.raises(ContractError) as caught:
         planned(contract(fixtures, "{{ word }} {{ missing }}"), None, {})
     (problem,) = caught.value.problems
-    assert "100 of 101 fixtures, the first is 'f0'" in problem.what
+    assert "100 of 101 fixtures, of which the first is 'f0'" in problem.what
     assert problem.path == "prompts/p.txt"
 
 

@@ -139,7 +139,7 @@ def test_a_comment_is_never_longer_than_github_takes(github: FakeGithub, api: Gi
     publish_comment(api, evaluated(sha=NEW), text, mode="always", marker=MARK)
     body = github.comments[7][0].body
     assert len(body) == COMMENT_LIMIT
-    assert "cut here" in body
+    assert "This text was cut." in body
 
 
 def test_a_comment_at_the_limit_is_whole() -> None:

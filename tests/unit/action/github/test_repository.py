@@ -57,7 +57,7 @@ def test_a_role_is_one_of_githubs_own(
 
 def test_a_refusal_is_no_role(github: FakeGithub, api: GithubRepositoryApi) -> None:
     github.faults.append(Fault("GET", "/collaborators/", status=403, message="no"))
-    with pytest.raises(PublishError, match="could not ask what octocat may do"):
+    with pytest.raises(PublishError, match="could not read the role of octocat"):
         api.role("octocat")
 
 

@@ -64,7 +64,7 @@ def test_a_finding_is_at_the_line_that_changed() -> None:
     assert head[place["region"]["startLine"] - 1 :][0] in {"# Rules", head[7]}
     text = regression["message"]["text"]
     assert text.startswith("speech-tag: Worse than base: 9 of 40 fixtures broke")
-    assert "The check that fails most: “is a tag”, on 10 of 40 fixtures" in text
+    assert "The check “is a tag” fails most often: on 10 of 40 fixtures" in text
 
 
 def test_a_contract_that_passes_has_no_result() -> None:

@@ -370,7 +370,7 @@ def test_what_is_not_known_of_a_sample_is_not_said(result: GateResult) -> None:
     )
     sample = replace(outcome.sample, completion=bare, shared=True)
     found = replace(result, outcomes=(replace(outcome, sample=sample),))
-    shared = "the other arm sent the same request, so one answer counts for both arms"
+    shared = "base and head sent the same request, so one answer counts for both"
     assert facts_of(found) == f"from a recording · {shared}"
     silent = replace(sample, completion=replace(bare, replayed=False), shared=False)
     assert facts_of(replace(result, outcomes=(replace(outcome, sample=silent),))) == ""

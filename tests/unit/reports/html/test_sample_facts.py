@@ -22,5 +22,5 @@ def test_the_answers_before_the_last_one_are_shown() -> None:
 
 
 def test_a_shared_answer_says_whose_it_is() -> None:
-    assert "other arm" in _facts(outcome("a", shared=True))
+    assert "one answer counts for both" in _facts(outcome("a", shared=True))
     assert "sent before" in _facts(outcome("a", shared=True, part_of="c"))

@@ -35,11 +35,10 @@ def test_a_freeze_names_its_remedies() -> None:
     comment = _read(_frozen("success_rate", "latency_p95_ms", until=until))
     (action,) = (line for line in comment.splitlines() if line.startswith("**What to do:**"))
     assert action == (
-        "**What to do:** Raise the success rate, lower the latency p95 by more than "
-        "chance explains: such a change may merge now. Or wait: the freeze lasts until "
-        "2026-03-09 12:30 UTC, but ends earlier if good runs follow, and later if more "
-        "samples fail. Or a maintainer waives the result with the "
-        "comment ``/gatekeeper waive a `b`: REASON``."
+        "**What to do:** To merge now, raise the success rate, lower the latency p95 by more "
+        "than chance explains. Or wait until the freeze ends on 2026-03-09 12:30 UTC (earlier if "
+        "good runs follow, later if more samples fail). Or ask a maintainer to waive the result "
+        "with the comment ``/gatekeeper waive a `b`: REASON``."
     )
 
 
@@ -47,11 +46,13 @@ def test_a_freeze_says_no_more_than_is_known() -> None:
     comment = _read(_frozen(*(f"checks.c{n}" for n in range(5)), until=None))
     assert "raise the c2 pass rate and 2 more by more than chance" in comment
     assert "Or wait until the budget recovers." in comment
-    assert "Improve the objective whose budget is spent" in _read(_frozen(until=None))
+    assert "To merge now, improve the objective that has no budget left" in _read(
+        _frozen(until=None)
+    )
 
 
 def test_a_freeze_leads_also_where_other_reasons_follow() -> None:
     (contract,) = _frozen("success_rate", until=None).contracts
     slo = Reason("slo", "Objective missed.", "fail")
     both = replace(contract, reasons=(*contract.reasons, slo))
-    assert "**What to do:** Raise the success rate" in _read(examples.result(both))
+    assert "**What to do:** To merge now, raise the success rate" in _read(examples.result(both))

@@ -60,4 +60,4 @@ def test_what_head_writes_is_text(state: PromisesState):
 
 
 def test_a_result_without_promises_says_nothing():
-    assert "promises now" not in render_comment(run_result())
+    assert "Specification of" not in render_comment(run_result())

@@ -235,10 +235,10 @@ def test_what_a_check_would_run() -> None:
     assert f"⚠️ {limit}.\n1 contract affected" in lines
     assert "speech-tag  contracts/speech-tag.yaml" in lines
     assert "  modified prompts/a.md" in lines
-    assert f"40 fixtures, {EXPECTED}, can show a drop of 12 points at best" in text
+    assert f"40 fixtures, {EXPECTED}, can only show a drop of 12 points or more" in text
     assert "prompts/b.md changed and has no contract." in text
     assert "Shallow clone." in text
-    assert text.endswith(f"1 contract affected, 12 not: {EXPECTED}.")
+    assert text.endswith(f"1 contract affected, 12 not affected: {EXPECTED}.")
 
 
 def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> None:
@@ -252,7 +252,7 @@ def test_a_check_that_may_stop_early_and_one_that_is_blind_to_its_margin() -> No
 
 def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
     early = _printed(early_examples.EARLY)
-    sure = "level 0.05; certain after 9 of 100 fixtures\n"
+    sure = "level 0.05; the result was certain after 9 of 100 fixtures\n"
     assert f"\n  sequential McNemar test on 100 distinct inputs, {sure}" in early
     assert "18 calls made, 182 saved, 3 not used for the decision" in early
     wanted = "134 fixtures would show a drop of 5 points"
@@ -274,7 +274,7 @@ def test_a_removed_contract_and_an_unknown_price() -> None:
 def test_nothing_would_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nothing = "No contract is affected; 12 contracts unaffected. No model is called.\n"
+    nothing = "This change affects no contract (12 contracts unaffected), so no model is called.\n"
     assert _forecast(_RunEstimate(contracts=())) == nothing
     # Without a table, nothing lays it out: loading rich takes a fifth of such a run.
     monkeypatch.setitem(sys.modules, "rich.console", None)
