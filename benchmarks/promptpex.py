@@ -156,10 +156,10 @@ def rule_comparison(
         once = [(found, value) for found, value in cells if not found.repeated]
         counts.append(sum(found.reproduces(value) == "yes" for found, value in once))
     return (
-        f"{len(once)} cells have one recording of each test. If the tests of rules and of inverse "
-        f"rules count, {counts[0]} of these cells have the published share. If only the tests of "
-        f"rules count, {counts[1]} cells have the published share. If the baseline tests count "
-        f"too, {counts[2]} cells have the published share."
+        f"In {len(once)} rows, each test has one recording. If the tests of rules and of inverse "
+        f"rules count, {counts[0]} of the {len(once)} rows give the published share. If only the "
+        f"tests of rules count, {counts[1]} rows give the published share. If the baseline tests "
+        f"count too, {counts[2]} rows give the published share."
     )
 
 
@@ -179,7 +179,8 @@ def pairs_table(tests: Mapping[str, Sequence[Test]]) -> list[str]:
             p_values.append(mcnemar_exact(only_first, only_second, "two-sided"))
     adjusted = holm(p_values, ALPHA)
     lines = [
-        "| Prompt | First | Second | Only first complies | Only second | p | p (Holm) | Differ |",
+        "| Prompt | First | Second | Only first complies | Only second | p | p, adjusted by Holm "
+        "| Models differ |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row, p, p_holm, differ in zip(
@@ -188,7 +189,8 @@ def pairs_table(tests: Mapping[str, Sequence[Test]]) -> list[str]:
         lines.append(f"{row} | {p:.2g} | {p_holm:.2g} | {'yes' if differ else 'not shown'} |")
     different = sum(adjusted.rejected)
     return [
-        f"At alpha {ALPHA} over all {len(rows)} pairs, {different} differ:",
+        f"At the significance level {ALPHA} over all pairs, {different} of {len(rows)} pairs of "
+        "models differ:",
         "",
         *lines,
     ]

@@ -270,14 +270,14 @@ def report(data: Path) -> str:
         sum(answer.startswith(each) for answer in answers) for each in ("yes", "possible", "no")
     )
     lead = (
-        f"Of {len(answers)} published shares, {yes} reproduce, {possible} are possible, and {no} "
-        "does not reproduce."
+        f"Of the {len(answers)} published shares, {yes} can be reproduced, {possible} are "
+        f"possible, and {no} cannot be reproduced."
     )
     sections = {
         "Non-compliance by prompt and model (`pp-cpct.csv`)": [lead, "", *shares],
         "Rules and inverse rules (`pos-neg-cpct.csv`)": kinds_table(swept, paper),
         "PromptPex's tests and baseline tests (`pp-compare.csv`)": compared_table(swept, paper),
-        "Valid tests alone (`pp-test-validity.csv`): what is possible": validity_table(
+        "Possible shares if only valid tests count (`pp-test-validity.csv`)": validity_table(
             swept, paper
         ),
         "Pairs of models": pairs_table(swept),

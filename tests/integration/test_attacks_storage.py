@@ -62,7 +62,7 @@ def test_a_short_answer_has_no_length_of_its_own(made):
 
 def test_a_cut_answer_is_neither_replayed_nor_cached(made, capsys):
     assert _check(lambda body: PADDING + "at the very end", "--cache", "cache.jsonl") == 0
-    assert "too long to be kept whole" in capsys.readouterr().out
+    assert "one answer is too long" in capsys.readouterr().out
     assert not (made.path / "cache.jsonl").exists()
     samples = ".gatekeeper/out/samples.jsonl"
     made.write("kept.jsonl", (made.path / samples).read_text())

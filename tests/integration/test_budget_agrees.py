@@ -146,7 +146,7 @@ def test_the_comment_has_the_most_pressing(budgets, out):
     pressing = budgets["latency_p95_ms"]
     share, left, whole = shown(pressing)
     assert cells["Budget left"] == share
-    told = f"{left} of {whole} failures left after {pressing['events']:,} events"
+    told = f"{left} of {whole} allowed failures left after {pressing['events']:,} samples"
     assert told in comment
 
 

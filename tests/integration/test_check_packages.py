@@ -84,7 +84,9 @@ def test_a_package_that_only_head_names_is_not_loaded(check_of: CheckOf, tmp_pat
 
 def test_an_unknown_type_of_an_installed_package_names_the_package(tmp_path: Path) -> None:
     unpack(tmp_path, check="says_unnamed")
-    assert f"`{PINNED}` to `checks.packages`" in hint_for_type("says_unnamed", SHAPES)
+    hint = hint_for_type("says_unnamed", SHAPES)
+    assert PINNED in hint
+    assert "`checks.packages`" in hint
     assert "acme" not in hint_for_type("says_nothing", SHAPES)
     assert "acme_checks" not in sys.modules
 
@@ -109,7 +111,7 @@ def test_a_name_without_its_package_is_an_error(tmp_path: Path) -> None:
     [
         ({"check": "equals"}, "equals"),
         ({"check": "Says-Word"}, "name"),
-        ({"module": "CHECK = 1\n"}, "no `Check`"),
+        ({"module": "CHECK = 1\n"}, "no .*`Check`"),
         ({"module": "1 / 0\n"}, "ZeroDivisionError"),
     ],
 )

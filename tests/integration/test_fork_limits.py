@@ -64,7 +64,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     [
         ("limits: {calls: 50}", {"samples": 50}, "may take 1,000 calls, .* allows 50"),
         ("limits: {cost_usd: 0.01}", {"params": "{max_tokens: 100000}"}, r"can cost 0\.\d+ USD, "),
-        ("limits: {cost_usd: 0.1}", {}, r"may cost 0\.3\d USD at worst, .* allows 0\.10 USD;"),
+        ("limits: {cost_usd: 0.1}", {}, r"may cost 0\.3\d USD at worst, .* allows 0\.10 USD\."),
         (
             "limits: {calls: 50}",
             {"samples": 50, "head_policy": "limits: {calls: 1000000}"},
@@ -137,5 +137,5 @@ def test_one_call_that_is_too_dear_is_refused_to_everybody(price: float) -> None
 def test_a_limit_that_makes_a_run_slow_is_named() -> None:
     _, work = proposal("limits: {cost_usd: 1, concurrency: 4}")
     (notice,) = require_within_limits(work, lambda _: 0.3, trusted=True)
-    assert "only 3 at a time" in notice
+    assert "only 3 calls" in notice
     assert require_within_limits(work, lambda _: 0.2, trusted=True) == ()

@@ -32,7 +32,7 @@ def test_a_prompt_gets_a_contract_that_runs_and_a_recording_that_repeats_it(
     assert "2 rules, 1 with a check and 1 for a judge; 6 fixtures; 1 open question" in said.out
     assert "do not exist" in said.err
     assert "2 tests left out" in said.err
-    assert "6 fixtures in 2 clusters can show no drop" in said.err
+    assert "6 fixtures in 2 clusters cannot show a drop" in said.err
     assert "--baseline 132" in said.err
     written = files(repository)
     spec = yaml.safe_load(written["review.spec.yaml"])

@@ -192,4 +192,4 @@ def test_baseline_tests_can_be_added_without_a_judge(run, capsys):
     rows = [{"scenario": "s", "vars": {"review": text}} for text in ("Superb.", "It broke.")]
     run("--as-is", "--baseline", "2", answer=author({"baseline_tests": {"tests": rows}}))
     assert len(fixtures_of(run, "baseline.")) == 2
-    assert "in 4 clusters can show no drop" in capsys.readouterr().err
+    assert "in 4 clusters cannot show a drop" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def test_a_regression_is_told(act: Callable[..., int]) -> None:
     with Webhook() as chat:
         assert act(BROKEN, notify=f"json://127.0.0.1:{chat.port}/{TOKEN}") == 1
     (message,) = chat.received
-    assert message["title"] == "octo/prompts: a prompt change made things worse"
+    assert message["title"] == "octo/prompts: a change made a prompt worse"
     assert message["message"].startswith("sentiment: ")
     assert "https://github.com/octo/prompts/actions/runs/42" in message["message"]
 

@@ -115,7 +115,7 @@ def test_a_spent_budget_of_any_objective_freezes_unless_exempt(
     (reason,) = [r for r in contract["reasons"] if r["code"] == "budget"]
     assert reason["verdict"] == verdict
     if verdict == "fail":
-        assert f"until {until:%Y-%m-%d %H:%M} UTC" in reason["text"]
+        assert f"{until:%Y-%m-%d %H:%M} UTC" in reason["text"]
         comment = (tmp_path / "out" / "comment.md").read_text("utf-8")
         assert f"{until:%Y-%m-%d %H:%M}" in comment
 
