@@ -133,7 +133,7 @@ def _help(request: NotUnderstood) -> Reply:
 def _carry_out(command: Command, context: CommandContext) -> Reply | None:
     match command.name:
         case "rerun":
-            return Reply("Running again.", then=lambda: _run_again(context))
+            return Reply("You asked to run the gate again.", then=lambda: _run_again(context))
         case "run":
             return Reply(_deliver(context, _one(context, command.contract or "")))
         case "full":

@@ -275,7 +275,7 @@ def _post_comment(
             marker=comment_marker(settings.id),
         )
     except PublishError as error:
-        advice = "The output `comment-file` names a file that holds the text of the comment"
+        advice = "The file that the output `comment-file` names holds the text of the comment"
         _say_warning(f"{error}. {advice}", settings)
         return ""
     say(said)

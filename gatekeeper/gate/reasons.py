@@ -176,10 +176,11 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
+    assert budget.freezes_at is not None  # noqa: S101  # the budget is overspent
     counts = (
-        f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}; "
-        f"{numbers.number(budget.budget)} failures are allowed, and chance does not explain "
-        f"{budget.freezes_at:,} failures or more"
+        f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}; the budget "
+        f"allows {numbers.number(budget.budget)}, and chance explains at most "
+        f"{budget.freezes_at - 1:,}"
     )
     spent = (
         f"The error budget of the objective {label_of(budget.objective)} is overspent ({counts})"

@@ -1,4 +1,4 @@
-"""How many calls a run made and saved, in words."""
+"""How many calls a run made, and how many it did not need, in words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gatekeeper.gate.result import GateResult
 
 
 def describe_calls(calls: Calls) -> str:
-    """Say what became of the calls: `400 calls made, 120 saved`. What is zero is left out."""
+    """Say what became of the calls: `400 calls made, 120 not needed`. What is zero is left out."""
     # Each retry is a call; a request counts once, when its last try has failed.
     retried = ", retries included" if 0 < calls.failed < calls.made else ""
     made = f"{numbers.count(calls.made, 'call')} made{retried}{_to_others(calls)}"
     failed = "request failed" if calls.failed == 1 else "requests failed"
     others = {
-        "saved": calls.saved,
+        "not needed": calls.saved,
         "cached": calls.cached,
         "not recorded": calls.unrecorded,
         failed: calls.failed,

@@ -256,7 +256,7 @@ def _rows(
         if name.partition(".")[0] not in again and (name in there or name not in dropped)
     }
     said = [
-        *said_of("removed, because the rule of the test was removed", dropped),
+        *said_of("removed, because the rule that the test belongs to was removed", dropped),
         *said_of(REMOVED_BY_PERSON, merged.removed),
         *said_of(KEPT_FOR_PERSON, kept),
     ]

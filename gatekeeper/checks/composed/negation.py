@@ -29,7 +29,7 @@ class NegatedCheck:
         message = ""
         if finding.passed:
             message = (
-                "the check passed, but must fail because of `not: true`; "
+                "the output meets the condition that `not: true` forbids; "
                 f"got {quote(sample.output)}"
             )
         return replace(finding, passed=not finding.passed, message=message, score=score)

@@ -11,7 +11,7 @@ from gatekeeper.reports.call_counts import describe_calls, describe_cost
 
 def test_calls_that_did_not_happen_are_left_out() -> None:
     assert describe_calls(Calls(made=1)) == "1 call made"
-    assert describe_calls(Calls(4, 3, 2)) == "4 calls made, 2 saved, 3 cached"
+    assert describe_calls(Calls(4, 3, 2)) == "4 calls made, 2 not needed, 3 cached"
     assert describe_calls(Calls(4, failed=1)) == (
         "4 calls made, retries included, 1 request failed"
     )

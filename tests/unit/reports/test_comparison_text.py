@@ -34,7 +34,9 @@ def test_a_regression_found_at_once_says_how_soon() -> None:
         "(estimated after an early stop, likely too large), p = 0.0020, more than chance explains. "
         "9 broke, 0 fixed; the result was certain after 9 of 100 fixtures."
     )
-    assert "18 calls made, 182 saved, 3 not used for the decision" in _read(early_examples.EARLY)
+    assert "18 calls made, 182 not needed, 3 not used for the decision" in _read(
+        early_examples.EARLY
+    )
 
 
 def test_not_worse_is_said_and_how_soon() -> None:

@@ -70,7 +70,8 @@ class Tag:
         elif name in ("else", "endif", "endfor"):
             made = name
             if name != "else" and (not self._open or self._open.pop() != name[3:]):
-                self._refuse(f"`{name}` has no start tag")
+                fix = f"add `{name[3:]}` before it, or remove `{name}`"
+                raise StyleFault(f"`{name}` has no start tag", fix, self._line)
         else:
             what = f"gatekeeper cannot translate the tag `{name[:50]}` of Nunjucks"
             raise StyleFault(what, "use only the tags `if`, `for` and `set`", self._line)

@@ -135,7 +135,7 @@ def test_the_footer_names_what_was_checked() -> None:
     footer = _read(examples.FAIL).splitlines()[-1]
     assert footer == (
         "<sub>`9be31f07c6` against `0f3a9c1de2` · 2026-03-02 10:31 UTC, 42 s · "
-        "400 calls made, 120 saved · cost 0.0084 USD · 12 other contracts not affected · "
+        "400 calls made, 120 not needed · cost 0.0084 USD · 12 other contracts not affected · "
         f"gatekeeper {__version__}</sub>"
     )
 

@@ -92,7 +92,7 @@ def test_the_end_of_a_failed_run() -> None:
     assert "broke nn-000 5/5 → 1/5: is a tag the output does not match" in text
     assert "…and 4 more broke" in text
     assert "success rate missed" in text
-    assert "400 calls made, 120 saved; cost 0.0084 USD; 42 s" in text
+    assert "400 calls made, 120 not needed; cost 0.0084 USD; 42 s" in text
     assert "out: result.json" in text
     assert text.endswith("❌ Do not merge\n")
 
@@ -254,7 +254,7 @@ def test_the_deciding_test_and_how_soon_it_was_sure() -> None:
     early = _printed(early_examples.EARLY)
     sure = "level 0.05; the result was certain after 9 of 100 fixtures\n"
     assert f"\n  sequential McNemar test on 100 distinct inputs, {sure}" in early
-    assert "18 calls made, 182 saved, 3 not used for the decision" in early
+    assert "18 calls made, 182 not needed, 3 not used for the decision" in early
     wanted = "134 fixtures would show a drop of 5 points"
     assert wanted in _printed(examples.PASS)
     # The reason says it already.
