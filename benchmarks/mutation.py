@@ -109,8 +109,8 @@ def table(counts: Mapping[Case, int], runs: int, seed: int) -> str:
         f"Each row has {runs:,} runs with seed {seed} and {_FIXTURES} fixtures. Figures are % of "
         f"runs. {BRACKETS}",
         "",
-        "| parts of the prompt | samples of each fixture | pass rate | harmless part noticed | "
-        "important part noticed |",
+        "| parts of the prompt | samples of each fixture | pass rate | "
+        "harmless part noticed, % of runs | important part noticed, % of runs |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     for case in CASES:

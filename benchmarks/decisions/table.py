@@ -55,7 +55,7 @@ def _rates(results: Results, truth: Truth) -> str:
         return (_rate(o.regressed_rate, o.regressed_interval) for o in outcomes.values())
 
     rows = ([name, *cells(results[name])] for name in _named(truth))
-    return markdown_table(["scenario", *DESIGNS], rows)
+    return markdown_table(["scenario, % of runs", *DESIGNS], rows)
 
 
 def _not_worse(results: Results) -> str:
@@ -81,9 +81,10 @@ def _unmeasured(results: Results) -> str:
 
 
 def _pairs(results: Results) -> str:
-    header = ["scenario", "all pairs"]
+    header = ["scenario", "pairs in all"]
     for design in STOPPING:
-        header += [f"{design}: median", f"{design}: 90th percentile", f"{design}: calls saved"]
+        header += [f"{design}: median of pairs", f"{design}: 90th percentile of pairs"]
+        header += [f"{design}: share of calls saved"]
     rows = (
         [
             name,

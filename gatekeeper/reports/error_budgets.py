@@ -84,7 +84,7 @@ def budget_cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:
     known = budget.events > 0
     until = numbers.moment(budget.frozen_until) if budget.frozen_until else numbers.NONE
     if budget.frozen_until and not contract.frozen:
-        until = "exempt" if contract.exempt else "overspent, but not frozen by the policy"
+        until = "exempt" if contract.exempt else "overspent, but the policy has no freeze"
     if budget.state == "spent":
         until = "spent, could be chance"
         if budget.freezes_at:

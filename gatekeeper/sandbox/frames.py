@@ -10,6 +10,9 @@ from typing import Any
 HEADER = struct.Struct(">I")
 MAX_FRAME = 64_000_000
 """Bytes of one message."""
+_TOO_LARGE = (
+    f"the data for the child process, or its answer, is larger than {MAX_FRAME // 1_000_000} MB"
+)
 
 
 class FrameError(Exception):
@@ -29,7 +32,7 @@ def encode_frame(value: Any) -> bytes:
     # Half a surrogate pair, which JSON escapes can name, is no UTF-8.
     body = text.encode("utf-8", "surrogatepass")
     if len(body) > MAX_FRAME:
-        raise FrameError(f"the message is larger than {MAX_FRAME // 1_000_000} MB")
+        raise FrameError(_TOO_LARGE)
     return HEADER.pack(len(body)) + body
 
 
@@ -41,7 +44,7 @@ def read_frame(read: Callable[[int], bytes]) -> Any:
     """
     (length,) = HEADER.unpack(read(HEADER.size))
     if length > MAX_FRAME:
-        raise FrameError(f"the message is larger than {MAX_FRAME // 1_000_000} MB")
+        raise FrameError(_TOO_LARGE)
     try:
         return json.loads(read(length).decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as error:

@@ -156,7 +156,7 @@ def _reference(written: str, repo: Path, root: Path) -> str:
     except UnreadableError as error:
         raise UsageError(f"{written}: {error.what}; {error.fix}") from None
     if place.path.lower().endswith(CODE_SUFFIXES) and not place.constant:
-        raise UsageError(f"{written}: add the constant that holds the prompt: {written}:NAME")
+        raise UsageError(f"{written}: name the constant that holds the prompt, like {written}:NAME")
     path = Path(place.path)
     if not path.exists():
         path = repo / place.path

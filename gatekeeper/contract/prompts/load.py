@@ -331,4 +331,6 @@ def _included(
         place = (included, error.line) if error.line else (path, line)
         raise ContractError([Problem(place[0], error.what, error.fix, place[1])]) from None
     what = f"`{included}` includes itself"
-    raise ContractError([Problem(path, what, "remove one of the includes", line)])
+    raise ContractError(
+        [Problem(path, what, "remove one of the includes that lead back to it", line)]
+    )

@@ -132,7 +132,7 @@ class Notes:
         if not self.left_out:
             return notes
         why = (
-            f"gatekeeper does not run {self.left_out:,} more parts of this file, which this list "
-            "leaves out"
+            f"{self.left_out:,} more parts of this file are too many for this list; gatekeeper "
+            "does not run them, either"
         )
-        return (*notes, NotRun("others", notes[-1].position, why))
+        return (*notes, NotRun("more", notes[-1].position, why))

@@ -43,7 +43,7 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
     if style == "nunjucks":
         fix = "remove `template`, or write `template: jinja`"
         raise StyleFault(
-            "the text has placeholders of its programming language, so the text cannot be Nunjucks",
+            "the text has placeholders of the source code, so it cannot be a Nunjucks template",
             fix,
             line,
         )
