@@ -44,7 +44,7 @@ def _changed(change: Change) -> Iterator[tuple[str, str]]:
         elif path not in before:
             yield path, "was added"
         elif before[path] != now[path]:
-            yield path, "has different labels or verdicts"
+            yield path, "has other labels or verdicts than on base"
 
 
 def _is_at_base(change: Change, path: str) -> bool:

@@ -34,16 +34,16 @@ def key_problems(
     if not isinstance(item.get("not", False), bool):
         what, fix = "`not` must be true or false", "write `not: true`, or remove `not`"
         problems.append(document.problem((*key, "not"), what, fix))
-    weight = item.get("weight", 1)
+    weight, number = item.get("weight", 1), "write a number such as 2"
     if isinstance(weight, bool) or not isinstance(weight, int | float):
-        problems.append(document.problem((*key, "weight"), "`weight` is not a number", "write 2"))
+        problems.append(document.problem((*key, "weight"), "`weight` is not a number", number))
     elif not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
         what = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
-        problems.append(document.problem((*key, "weight"), what, "write a number such as 2"))
+        problems.append(document.problem((*key, "weight"), what, number))
     turn = item.get("turn", 1)
     if isinstance(turn, bool) or not isinstance(turn, int) or turn < 1:
-        what = "`turn` must be the number of an answer in the conversation"
-        fix = "write 1 for the first answer"
+        what = "`turn` must be a whole number of at least 1"
+        fix = "write 1 for the first answer of the conversation, 2 for the second"
         problems.append(document.problem((*key, "turn"), what, fix))
     if "when" in item:
         problems += _condition(document, (*key, "when"), item["when"])
@@ -62,7 +62,7 @@ def _name(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator
     name = item.get("name", "x")
     if not isinstance(name, str) or not name.strip():
         fix = "write a few words, or remove `name`"
-        yield document.problem((*key, "name"), "the name is not text", fix)
+        yield document.problem((*key, "name"), "the name is empty or is not text", fix)
     elif len(name) > LONGEST_NAME:
         what = f"the name has {len(name):,} characters, but the limit is {LONGEST_NAME}"
         yield document.problem((*key, "name"), what, "write a few words")

@@ -133,7 +133,7 @@ class CheckReader:
         if level < MOST_LEVELS:
             return self.read(document, key, written, problems, level + 1)
         what = f"checks are nested deeper than {MOST_LEVELS} levels"
-        fix = "write an inner check as a separate item of `checks`"
+        fix = "move the inner checks into the outermost `checks`, as separate items"
         problems.append(document.problem(key, what, fix))
         return ()
 

@@ -147,7 +147,7 @@ def _code(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
     for path, text in head.files.items():
         if base.files.get(path, text) != text:
             yield (
-                f"{what}: {path} changed; until the merge, gatekeeper runs the base branch's "
+                f"{what}: `{path}` changed; until the merge, gatekeeper runs the base branch's "
                 "version of the file"
             )
 
@@ -173,8 +173,8 @@ def _parts(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         for part in head.parts:
             if not any(part is other for other in known):
                 yield (
-                    f"{what}: alternative `{part.name}` added; an output that passes this "
-                    "alternative alone now passes"
+                    f"{what}: alternative `{part.name}` added; an output that passes only this "
+                    "alternative now passes the whole check"
                 )
 
 
@@ -246,7 +246,10 @@ def _added(before: Sequence[CheckSpec], now: Sequence[CheckSpec], counts_in: str
     if len(now) > len(before):
         for spec in now:
             if canonical(check_meaning(spec)) not in known:
-                yield f"check `{spec.name}` added; the score of the check counts in {counts_in}"
+                yield (
+                    f"check `{spec.name}` added; the score of the check counts in "
+                    f"`{counts_in}`, so other checks count less"
+                )
 
 
 def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
@@ -265,8 +268,8 @@ def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
         if gained:
             where = some_fixtures(gained)
             yield (
-                f"check `{spec.name}` now applies to {where}, and the score of the check "
-                "counts in pass_score"
+                f"check `{spec.name}` now applies to {where}; the score of the check "
+                "counts in `pass_score`, so other checks count less"
             )
 
 

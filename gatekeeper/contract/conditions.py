@@ -102,7 +102,7 @@ class _Conditions:
 
 def _unused_problem(spec: CheckSpec, categories: set[str], path: str) -> Problem:
     at = spec.position or Position(path)
-    what = f"check `{spec.name}` applies to no fixture, because of its `when`"
+    what = f"check `{spec.name}` applies to no fixture, because no fixture meets `when`"
     fix = "change `when`, or remove the check"
     unknown = sorted(named_categories(spec.when) - categories)
     if unknown:

@@ -141,11 +141,12 @@ def _schema_of(spec: CheckSpec, contract: Contract) -> Any:
         return schema
     at = spec.position
     what = (
-        f"`mode: {contract.mode}` cannot send a schema that refers to another document, "
-        f"{foreign[0]!r}"
+        f"`mode: {contract.mode}` sends only this schema, but the schema refers to another "
+        f"document, {foreign[0]!r}"
     )
     fix = (
-        "copy the part that the schema refers to into `$defs` of the schema, or use `mode: repair`"
+        "copy the needed part of the other document into `$defs` of this schema, or use "
+        "`mode: repair`"
     )
     place = (at.path, at.line, at.column) if at else (contract.path, None, None)
     raise ContractError([Problem(place[0], what, fix, place[1], place[2], field="schema")])

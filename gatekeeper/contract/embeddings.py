@@ -33,10 +33,10 @@ def written_cosine(one: Sequence[float], other: Sequence[float]) -> str:
     """Return the cosine of two vectors as the text of an answer. Raises ValueError if they have no
     angle: they are empty, of different lengths, zero, or not finite."""
     if not one or len(one) != len(other):
-        raise ValueError("the vectors are empty or have different lengths")
+        raise ValueError("the vectors are empty or differ in the number of dimensions")
     lengths = math.sqrt(math.fsum(x * x for x in one)) * math.sqrt(math.fsum(x * x for x in other))
     if not lengths or not math.isfinite(lengths):
-        raise ValueError("the length of a vector is zero or too large")
+        raise ValueError("the norm of a vector is zero or too large")
     cosine = math.fsum(x * y for x, y in zip(one, other, strict=True)) / lengths
     return f"{max(-1.0, min(1.0, cosine)):.6f}"
 

@@ -122,8 +122,9 @@ def _dialogue(written: Any, what: str) -> dict[str, Any]:
         role = message.get("role") if isinstance(message, dict) else None
         name = "input" if role == "user" else "system" if role == "system" else None
         if name is None or name in found or not isinstance(message.get("content"), str):
-            fix = "keep one user message and at most one system message in `input`"
-            raise _NoFixtureError(f"`input` of {what} is a conversation of several messages", fix)
+            wish = f"`input` of {what} must have one user message and at most one system message"
+            fix = "remove every other message, and write the `content` of each message as text"
+            raise _NoFixtureError(wish, fix)
         found[name] = message["content"]
     if "input" not in found:
         raise _NoFixtureError(f"{what} has no `input`", _NO_INPUT)

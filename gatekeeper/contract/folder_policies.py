@@ -87,7 +87,7 @@ def load_folder_policies(
     paths = [path for path in policy_paths(revision.entries) if path != POLICY_PATH]
     if len(paths) > _MOST_POLICIES:
         what = f"the repository has {len(paths):,} folder policies; the limit is {_MOST_POLICIES:,}"
-        raise ContractError([Problem(paths[_MOST_POLICIES], what, "remove some of them")])
+        raise ContractError([Problem(paths[_MOST_POLICIES], what, "remove some folder policies")])
     prefetch(revision, paths)
     found: list[FolderPolicy] = []
     problems: list[Problem] = []

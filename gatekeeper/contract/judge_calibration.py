@@ -151,7 +151,7 @@ def _text(value: Any) -> str:
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r} must be true or false")
+        raise TypeError(f"`human` and `judge` must be true or false, but one is {value!r}")
     return value
 
 
@@ -159,5 +159,5 @@ def _share(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TypeError(f"`score` must be from 0 to 1, but is {value!r}")
+        raise TypeError(f"a score must be from 0 to 1, but is {value!r}")
     return float(value)

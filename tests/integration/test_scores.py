@@ -137,7 +137,8 @@ def test_an_answer_without_the_field_scores_nothing_and_is_missed(repository, tm
         ),
         (
             CONTRACT.replace("checks:\n", f"checks:\n{EASY}"),
-            "check `easy` added; the score of the check counts in slo.judge_score",
+            "check `easy` added; the score of the check counts in `slo.judge_score`, so other "
+            "checks count less",
         ),
     ],
     ids=["lowered", "removed", "passes from less", "another score"],

@@ -57,7 +57,7 @@ def export_contracts(
     if not documents[0].is_foreign and isinstance(data, dict) and is_prompt(file, data):
         raise UsageError(
             f"{file} is a prompt without tests, so there is nothing to export; "
-            "`gatekeeper generate` writes a contract for it"
+            "run `gatekeeper generate`, which writes a contract for this prompt"
         )
     found = [_exported(revision, read, folder, to, shapes) for read in documents]
     paths = [made.path for contract in found for made in contract.files]
@@ -113,7 +113,8 @@ def _nothing(contract: Contract, made: Exported) -> Problem:
         "no check of this contract can be exported to this format; for example, "
         f"`{first.kind}` cannot, because {first.why}"
     )
-    return Problem(at.path, what, "export to another format, or add a check", at.line, at.column)
+    fix = "export to another format, or add a check that this format supports"
+    return Problem(at.path, what, fix, at.line, at.column)
 
 
 def _header(contract: Contract, missing: tuple[NotRun, ...], differs: tuple[NotRun, ...]) -> str:

@@ -165,8 +165,8 @@ def _differences(check: CheckSpec) -> Iterator[str]:
         yield "GitHub has no `must_pass`, so the check counts like every other check"
     if check.type == "judge":
         yield (
-            "GitHub uses its own prompt for the judge, and one model, which answers with one word "
-            "and gives no reason"
+            "for the judge, GitHub uses its own prompt and one model; the model answers with one "
+            "word and gives no reason"
         )
         return
     ignores = bool(parameter(check, "ignore_case"))

@@ -83,7 +83,7 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
         return f"`{name}` of the check is a template, and the export format needs one fixed text"
     models = check.params.get("models") or [check.params.get("model")]
     if len(models) > 1 or check.params.get("repeat", 1) > 1:
-        return "several judges decide together, and the export format has only one judge"
+        return "the check combines several answers of judges, and the export format has only one"
     choices, meanings = _choices(check)
     return Question(str(models[0]), "\n".join([opening, text, *meanings]), choices)
 

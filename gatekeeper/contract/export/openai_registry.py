@@ -174,8 +174,8 @@ def _differences(check: CheckSpec) -> Iterator[str]:
         yield "OpenAI Evals has no `must_pass`, so the check counts like every other check"
     if check.type == "judge":
         yield (
-            "`oaieval` uses its own prompt for the judge, and one model, which answers with one "
-            "word"
+            "for the judge, `oaieval` uses its own prompt and one model; the model answers with "
+            "one word"
         )
     if check.type in ("equals", "enum"):
         yield "`Match` also passes an output that has more text after the expected text"

@@ -64,7 +64,8 @@ def from_format_fields(document: Document, key: KeyPath, text: str) -> str:
         if name is None:
             continue
         if not name.isidentifier() or spec or conversion:
-            what = f"the field `{{{name}}}` must contain only the name of a variable"
+            written = name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+            what = f"the field `{{{written}}}` must contain only the name of a variable"
             fix = "write `{name}`; if a brace is part of the text, write the brace twice"
             raise ContractError([document.problem(key, what, fix)])
         template += f"{{{{ {name} }}}}"

@@ -172,8 +172,9 @@ def _string_check(
         if written.get(name):
             value = At(with_variables(str(written[name]), known), _at(document, key, name))
             return {"type": kind, "value": value, **params}
-    what = "the string evaluator has no test such as `contains`"
-    raise ContractError([document.problem(key, what, f"write one of {', '.join(_STRINGS)}")])
+    what = "`string` has no comparison such as `contains`"
+    fix = f"add one of {', '.join(f'`{name}`' for name in _STRINGS)}"
+    raise ContractError([document.problem(key, what, fix)])
 
 
 def _llm_check(

@@ -199,7 +199,7 @@ def _invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> list
         )
         at = document.position(place)
         if kind is None:
-            what, fix = "an invariant has no `type`", "write `type: json_schema`"
+            what, fix = "an invariant has no `type`", "add a type, such as `type: json_schema`"
             raise ContractError([document.problem(place, what, fix)])
         make = _MAKERS.get(kind.lower().replace("-", "_"))
         made = make(item.get("spec")) if make else None

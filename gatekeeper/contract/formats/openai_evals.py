@@ -169,8 +169,8 @@ def _criterion(item: Mapping[str, Any]) -> dict[str, Any] | str:
         return _judge(item)
     if kind == "python":
         return (
-            "gatekeeper does not run the code in this file; write a check `python:` that names a "
-            "function of the repository"
+            "gatekeeper does not run code that is written in this file; write a gatekeeper "
+            "contract with a check such as `python: FILE:FUNCTION`"
         )
     return "gatekeeper has no check for criteria of this type"
 
@@ -206,7 +206,7 @@ def _judge(item: Mapping[str, Any]) -> dict[str, Any] | str:
     messages = item.get("input")
     model = item.get("model")
     if not isinstance(messages, list) or not isinstance(model, str):
-        return "the criterion needs `input` messages and a `model`"
+        return "the criterion needs a list of messages as `input`, and a `model`"
     texts = [_message_text(message) for message in messages]
     criteria = "\n\n".join(fill(text, _for_judge) for text in texts if text)
     if not criteria:
@@ -236,7 +236,8 @@ def _scored(base: dict[str, Any], item: Mapping[str, Any]) -> dict[str, Any] | s
     most = next((n for n in range(2, 11) if bounds == [1, n]), None)
     if most is None:
         return (
-            "the criterion's `range` must be [0, 1], or [1, n] with a whole number n from 2 to 10"
+            "gatekeeper supports only the `range` [0, 1], and ranges [1, n] with a whole number n "
+            "from 2 to 10"
         )
     least = item.get("pass_threshold", (1 + most) / 2)
     if not isinstance(least, int | float) or not 1 <= least <= most:

@@ -35,7 +35,9 @@ def read_graded(
     at = document.position((name, "class"))
     judge = value_at(document, (settings_entry(name), "judge"))
     spec = _specification(files, document, value_at(document, (name, "args", "modelgraded_spec")))
-    what = "the settings of the eval have no `judge`, which names the model that grades"
+    what = (
+        f"`{settings_entry(name)}` has no `judge`; write the model that grades, as `judge: MODEL`"
+    )
     made = _judge(spec, judge) if isinstance(judge, str) else what
     if isinstance(made, str):
         not_run.append(NotRun("modelgraded.classify:ModelBasedClassify", at, made))
@@ -57,7 +59,10 @@ def _judge(spec: Any, judge: str) -> dict[str, Any] | str:
     spec = spec if isinstance(spec, Mapping) else {}
     prompt, scores = spec.get("prompt"), spec.get("choice_scores")
     if not isinstance(prompt, str) or not isinstance(scores, Mapping):
-        return "the specification of this eval needs a text `prompt` and a mapping `choice_scores`"
+        return (
+            "the specification of this eval is missing, or lacks the text `prompt` or the mapping "
+            "`choice_scores`"
+        )
     numbers = [s for s in scores.values() if isinstance(s, int | float) and 0 <= s <= 1]
     passing = [score for score in numbers if score > 0]
     if len(numbers) < len(scores) or len(scores) < 2 or not passing:
@@ -68,7 +73,7 @@ def _judge(spec: Any, judge: str) -> dict[str, Any] | str:
     try:
         parts = list(string.Formatter().parse(prompt))
     except ValueError:
-        return "the prompt of this eval is not a format string"
+        return "the prompt of this eval is not a valid format string of Python"
     if any(field not in (None, "completion") for _, field, _, _ in parts):
         return "the prompt of this eval contains a field other than `{completion}`"
     shown = "(the data named `output`)"

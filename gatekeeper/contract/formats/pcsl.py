@@ -38,6 +38,7 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 _PROFILE = re.compile(r"(?<![A-Za-z])ep(?![A-Za-z])")
 _APPENDED = "\n\n[USER INPUT]\n{{ input }}"
 """The text that prompt-contracts adds to a prompt that does not say where the input goes."""
+_KINDS = {"pd": "prompt definition", "es": "expectation suite"}
 _STEPS = ("strip_markdown_fences", "strip_whitespace", "lowercase_fields")
 _ALLOWED_STEPS = (
     "strip_whitespace",
@@ -104,7 +105,7 @@ def _beside(files: SuiteFiles, document: Document, kind: str) -> Document:
     found = next((name for name in wanted if name in there), None)
     if found is None:
         what = f"this evaluation profile needs `{wanted[0]}` in the same folder"
-        fix = f"add a file `{wanted[0]}`, or rename your file to this name"
+        fix = f"add this file, or rename your {_KINDS[kind]} to `{wanted[0]}`"
         raise ContractError([document.problem((), what, fix)])
     path, text = files.text(document, (), found)
     read = parse_once(text, path)
@@ -278,7 +279,7 @@ class _Triple:
         paths = self._files.find(f"{folder}/*.json")
         if len(paths) > MOST_FIXTURE_FILES:
             what = (
-                f"the folder has {len(paths):,} fixture files, but the limit is "
+                f"the folder `fixtures` has {len(paths):,} files, but the limit is "
                 f"{MOST_FIXTURE_FILES:,}"
             )
             fix = "move the fixtures into the profile, under `fixtures`"
@@ -292,7 +293,8 @@ class _Triple:
                 stem = basename(path).removesuffix(".json")
                 found.append(_fixture(document, (), {"id": stem, **document.data}))
         if not found:
-            what, fix = "the profile has no fixtures", "add `fixtures`, or files in `fixtures/`"
+            what = "the profile has no fixtures"
+            fix = "add `fixtures` to the profile, or JSON files to the folder `fixtures`"
             raise ContractError([self._profile.problem((), what, fix)])
         return found
 

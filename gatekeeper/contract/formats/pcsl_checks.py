@@ -41,7 +41,7 @@ def read_checks(
         key: KeyPath = ("checks", index)
         kind = item.get("type")
         if not isinstance(kind, str):
-            what, fix = "a check has no `type`", f"write `type: {_PREFIX}json_valid`"
+            what, fix = "a check has no `type`", f"add a type, such as `type: {_PREFIX}json_valid`"
             raise ContractError([holder.problem(key, what, fix)])
         plain = kind.removeprefix(_PREFIX)
         plain = _OTHER_NAMES.get(plain, plain)
@@ -120,8 +120,8 @@ def _judge(item: Written) -> dict[str, Any]:
 
 def _similarity(_: Written) -> str:
     return (
-        "PCSL computes embeddings in its own process, but gatekeeper does not; use "
-        "the check `similar` with a provider's model"
+        "PCSL computes embeddings itself, but gatekeeper gets embeddings from a provider; write a "
+        "gatekeeper contract with a check `similar`"
     )
 
 

@@ -113,10 +113,9 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
     for contract in contracts:
         if contract.not_run and not _has_checks(contract.document.data):
             first = contract.not_run[0]
-            named = ", ".join(dict.fromkeys(f"`{skipped.kind}`" for skipped in contract.not_run))
             what = (
-                "gatekeeper can run nothing in this file, because gatekeeper has no check for "
-                f"{named}"
+                "gatekeeper can run nothing in this file; for example, gatekeeper does not run "
+                f"`{first.kind}`, because {first.why}"
             )
             fix = (
                 "add a check that gatekeeper supports, or leave the file out of "

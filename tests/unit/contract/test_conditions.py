@@ -203,8 +203,8 @@ class TestWeakenings:
             (
                 (ANY,),
                 ({**ANY, "checks": [CONTAINS, {**CONTAINS, "name": "m", "value": ""}]},),
-                "check `n`: alternative `m` added; an output that passes this alternative alone "
-                "now passes",
+                "check `n`: alternative `m` added; an output that passes only this alternative "
+                "now passes the whole check",
             ),
             ((TWO,), ({**TWO, "checks": [CONTAINS]},), "check `n`: check `v` removed"),
             (({**TWO, "checks": [CONTAINS]},), (TWO,), None),
@@ -250,7 +250,8 @@ class TestWeakenings:
     def test_a_check_that_dilutes_the_score(self):
         base = loaded(ALWAYS, pass_score=0.8)
         assert weakenings(base, loaded(ALWAYS, CONTAINS, pass_score=0.8)) == (
-            "check `n` added; the score of the check counts in pass_score",
+            "check `n` added; the score of the check counts in `pass_score`, so other checks "
+            "count less",
         )
         assert weakenings(loaded(ALWAYS), loaded(ALWAYS, CONTAINS)) == ()
         heavier = loaded({**ALWAYS, "weight": 3}, pass_score=0.8)

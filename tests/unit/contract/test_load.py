@@ -174,7 +174,7 @@ def test_faults_of_fields(line: str, place: str, what: str) -> None:
         ('type: equals, value: "', 'value: "', "`type` is missing"),
         ("severity: warn", "severity: fatal", "neither `error` nor `warn`"),
         ("severity: warn", "severty: warn", "did you mean `severity`?"),
-        ("severity: warn", "name: ' '", "the name is not text"),
+        ("severity: warn", "name: ' '", "the name is empty"),
         ("severity: warn", "ignore_case: 3", "checks[0].ignore_case: 3 is not true or false"),
         ("schema: s.json", "shema: s.json", "checks[1]: `schema` is missing"),
         ("schema: s.json", "schema: gone.json", "checks[1].schema: there is no file"),

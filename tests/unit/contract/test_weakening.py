@@ -316,13 +316,15 @@ def test_another_score_changes_what_the_mean_score_asks():
     base = replace(checks(like()), slo=score)
     head = replace(checks(like(), like("easy", "warn", min=0)), slo=score)
     assert weakenings(base, head) == (
-        "check `easy` added; the score of the check counts in slo.judge_score",
+        "check `easy` added; the score of the check counts in `slo.judge_score`, so other "
+        "checks count less",
     )
     assert weakenings(checks(like()), checks(like(), like("easy", min=0))) == ()
     own = replace(FIXTURES[1], checks=(like("easy", min=0),))
     head = replace(base, fixtures=(FIXTURES[0], own))
     assert weakenings(base, head) == (
-        "check `easy` added; the score of the check counts in slo.judge_score",
+        "check `easy` added; the score of the check counts in `slo.judge_score`, so other "
+        "checks count less",
     )
     new = replace(base, fixtures=(*FIXTURES, replace(own, id="c")))
     assert weakenings(base, new) == ()

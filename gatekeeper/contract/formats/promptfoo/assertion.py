@@ -152,8 +152,8 @@ class Assertion:
         value = self.threshold(default)
         if not 0 <= value <= 1:
             raise self.cannot(
-                f"the threshold must be from 0 to 1, but is {value:g}, so all outputs get the "
-                "same result"
+                f"with a threshold of {value:g}, all outputs get the same result; write a "
+                "threshold from 0 to 1"
             )
         return value
 

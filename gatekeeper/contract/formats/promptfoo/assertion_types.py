@@ -54,6 +54,10 @@ MAPPED = frozenset(
 """The assertion types that gatekeeper translates to a check."""
 
 _AGENTS = "gatekeeper does not run agents and does not record traces of agents"
+_TOOLS = (
+    f"{_AGENTS}; to test the tool calls of one answer, write a gatekeeper contract with a "
+    "check `tool_call`"
+)
 _RETRIEVER = (
     "this assertion type evaluates a retriever, but gatekeeper takes the context from the test"
 )
@@ -68,7 +72,7 @@ NOT_RUN = {
     "conversation-relevance": "gatekeeper has no check that rates every turn of a conversation",
     "finish-reason": (
         "gatekeeper has no check for the reason why an answer ended; "
-        "samples.jsonl records the reason"
+        "`samples.jsonl` records the reason"
     ),
     "gleu": "gatekeeper does not compute GLEU; use `bleu` or `rouge-n`",
     "guardrails": "gatekeeper does not read a provider's guardrails; use `is-refusal`",
@@ -96,11 +100,9 @@ NOT_RUN = {
     "trace-span-duration": _AGENTS,
     "trajectory:goal-success": _AGENTS,
     "trajectory:step-count": _AGENTS,
-    "trajectory:tool-args-match": (
-        f"{_AGENTS}; use `tool_call` to check the tool calls of one answer"
-    ),
-    "trajectory:tool-sequence": f"{_AGENTS}; use `tool_call` to check the tool calls of one answer",
-    "trajectory:tool-used": f"{_AGENTS}; use `tool_call` to check the tool calls of one answer",
+    "trajectory:tool-args-match": _TOOLS,
+    "trajectory:tool-sequence": _TOOLS,
+    "trajectory:tool-used": _TOOLS,
     "webhook": (
         "gatekeeper gives checks no network access, so that a pull request cannot leak outputs"
     ),

@@ -86,8 +86,8 @@ class Translation:
         except CannotRunError as error:
             self.notes.add(error.note)
             why = (
-                "gatekeeper cannot run some assertions of this set, so the score would "
-                "differ from promptfoo's score"
+                "gatekeeper does not run at least one assertion that counts towards the "
+                "`threshold`, so the score would differ from promptfoo's score"
             )
             raise cannot_run(node, str(node.get("type")), why) from None
 
@@ -167,7 +167,7 @@ def _common(node: Node) -> dict[str, Any]:
     if weight is None:
         return common
     if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise node.child("weight").problem("the weight is not a number", "write 2")
+        raise node.child("weight").problem("the weight is not a number", "write a number such as 2")
     if weight == 0:
         return common | {"severity": "warn"}
     if not _LEAST_WEIGHT <= weight <= _MOST_WEIGHT:

@@ -198,7 +198,7 @@ def _listed(sources: Sources, node: Node) -> Iterator[Node]:
             continue
         if is_program(item.value):
             fix = "write the values into a data file"
-            raise item.problem(f"`{item.value[:100]}` is a program", fix)
+            raise item.problem(f"gatekeeper does not run the program `{item.value[:100]}`", fix)
         for path in sources.find(item, item.value):
             whole = root_of(sources.document(item, path))
             yield from whole.list() if isinstance(whole.value, list) else (whole,)
@@ -212,7 +212,11 @@ def _name_unknown(part: Node, notes: Notes) -> None:
     options = part.child("options")
     for name, node in options.items():
         if name not in _WITHOUT_EFFECT and name not in ("prefix", "suffix", "transformVars"):
-            notes.add(node.not_run(f"options.{name}"[:100], f"`{name[:100]}` has no counterpart"))
+            notes.add(
+                node.not_run(
+                    f"options.{name}"[:100], f"gatekeeper has no setting like `{name[:100]}`"
+                )
+            )
 
 
 def _name_misspelt_types(row: Node, notes: Notes) -> None:

@@ -148,7 +148,7 @@ class ContractWriter:
             ),
             (
                 "provider",
-                "gatekeeper runs no test that has a provider; write the provider in `providers`",
+                "gatekeeper runs no test that has a `provider`; write the provider in `providers`",
             ),
             (
                 "assertScoringFunction",

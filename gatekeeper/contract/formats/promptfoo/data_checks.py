@@ -115,7 +115,7 @@ def valid_call(assertion: Assertion) -> Check:
         for name, schema in known.items()
     ]
     if len(ways) > 20:
-        why = "the provider offers more than 20 tools, the most that this check can compare"
+        why = f"the provider offers {len(ways)} tools, but this check can compare at most 20"
         raise assertion.cannot(why)
     called = ways[0] if len(ways) == 1 else {"type": "any_of", "checks": ways}
     checks = [{"type": "tool_call", "allowed": list(known)}, called]
@@ -142,7 +142,7 @@ def tool_call_f1(assertion: Assertion) -> Check:
         raise assertion.node.problem("`value` names no tool", "write a list of tools")
     checks: list[Check] = [{"type": "tool_call", "tool": name} for name in dict.fromkeys(names)]
     if len(checks) > 19:
-        why = "the assertion names more than 19 tools, the most that this check can compare"
+        why = f"the assertion names {len(checks)} tools, but this check can compare at most 19"
         raise assertion.cannot(why)
     checks.append({"type": "tool_call", "allowed": list(dict.fromkeys(names))})
     return assertion.whole({"type": "all_of", "name": assertion.kind, "checks": checks})
@@ -186,10 +186,13 @@ def _signature(assertion: Assertion, path: str, text: str, name: str) -> Sequenc
     names = [argument.arg for argument in every]
     required = names[: len(names) - len(function.args.defaults)]
     if function.args.posonlyargs or not set(required) <= _GIVEN:
-        why = f"`{name}` may only have the parameters output, context, vars and expected"
+        why = (
+            f"gatekeeper can call `{name}` only with the parameters `output`, `context`, `vars` "
+            "and `expected`"
+        )
         raise assertion.cannot(why)
     if any(isinstance(n, ast.Return) and isinstance(n.value, ast.Dict) for n in ast.walk(function)):
-        why = f"`{name}` returns a mapping; return True, False, a score or gatekeeper.Fail(…)"
+        why = f"`{name}` returns a mapping; return a boolean, a score or `gatekeeper.Fail(…)`"
         raise assertion.cannot(why)
     return names
 

@@ -132,7 +132,7 @@ class Notes:
         if not self.left_out:
             return notes
         why = (
-            f"{self.left_out:,} more parts of this file are too many for this list; gatekeeper "
-            "does not run them, either"
+            f"gatekeeper does not run {self.left_out:,} more parts of this file; the list names "
+            f"only the first {MOST_NOTES}"
         )
         return (*notes, NotRun("more", notes[-1].position, why))

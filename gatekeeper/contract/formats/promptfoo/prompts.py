@@ -89,7 +89,7 @@ def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
             raw = item.child("raw") if isinstance(item.get("raw"), str) else item.child("id")
             if not isinstance(raw.value, str):
                 raise item.problem(
-                    "a prompt has no `raw`", "set `raw` to the prompt's text or file"
+                    "a prompt has no `raw`", "set `raw` to the prompt's text, or to `file://…`"
                 )
             found += _entries(sources, item, raw, raw.value, item.value)
         else:
@@ -191,7 +191,7 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         raise node.problem(
             what,
             (
-                "remove the front matter and the role lines, or write a native contract for "
+                "remove the front matter and the role lines, or write a gatekeeper contract for "
                 "the prompt"
             ),
         )

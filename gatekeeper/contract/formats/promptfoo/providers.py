@@ -116,7 +116,7 @@ def _entry(sources: Sources, item: Node) -> ProviderEntry:
     else:
         identity = item.value if isinstance(item.value, str) else item.get("id")
     if not isinstance(identity, str):
-        fix = "write an id such as openai:gpt-4o-mini"
+        fix = "write an id such as `openai:gpt-4o-mini`"
         raise item.problem("a provider has no id", fix)
     model = _model(item, identity)
     config = node.child("config")
@@ -198,8 +198,8 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
             params[PARAMETERS[name]] = value.at(loaded)
         elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
             why = (
-                f"gatekeeper does not send `{name}`; set addresses and keys as "
-                "environment variables"
+                f"gatekeeper does not send `{name}` to the model; for an address or an API key, "
+                "set an environment variable"
             )
             notes.append(value.not_run(f"config.{name}"[:100], why))
     return params, notes

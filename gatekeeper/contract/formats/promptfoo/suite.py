@@ -81,9 +81,10 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     ]
     if len(pairs) > _MOST_CONTRACTS:
         what = (
-            f"{len(prompts)} prompts and {len(providers)} providers make {len(pairs):,} contracts"
+            f"{len(prompts)} prompts and {len(providers)} providers make {len(pairs):,} "
+            f"contracts, but the limit is {_MOST_CONTRACTS}"
         )
-        raise root.problem(what, f"keep at most {_MOST_CONTRACTS} pairs of a prompt and a provider")
+        raise root.problem(what, "remove prompts or providers, or split the file")
     return _translated(sources, root, notes, pairs, cases)
 
 

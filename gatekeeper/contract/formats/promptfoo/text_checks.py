@@ -127,7 +127,7 @@ def _number(assertion: Assertion, value: Any) -> float:
             raise ValueError
         return float(assertion.literal(value))
     except (ValueError, TypeError):
-        raise assertion.node.problem("the count is not a number", "write a number") from None
+        raise assertion.node.problem("the word count must be a number", "write a number") from None
 
 
 def latency(assertion: Assertion) -> Check:

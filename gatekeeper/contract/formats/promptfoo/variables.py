@@ -173,7 +173,9 @@ def _load(sources: Sources, node: Node, reference: str) -> Any:
 
 def _refuse_programs(node: Node, reference: str) -> None:
     if is_program(reference) or is_remote(reference):
-        why = f"gatekeeper does not run `{reference[:200]}`, which computes this variable"
+        why = (
+            f"gatekeeper does not run or download `{reference[:200]}`, the source of this variable"
+        )
         raise cannot_run(node, "vars", why)
     if _BINARY.search(reference):
         raise cannot_run(node, "vars", f"`{reference[:200]}` is not text")
