@@ -271,11 +271,11 @@ class _Loading:
             for spec in fixture.checks:
                 if spec.name in taken:
                     at = spec.position or Position(self._document.path)
-                    what = f"two checks of the fixture `{fixture.id}` are named `{spec.name}`"
-                    fix = (
-                        "give each check its own name, different from the names of "
-                        "the contract's checks"
+                    what = (
+                        f"two checks that apply to the fixture `{fixture.id}` are named "
+                        f"`{spec.name}`"
                     )
+                    fix = "give each check of the contract and of the fixture its own name"
                     self._problems.append(Problem(at.path, what, fix, at.line, at.column, "name"))
                 taken.add(spec.name)
 

@@ -31,7 +31,7 @@ def shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
     fix = "give each contract its own name"
     return [
         Problem(
-            file_of_contract(path), f"{paths[0]} already has the name `{name}`", fix, field="name"
+            file_of_contract(path), f"`{paths[0]}` already has the name `{name}`", fix, field="name"
         )
         for name, paths in names.items()
         for path in paths[1:]

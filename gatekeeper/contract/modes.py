@@ -125,7 +125,7 @@ def _enforced(contract: Contract, can: Enforcement) -> Negotiation | str:
         sent = {"response_format": format_}
         return Negotiation(mode, "enforce", can.reason, "response_format", sent)
     if not can.choices:
-        only = ", but takes no list of allowed texts" if can.schema else ""
+        only = ", but no list of allowed texts" if can.schema else ""
         return f"the outputs are not JSON, and {can.reason}{only}"
     grammar = {"grammar": grammar_of(choices or ())}
     return Negotiation(mode, "enforce", can.reason, "grammar", grammar)

@@ -78,7 +78,7 @@ def _proposal(group: Sequence[str], named: Mapping[str, str | None]) -> str:
     names = ", ".join(f"`{name}`" for name in group[:_MOST_SHOWN])
     more = f" and {len(group) - _MOST_SHOWN:,} more" if len(group) > _MOST_SHOWN else ""
     cluster = next((named[name] for name in group if named[name]), group[0])
-    return f"{names}{more} (cluster: {cluster})"
+    return f"{names}{more} (proposed cluster: `{cluster}`)"
 
 
 def _text(fixture: Fixture) -> str:

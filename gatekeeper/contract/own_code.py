@@ -68,12 +68,13 @@ def missing_code_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
                 continue
             missing = [p for p in code_paths(spec.params, spec.shape) if p not in spec.code]
             if missing:
+                listed = ", ".join(f"`{path}`" for path in missing)
                 notice = (
-                    f"The check `{spec.name}` of {contract.name} cannot run, "
-                    f"because {', '.join(missing)} is not on the branch to merge "
-                    "into, or the policy of that branch does not list it under "
-                    "`checks.python`. Merge the code first; otherwise, the run pays for "
-                    "answers that this check cannot evaluate."
+                    f"The check `{spec.name}` of the contract {contract.name} cannot run. The "
+                    "code of the check is missing on the branch to merge into, or the policy "
+                    f"of that branch does not list the code under `checks.python`: {listed}. "
+                    "Merge the code and the policy first; otherwise, the run pays for answers "
+                    "that this check cannot evaluate."
                 )
                 found[notice] = None
     return tuple(found)

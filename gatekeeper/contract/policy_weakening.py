@@ -223,7 +223,7 @@ def _new_contracts(before: Policy, now: Policy) -> Iterator[Weakening]:
     if (is_now.success_rate or 0) < (was.success_rate or 0):
         yield _changed(key, was.success_rate, is_now.success_rate)
     elif was.floor and was.success_rate and not is_now.floor:
-        yield Weakening(key, "was removed, so a new contract may set a lower objective")
+        yield Weakening(key, "was removed, so a new contract can set a lower success rate")
 
 
 def _models(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:

@@ -40,8 +40,8 @@ _RESERVED = frozenset(_KEYWORDS.split())
 """Names that have another meaning in a template."""
 _INSERTS = {
     "jinja": (
-        "write only `{{{{ {} }}}}` in the tag, because gatekeeper renders the template "
-        "before the step has an output"
+        "write `{{{{ {} }}}}` with nothing else in the tag, because gatekeeper renders the "
+        "template before the step has an output"
     ),
     "mustache": (
         "write `{{{{{{{}}}}}}}` with three braces, because Mustache escapes a text in two braces"
@@ -140,7 +140,10 @@ def refused_turns(target: Target, contract: Contract) -> None:
     turned = next((f for f in fixtures if f.turns or f.user), None)
     if turned is not None:
         key = "turns" if turned.turns else "user"
-        what = f"fixture `{turned.id}` has `{key}`, but the prompt has `steps`"
+        what = (
+            f"fixture `{turned.id}` has `{key}`, but the other version of this contract "
+            "(base or head) has `steps`"
+        )
         fix = "change the conversations and the steps in two separate pull requests"
         raise ContractError([Problem(contract.path, what, fix, field="fixtures")])
 
@@ -149,7 +152,7 @@ def _mode_problems(document: Document) -> Iterator[Problem]:
     mode = document.data.get("mode")
     if mode in SENDING:
         what = (
-            f"mode {mode} cannot be combined with `steps`, because the checks "
+            f"`mode: {mode}` cannot be combined with `steps`, because the checks "
             "describe only the output of the last prompt"
         )
         yield document.problem(("mode",), what, "remove `mode`, or write `mode: observe`")

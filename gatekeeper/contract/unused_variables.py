@@ -84,7 +84,10 @@ def _in_other_style(contract: Contract, name: str) -> Iterator[Problem]:
                         f"the model gets `{written.group()}` unchanged, although fixtures have a "
                         f"variable `{name}`"
                     )
-                    fix = f"write `{_tag(prompt, name)}` instead of the tag in the style of {style}"
+                    fix = (
+                        f"write `{_tag(prompt, name)}`, because gatekeeper does not fill in the "
+                        f"style of {style}"
+                    )
                     yield Problem(prompt.path, what, fix, line)
                     return
 
@@ -95,8 +98,8 @@ def _nothing_used(contract: Contract, unused: Mapping[str, Position]) -> Iterato
         prompt = contract.target.prompt
         listed = ", ".join(f"`{each}`" for each in [*unused][:_MOST_NAMED])
         what = (
-            f"{prompt.path} uses no variable of the fixtures ({listed}), so all requests "
-            "are the same"
+            f"the prompt `{prompt.path}` uses no variable of the fixtures ({listed}), so all "
+            "requests are the same"
         )
         fix = f"write `{_tag(prompt, name)}` in the prompt, or remove the variables"
         problem = Problem(at.path, what, fix, at.line, at.column)

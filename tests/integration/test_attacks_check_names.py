@@ -68,7 +68,10 @@ def test_a_check_that_must_pass_is_not_hidden_by_one_of_its_name(run_gate):
     head = {PROMPT_FILE: OTHER, CONTRACT: OWN_CHECK.replace(LONG, LONG + TAKEN)}
     answered = run_gate(base, head)
     assert answered.exit_code == 2
-    assert "two checks of the fixture `word0` are named `foo (of the fixture)`" in answered.text
+    assert (
+        "two checks that apply to the fixture `word0` are named `foo (of the fixture)`"
+        in answered.text
+    )
 
 
 def test_the_policys_name_is_no_contracts(run_gate):

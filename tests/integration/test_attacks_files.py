@@ -108,7 +108,7 @@ TEMPLATES = [
         "does not allow this",
     ),
     template("a power", "{{ 9 ** 9 ** 9 ** 9 }}", "a power is too large"),
-    template("a shift of text", "{{ '%999999999d' % 1 }}", "formats a text with %"),
+    template("a shift of text", "{{ '%999999999d' % 1 }}", "formats a text with"),
     template("a wide field", "{{ 'x'.center(999999999) }}", "a number is larger than"),
     template("a filter's wide field", "{{ 'x' | center(999999999) }}", "a number is larger than"),
     template("a long range", "{{ range(999999999) | list }}", "a range has more than 100,000"),

@@ -93,7 +93,7 @@ def test_validate_counts_clusters_and_proposes_more(tmp_path: Path, capsys: Any)
 
     said = capsys.readouterr().out
     assert "42 in 6 clusters" in said
-    assert "`a`, `b` (cluster: a)" in said
+    assert "`a`, `b` (proposed cluster: `a`)" in said
 
 
 def test_two_runs_are_compared_by_the_clusters_of_their_samples(tmp_path: Path) -> None:

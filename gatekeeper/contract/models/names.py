@@ -79,7 +79,7 @@ def _fault(model: str, provider: str, name: str) -> str | None:
     if _ARN.search(model):
         return "this is an ARN, not a model's name; use the model's ID"
     if provider and not _PROVIDER.fullmatch(provider):
-        return "this is not a provider's name; write the model as provider/model"
+        return f"`{provider}` is not a provider's name; write the model as provider/model"
     *parts, last = name.split("/")
     whole = all(_PART.fullmatch(part) for part in parts) and _LAST_PART.fullmatch(last)
     if whole and ".." not in name:

@@ -141,7 +141,7 @@ def param_fault(model: str, name: str) -> tuple[str, str] | None:
         )
     if _CONNECTION.match(name.lower()):
         fix = "give gatekeeper the provider's key and address as environment variables"
-        what = "a contract cannot set the address or the key of a model"
+        what = "contracts and prompts cannot set the address or the key of a model"
         return what, f"{fix}; see docs/models.md"
     return "unknown parameter", nearest(name, known)
 

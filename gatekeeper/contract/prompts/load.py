@@ -223,7 +223,7 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     )
     fix = (
         "move the role line out of that block; `{% for %}`, `{% if %}` and `{% with %}` "
-        "may contain role lines"
+        "can contain role lines"
     )
     return [Problem(prompt.path, what, fix, number)]
 
@@ -320,7 +320,7 @@ def _included(
 ) -> str:
     if name is None:
         what = "the template computes which file this tag includes"
-        fix = "write the file name in quotes; use {% if %} to choose between files"
+        fix = "write the file name in quotes; use `{% if %}` to choose between files"
         raise ContractError([Problem(path, what, fix, line)])
     try:
         included = locate(name, path)

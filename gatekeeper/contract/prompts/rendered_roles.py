@@ -27,8 +27,9 @@ _LONGEST = 1_000
 _MARK = "\x02role line {}\x03"
 _ENDS = (("{%", "%}"), ("{#", "#}"))
 _FIX = (
-    "write the role line into the prompt file itself, as `user:` or `{{{{ turn.role }}}}:`, and "
-    "outside of macros and blocks; if the line is no role, change the line, for example to `- {}`"
+    "write the role line in the prompt file itself, as `user:` or `{{{{ turn.role }}}}:`, and not "
+    "in a `{{% macro %}}` or `{{% block %}}`; if the line is text and not a role, change the line, "
+    "for example to `- {}`"
 )
 
 

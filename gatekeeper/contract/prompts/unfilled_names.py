@@ -57,9 +57,8 @@ def _unfilled(path: str, name: str, line: int, fix: str) -> Problem:
 
 def _fix(name: str) -> str:
     return (
-        "write `template: fstring` in the contract if the prompt is a format string, "
-        f"write `{{{{ {name} }}}}` in a Jinja prompt, or write `template: jinja` to send the "
-        "braces unchanged"
+        f"write `{{{{ {name} }}}}` in the prompt, or `template: fstring` in the contract, to fill "
+        "in the variable; write `template: jinja` in the contract to send the braces unchanged"
     )
 
 

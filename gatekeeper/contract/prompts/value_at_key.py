@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.message_list import read_messages, read_text_value
 from gatekeeper.contract.prompts.reference import PromptReference, write_key
@@ -81,15 +82,15 @@ def _remedy(value: Any, around: KeyPath, step: str | int) -> str:
         return nearest(str(step), map(str, list(value)[:_MOST_NAMED]))
     if isinstance(value, list) and value:
         first, last = write_key((*around, 0)), write_key((*around, len(value) - 1))
-        return f"write `{first}`" if first == last else f"write `{first}` to `{last}`"
-    return "correct the part of `prompt` after `#`"
+        return f"write `{first}`" if first == last else f"write an item from `{first}` to `{last}`"
+    return "correct the part after `#` in the contract's `prompt`"
 
 
 def _kind(value: Any) -> str:
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
-        return f"a list of {len(value)}"
+        return f"a list of {numbers.count(len(value), 'item')}"
     return "text" if isinstance(value, str) else "empty" if value is None else "a single value"
 
 

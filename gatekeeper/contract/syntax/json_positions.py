@@ -162,7 +162,8 @@ class _Scanner:
 
     def _member(self, index: int, key: KeyPath, members: dict[str, Any]) -> int:
         if not self._text.startswith('"', index):
-            raise self.broken(index, "a key in double quotes is missing")
+            fix = "put the key in double quotes, and remove any comma before `}`"
+            raise self.broken(index, "a key in double quotes is missing", fix)
         place = self.place(index)
         name, end = self._string(index)
         if name in members:

@@ -123,7 +123,7 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
             f"{shown} does not have the required form",
             f"write {described or f'text like {wanted}'}",
         )
-    return error.message, f"write {described or 'the form that the contract reference describes'}"
+    return error.message, f"write {described or 'the form that the documentation describes'}"
 
 
 def _described(schema: Any) -> str:

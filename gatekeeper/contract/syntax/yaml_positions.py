@@ -173,7 +173,7 @@ def _refuse_odd_breaks(text: str, path: str, first_line: int) -> None:
     name = f"U+{ord(found[0]):04X}"
     what = f"some programs read the character {name} as a line break, and others do not"
     escape = f"\\u{ord(found[0]):04x}"
-    fix = f"remove the character, or write {escape} in double quotes"
+    fix = f"remove the character, or write `{escape}` in a text in double quotes"
     raise ContractError([Problem(path, what, fix, line, column)])
 
 

@@ -37,7 +37,7 @@ class Budget:
     def exceeded(self) -> str | None:
         """Return which part of the budget is exceeded; None if none is."""
         if self.work < 0:
-            return "more loop steps and calls over all fixtures than are allowed"
+            return f"more than {MAX_WORK_OF_ALL:,} loop steps and calls over all fixtures"
         if self.text_bytes < 0:
             return f"more than {MAX_BYTES_OF_ALL // 1_000_000} MB of text over all fixtures"
         return "too much time over all fixtures" if self.seconds < 0 else None

@@ -217,7 +217,7 @@ def find_included(source: str) -> Sequence[tuple[str | None, int]]:
         raise NotATemplate(str(error), 1) from None
     if not answers.responses:
         # It does not parse, or not within the limits: the child says why where it compiles it.
-        raise NotATemplate("the text is too large, or not a template", 1)
+        raise NotATemplate("the text is too large, or has a syntax error", 1)
     return [(name, line) for name, line in answers.responses[0]]
 
 

@@ -114,7 +114,9 @@ class PromptEnvironment(ImmutableSandboxedEnvironment):
         if operator in ("**", "<<") and not _are_small(left, right):
             raise SecurityError("a power is too large")
         if operator == "%" and isinstance(left, str):
-            raise SecurityError("the template formats a text with %; join texts with ~ instead")
+            raise SecurityError(
+                "the template formats a text with `%` instead of joining texts with `~`"
+            )
         if operator == "*" and _length(left) * _length(right) > MAX_TEXT:
             raise SecurityError("a repetition is too long")
         return _bounded(super().call_binop(context, operator, left, right))
@@ -248,7 +250,7 @@ def rendered(
     for part in template.generate(dict(variables)):
         length += len(part)
         if length > MAX_TEXT:
-            raise SecurityError(f"the text has more than {MAX_TEXT:,} characters")
+            raise SecurityError(f"the rendered text has more than {MAX_TEXT:,} characters")
         parts.append(part)
     return "".join(parts)
 

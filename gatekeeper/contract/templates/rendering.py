@@ -202,12 +202,12 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
             return fault, "correct the value in the fixture, or write the prompt in Jinja"
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), (
-            f"add the variable to the fixture's vars, which now contain: {names}"
+            f"add the variable to the fixture's `vars`, which now contain: {names}"
         )
     if isinstance(error, TemplateSyntaxError):
         fix = (
             "correct the template; put text that contains `{{` or `{%` between "
-            "{% raw %} and {% endraw %}"
+            "`{% raw %}` and `{% endraw %}`"
         )
         return f"not a template: {message}", fix
     if isinstance(error, SecurityError):
@@ -222,4 +222,7 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         return f"the include `{message}` was not found", "name a file of this repository"
     if isinstance(error, RecursionError):
         return "the template calls itself without end", simpler
-    return f"the template cannot be rendered: {message}", "check the fixtures' values"
+    return (
+        f"the template cannot be rendered: {message}",
+        "correct the template, or the values in the fixtures",
+    )

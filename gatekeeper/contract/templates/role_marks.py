@@ -304,7 +304,8 @@ def split_by_role_lines(text: str, source: str) -> tuple[RolePart, ...]:
     trimmed = [(role, _without_blank_lines(part)) for role, part in parts]
     messages = trimmed if trimmed[0][1] else trimmed[1:]
     if not messages:
-        raise RoleLineFault("the prompt has no message", "write a message outside of the loop")
+        fix = "write a message outside of loops and conditions"
+        raise RoleLineFault("with these values, the prompt has no message", fix)
     return tuple(messages)
 
 

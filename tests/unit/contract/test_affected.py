@@ -163,7 +163,7 @@ def test_a_contract_broken_at_base_alone_is_new_with_a_notice() -> None:
         ({"contracts/a.yaml": "a: ["}, "contracts/a.yaml:2"),
         ({"prompts/a.md": None}, "there is no file `prompts/a.md`"),
         ({"prompts/part.md": None}, "there is no file `prompts/part.md`"),
-        ({"contracts/z.yaml": contract("a")}, "contracts/a.yaml already has the name `a`"),
+        ({"contracts/z.yaml": contract("a")}, "`contracts/a.yaml` already has the name `a`"),
         ({"contracts/z.yaml": "x: 1"}, "`contract` is missing"),
         ({"contracts/z.yaml": "- x"}, "is not a mapping"),
         (

@@ -66,7 +66,7 @@ def test_auto_is_the_strictest_that_is_possible(
 
 def test_the_reason_says_only_what_the_model_can_do() -> None:
     takes, takes_not = (negotiate(having(LABELS), can).reason for can in (SCHEMAS, NOTHING))
-    assert takes.endswith("and it takes a schema, but takes no list of allowed texts")
+    assert takes.endswith("and it takes a schema, but no list of allowed texts")
     assert takes_not.endswith("and it takes no schema")
 
 

@@ -60,8 +60,8 @@ def test_the_warning_proposes_the_name_of_the_first_or_the_cluster_that_there_is
     text = near_duplicate_warning(found, count_as_one({}, clusters_of(found)))
     assert text is not None
     assert "4 fixtures" in text
-    assert "`a`, `b` (cluster: a)" in text
-    assert "`c`, `d` (cluster: invoice)" in text
+    assert "`a`, `b` (proposed cluster: `a`)" in text
+    assert "`c`, `d` (proposed cluster: `invoice`)" in text
     clustered = [Fixture(f.id, f.vars, cluster=f.id if f.id in "cd" else "x") for f in found[:3]]
     assert near_duplicate_warning(clustered, count_as_one({}, clusters_of(clustered))) is None
 

@@ -40,7 +40,7 @@ from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_MOVE = "write the text in a separate constant, and refer to that constant"
+_MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
 _REPLACEABLE = ("from_template", "from_messages", *CLASSES)
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
@@ -113,7 +113,7 @@ class _Reading:
         if isinstance(statement, FUNCTIONS):
             return self._messages(statement, *self._returned(statement))
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
-            fix = "refer to a constant whose value is text"
+            fix = "use a constant whose value is text as the prompt"
             raise CodeFault(f"`{last}` is not a constant", fix, statement.lineno)
         return self._messages(statement, statement.value, self)
 
@@ -159,7 +159,7 @@ class _Reading:
         if isinstance(bound[0], ast.alias):
             what, fix = (
                 f"`{name}` is imported",
-                "refer to the file that defines this constant",
+                f"define `{name}` in this file, or use the file that defines `{name}`",
             )
             raise CodeFault(what, fix, lines[0])
         what = f"`{name}` is assigned under a condition, in a loop, or together with other names"
@@ -285,7 +285,8 @@ class _Reading:
         text = inner.only_text()
         if text is None:
             what = "the result of `dedent` depends on the values that fill this f-string"
-            raise CodeFault(what, "write the text without indentation", node.lineno)
+            fix = "write the text without indentation, and remove `dedent`"
+            raise CodeFault(what, fix, node.lineno)
         inner.parts = [textwrap.dedent(text)]
         return inner
 
@@ -320,7 +321,8 @@ class _Reading:
         assert isinstance(part, ast.FormattedValue)  # noqa: S101
         if part.conversion not in (-1, ord("s")) or part.format_spec is not None:
             what = f"the placeholder `{{{ast.unparse(part.value)[:60]}}}` formats its value"
-            raise CodeFault(what, "put the formatted text into the fixture", part.lineno)
+            fix = "write only the name in the braces, and put the formatted text into the fixture"
+            raise CodeFault(what, fix, part.lineno)
         path = _path(part.value)
         if path is None:
             fix = "assign the value to a variable first; fixtures then set that variable"

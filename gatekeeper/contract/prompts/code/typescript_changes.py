@@ -23,7 +23,7 @@ from gatekeeper.contract.prompts.code.typescript_tree import (
 )
 from gatekeeper.contract.prompts.code.written import CodeFault
 
-_MOVE = "write the text in a separate constant, and refer to that constant"
+_MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
 _ASSIGNING = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 _AROUND = (*WRAPPERS, "non_null_expression", "type_assertion")
 _READING = ("Object.freeze", "Object.keys", "Object.values", "Object.entries", "JSON.stringify")
@@ -45,7 +45,9 @@ def refuse_changes(root: Node, name: str, steps: Sequence[str], declared: Node) 
             raise CodeFault(what, "export the other value under another name", line_of(node))
         if node.type.endswith("identifier") and b"\\" in (node.text or b""):
             raise CodeFault(
-                "a name contains an escape sequence", "write the letters of the name", line_of(node)
+                "a name contains an escape sequence",
+                "write the name without the escape sequence",
+                line_of(node),
             )
         if is_changeable and _is_use(node, name, declared) and not _is_read(node, steps):
             what = f"this use of `{text_of(node)}` may change `{shown}`"

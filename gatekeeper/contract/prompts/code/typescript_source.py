@@ -31,7 +31,7 @@ from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, 
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
-_MOVE = "write the text in a separate constant, and refer to that constant"
+_MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}

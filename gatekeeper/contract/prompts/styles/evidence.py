@@ -57,5 +57,5 @@ def refuse_both(text: str) -> None:
     both = _JINJA_NAME.search(text)
     if both:
         what = f"the text contains both `{both.group()[:100]}` and names in single braces"
-        fix = "set the template language: write `template: fstring` or `template: jinja`"
+        fix = "write `template: fstring` or `template: jinja` in the contract"
         raise StyleFault(what, fix, text.count("\n", 0, both.start()) + 1)

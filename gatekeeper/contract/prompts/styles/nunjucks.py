@@ -54,8 +54,10 @@ def _tag(text: str, start: re.Match[str], open_blocks: list[str], line: int) -> 
         opening, place = f"{opening}-", place + 1
     tokens, end = _tokens(text, place, line)
     closing = tokens.pop().text
-    if closing[-2:] != {"{": "}}", "%": "%}"}[start[1]]:
-        raise StyleFault("this tag is closed with the wrong characters", "correct the tag", line)
+    wanted = {"{": "}}", "%": "%}"}[start[1]]
+    if closing[-2:] != wanted:
+        what = "this tag is closed with the wrong characters"
+        raise StyleFault(what, f"close the tag with `{wanted}`", line)
     tag = Tag(tokens, line, open_blocks)
     made = tag.output() if start[1] == "{" else tag.statement()
     # The lines of the tag stay, so that later errors have theirs.
@@ -86,7 +88,7 @@ def _tokens(text: str, place: int, line: int) -> tuple[list[Token], int]:
             return found, place
     what = "this tag is not closed, or has a character that Nunjucks and Jinja may read differently"
     fix = (
-        "write only what Nunjucks and Jinja read in the same way: a variable, "
-        "filters, and comparisons with a text in quotes"
+        "close the tag, and write in the tag only what Nunjucks and Jinja read in the same way: "
+        "a variable, filters, and comparisons with a text in quotes"
     )
     raise StyleFault(what, fix, line)

@@ -29,6 +29,10 @@ _TAKEN = frozenset(
     | {"caller", "super", "env"}
 )
 _EQUAL = {"==": "==", "===": "==", "!=": "!=", "!==": "!="}
+_FIX = (
+    "write only what Nunjucks and Jinja read in the same way: a variable, the filters that "
+    "docs/contracts.md lists, and comparisons with a text in quotes"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class Tag:
         elif name in ("else", "endif", "endfor"):
             made = name
             if name != "else" and (not self._open or self._open.pop() != name[3:]):
-                fix = f"add `{name[3:]}` before it, or remove `{name}`"
+                fix = f"add `{name[3:]}` before `{name}`, or remove `{name}`"
                 raise StyleFault(f"`{name}` has no start tag", fix, self._line)
         else:
             what = f"gatekeeper cannot translate the tag `{name[:50]}` of Nunjucks"
@@ -88,7 +92,8 @@ class Tag:
 
     def _set(self) -> str:
         if "for" in self._open:
-            self._refuse("`set` inside a loop changes different variables in Nunjucks and Jinja")
+            what = "`set` inside a loop changes different variables in Nunjucks and Jinja"
+            self._refuse(what, "move `set` out of the loop")
         name = self._variable_name()
         if not self._take("="):
             self._refuse("`set` needs a text or a variable")
@@ -116,7 +121,9 @@ class Tag:
                 raise StyleFault(what, "put the finished text into the fixture", self._line)
             texts = self._arguments(_FILTERS[name])
             if name == "replace" and len(texts[0]) == 2:
-                self._refuse("`replace` needs a text that is not empty")
+                self._refuse(
+                    "`replace` needs a text that is not empty", "write the text to replace"
+                )
             before = found[-1].name if found else "default"
             is_text = before in _TEXT_FILTERS or before == "join"
             first = not found or (len(found) == 1 and before == "default")
@@ -131,15 +138,16 @@ class Tag:
         if not count:
             return ()
         if not self._take("("):
-            self._refuse("a filter lacks its arguments")
+            self._refuse("a filter lacks its arguments", "write the arguments in parentheses")
         texts = []
         for index in range(count):
             text = self._text()
             if text is None or (index and not text):
-                self._refuse("an argument of a filter is not a text")
+                what = "an argument of a filter is not a text"
+                self._refuse(what, "write each argument as a text in quotes")
             texts.append(text)
             if index + 1 < count and not self._take(","):
-                self._refuse("a filter lacks its arguments")
+                self._refuse("a filter lacks its arguments", "write the arguments in parentheses")
         if not self._take(")"):
             self._refuse("a filter has too many arguments")
         return tuple(texts)
@@ -164,7 +172,8 @@ class Tag:
             made = self._one(depth + 1)
             if self._tokens[self._place - 1].kind == "text":
                 # Nunjucks negates the variable alone, and compares the result.
-                self._refuse("`not` needs parentheses around the comparison")
+                what = "`not` needs parentheses around the comparison"
+                self._refuse(what, "write for example `not (x == 'a')`")
             return f"(not {made})"
         if self._take("("):
             made = self._any(depth + 1)
@@ -189,7 +198,8 @@ class Tag:
         self._place += 1
         name = self._next().text if self._take(".") else ""
         if "for" not in self._open or name not in _LOOP:
-            self._refuse("`loop` must be inside a loop and have a name, such as `loop.index`")
+            what = "`loop` must be inside a loop and have a name, such as `loop.index`"
+            self._refuse(what, "correct or remove `loop`")
         value = f"loop.{name}"
         return f"('true' if {value} else 'false')" if shown and name in ("first", "last") else value
 
@@ -229,6 +239,8 @@ class Tag:
     def _variable_name(self) -> str:
         token = self._next()
         if token.kind != "name" or token.text in _WORDS or token.text == "loop":
+            if token.kind == "end":
+                self._refuse("the name of a variable is missing", "write the name")
             self._refuse(f"`{token.text[:50]}` is not the name of a variable")
         self._require_free(token.text)
         return token.text
@@ -236,7 +248,7 @@ class Tag:
     def _require_free(self, name: str) -> None:
         if name in _TAKEN or name.startswith("__") or name == "length":
             what = f"Nunjucks or Jinja uses the name `{name}` for something else"
-            raise StyleFault(what, "rename it", self._line)
+            raise StyleFault(what, "use another name", self._line)
 
     def _text(self) -> str | None:
         if self._more() and self._tokens[self._place].kind == "text":
@@ -265,9 +277,5 @@ class Tag:
             what = f"`{self._tokens[self._place].text[:50]}` computes a value or calls a function"
             self._refuse(what)
 
-    def _refuse(self, what: str) -> NoReturn:
-        fix = (
-            "write only what Nunjucks and Jinja read in the same way: a variable, "
-            "filters from the documented list, and comparisons with a text in quotes"
-        )
+    def _refuse(self, what: str, fix: str = _FIX) -> NoReturn:
         raise StyleFault(what, fix, self._line)
