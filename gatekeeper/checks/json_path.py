@@ -45,14 +45,17 @@ class JsonPath:
         """Check the query. Raises ParameterError if it is not one."""
         fix = "write a JSONPath of RFC 9535 like `$.items[*].id` or `$.items[?@.price > 5]`"
         if len(text) > LONGEST_QUERY:
-            raise ParameterError(f"the path has more than {LONGEST_QUERY:,} characters", fix)
+            raise ParameterError(
+                f"the JSONPath has more than {LONGEST_QUERY:,} characters",
+                "write a shorter JSONPath",
+            )
         try:
             answers = _CHILD.ask({"query": text})
         except FrameError as error:
-            raise ParameterError(f"`{text}` is not a path: {error}", fix) from None
+            raise ParameterError(f"`{text}` cannot be used as a JSONPath: {error}", fix) from None
         wrong = answers.overrun or answers.responses[0]["error"]
         if wrong:
-            raise ParameterError(f"`{text}` is not a JSONPath: {wrong}", fix)
+            raise ParameterError(f"`{text}` cannot be used as a JSONPath: {wrong}", fix)
         self.text = text
         self._faults = 0
 

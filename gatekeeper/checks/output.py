@@ -83,7 +83,7 @@ def on_output(params: Parameters, inspect: Callable[[Any], Finding]) -> SampleEv
         part = find(value, path)
         if isinstance(part, Missing):
             return failed(
-                f"the JSON has no part `{path.text}`; the last part that exists is `{part.reached}`"
+                f"the JSON has no part `{path.text}`; the path exists only up to `{part.reached}`"
             )
         finding = inspect(part)
         if finding.passed:
@@ -205,7 +205,7 @@ def shorten(text: str, shown: int = _SHOWN) -> str:
 
 
 _TOO_DEEP = NotJson(
-    f"cannot be read as JSON, because the output has more than {_MAX_DEPTH} nested levels"
+    f"not readable as JSON, because the text has more than {_MAX_DEPTH} nested levels"
 )
 
 

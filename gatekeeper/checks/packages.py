@@ -52,8 +52,8 @@ def _installed(pinned: str) -> Distribution:
 
     name, _, version = pinned.partition("==")
     fix = (
-        "install this version of the package; in the action, add the package to the file that "
-        "the input `requirements` names"
+        f"install {pinned}; in the action, add {pinned} to the file that the input `requirements` "
+        "names"
     )
     try:
         found = distribution(name)
@@ -68,7 +68,8 @@ def _check(point: EntryPoint, pinned: str) -> Check:
     fix = "report this problem to the authors of the package"
     if not _NAME.fullmatch(point.name):
         what = (
-            f"has a check `{point.name}`, which is not a name of lower-case letters, digits and _"
+            f"has a check `{point.name}`, but a name may contain only lower-case letters, "
+            "digits and `_`"
         )
         raise _refusal(pinned, what, fix)
     if point.name in CHECKS:

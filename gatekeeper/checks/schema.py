@@ -243,9 +243,9 @@ class _Walk:
         self._has_unevaluated |= "unevaluatedProperties" in schema
         if self._has_pattern_properties and self._has_unevaluated:
             raise ParameterError(
-                "the schema uses both patternProperties and "
-                "unevaluatedProperties, so validating an output could take forever",
-                "use additionalProperties instead of unevaluatedProperties",
+                "the schema uses both `patternProperties` and "
+                "`unevaluatedProperties`, so validating an output could take forever",
+                "use `additionalProperties` instead of `unevaluatedProperties`",
             )
 
     def _follow(self, reference: str, resolver: Resolver[Any]) -> None:
@@ -274,7 +274,7 @@ def _require_end(validator: Validator) -> None:
         ) from None
     except TimeoutError as timeout:
         raise ParameterError(
-            str(timeout), "remove the references from a part of the schema to the same part"
+            str(timeout), "remove repeated references to the same part of the schema"
         ) from None
 
 

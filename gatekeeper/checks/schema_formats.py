@@ -59,5 +59,5 @@ def require_known_formats(formats: set[str], dialect: Dialect) -> None:
     if unknown:
         raise ParameterError(
             f"gatekeeper cannot verify the format {', '.join(unknown)}",
-            f"use one of {', '.join(known)}, write a pattern, or remove `formats: true`",
+            f"use `pattern` instead, remove `formats: true`, or use one of {', '.join(known)}",
         )

@@ -33,7 +33,9 @@ _KEPT_VARIABLES = (
 # Where git is, if it is not on PATH.
 _PROGRAM = "GIT_PYTHON_GIT_EXECUTABLE"
 
-NO_GIT = "the git command was not found; install git 2.30 or later, or set PATH"
+NO_GIT = (
+    "the git command was not found; install git 2.30 or later, or add the folder of git to PATH"
+)
 
 Option = tuple[str, str]
 """A name and a value of git's configuration."""
@@ -69,7 +71,7 @@ class GitCommand:
         """Run a git command that should not fail, and return its output."""
         status, output, error = self.attempt(command, *arguments, lines=lines)
         if status:
-            raise MeasurementError(f"git {command} ended with {status}: {error}")
+            raise MeasurementError(f"git {command} ended with exit code {status}: {error}")
         return output
 
     def attempt(

@@ -97,7 +97,7 @@ class DataBranch:
         if status and _NO_BRANCH in error:
             return None
         if status:
-            raise MeasurementError(f"{self.name}: could not be fetched ({_line(error)})")
+            raise MeasurementError(f"the branch {self.name} could not be fetched ({_line(error)})")
         return text(self._git.run("rev-parse", "--verify", _TIP)).strip()
 
     def files(self, commit: str) -> dict[str, StoredFile]:
@@ -134,7 +134,7 @@ class DataBranch:
         said = _line(f"{error}\n{text(output)}")
         if status and _REFUSED.search(said):
             raise PushRefusedError(
-                f"{self.name}: the remote refuses the push ({said}); in a workflow, set "
+                f"branch {self.name}: the remote refuses the push ({said}); in a workflow, set "
                 "`permissions: contents: write` for the job, or `history: off` for the action"
             )
         return not status
@@ -156,7 +156,9 @@ class DataBranch:
         options = ("--quiet", "--force", "--done", "--date-format=now")
         status, output, error = self._git.attempt("fast-import", *options, lines=lines)
         if status:
-            raise MeasurementError(f"{self.name}: git could not make a commit ({_line(error)})")
+            raise MeasurementError(
+                f"branch {self.name}: git could not make a commit ({_line(error)})"
+            )
         return text(output).strip()
 
 

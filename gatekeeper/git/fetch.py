@@ -111,5 +111,5 @@ def is_full_name(name: str) -> bool:
 
 def _full_name(sha: str) -> str:
     if not is_full_name(sha):
-        raise UsageError(f"{sha!r} is not the full name of a commit")
+        raise UsageError(f"{sha!r} is not the full SHA of a commit")
     return sha

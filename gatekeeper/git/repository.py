@@ -182,7 +182,7 @@ class Repository:
         """Return the common ancestor of both commits; None if the clone does not contain one."""
         status, output, error = self._git.attempt("merge-base", base, head)
         if status > 1:
-            raise MeasurementError(f"git merge-base {base} {head}: {error}")
+            raise MeasurementError(f"git merge-base {base} {head} failed: {error}")
         return text(output).strip() or None
 
     # Fetching, for shallow clones
@@ -326,7 +326,7 @@ def _not_usable(path: Path, error: str) -> UsageError:
     if "dubious ownership" in error:
         return UsageError(
             f"{path} lies in a git repository of another user, which git does not trust; "
-            "choose the top folder of the repository, or run "
+            "run gatekeeper in the top folder of the repository, or run "
             "`git config --global --add safe.directory FOLDER` yourself"
         )
     if "not a git repository" in error.lower():

@@ -75,7 +75,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         raise UnreadableAnswer(str(document["error"]))
     said = document.get("usage")
     if not isinstance(said, Mapping):
-        raise UnreadableAnswer("the answer has no usage")
+        raise UnreadableAnswer("the answer has no `usage`")
     reason = document.get("stop_reason")
     known = OPENAI_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
     ending = read_ending(document, _text(document) or None, known)
@@ -171,10 +171,10 @@ def _text(document: Mapping[str, Any]) -> str:
 
 def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
     if not isinstance(content, list):
-        raise UnreadableAnswer("the answer has no content")
+        raise UnreadableAnswer("the answer has no `content`")
     for block in content:
         if not isinstance(block, Mapping):
-            raise UnreadableAnswer("content that is none")
+            raise UnreadableAnswer("a part of `content` is not a JSON object")
         if block.get("type") == "text":
             if not isinstance(block.get("text"), str):
                 raise UnreadableAnswer("the text of a text block is not a string")

@@ -66,7 +66,7 @@ class MessageStream:
         """Refuse a message without a reason why it ended: it may be cut, and only the event with
         the reason has the message's tokens."""
         if not (self._message or {}).get("stop_reason"):
-            raise UnreadableAnswer("the stream ended without a stop_reason")
+            raise UnreadableAnswer("the stream ended without a `stop_reason`")
 
     def _end_with(self, found: Mapping[str, Any]) -> None:
         """Note why the message ended. Its token counts are those of the whole message so far."""
@@ -101,5 +101,5 @@ class _Call:
 def _part(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = found.get(name)
     if not isinstance(part, Mapping):
-        raise UnreadableAnswer(f"an event of the stream has no {name}")
+        raise UnreadableAnswer(f"an event of the stream has no `{name}`")
     return part

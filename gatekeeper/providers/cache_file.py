@@ -54,9 +54,9 @@ def read_cache(path: Path, key: bytes, now: datetime) -> Recalled:
     stands = live_entries(entry for entry in sound if entry.measured > now - MOST_AGE)
     if not wrong:
         return Recalled(stands)
-    said = ", ".join(f"{count} {reason}" for reason, count in wrong.most_common())
+    said = "; ".join(f"{reason}: {count}" for reason, count in wrong.most_common())
     left = "1 entry" if wrong.total() == 1 else f"{wrong.total()} entries"
-    text = f"{path}: gatekeeper does not use {left} of the cache, but measures again: {said}"
+    text = f"{path}: gatekeeper ignores {left} of the cache and measures again ({said})"
     return Recalled(stands, (text,))
 
 

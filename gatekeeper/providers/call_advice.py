@@ -91,7 +91,7 @@ def advise_on_calls(
     if price_entry(model) is None:
         yield CallAdvice(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
-            "check the name of the model, or rely on `limits.calls`",
+            "correct the name of the model, or set `limits.calls` instead",
         )
 
 

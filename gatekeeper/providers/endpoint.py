@@ -91,8 +91,8 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
     address = written or provider.address
     if address is None and not provider.hosts:
         raise UsageError(
-            f"{model}: no address, so no model was called; set {provider.addresses[0]} in the "
-            "environment"
+            f"{model}: the address of the provider is not known, so no model was called; set the "
+            f"environment variable {provider.addresses[0]} to this address"
         )
     key = _first(environ, provider.keys)
     if key and not (key.isascii() and key.isprintable()):

@@ -84,7 +84,7 @@ def _without_answer(model: str, error: Exception, text: str) -> CallFailed:
     names = {kind.__name__ for kind in type(error).__mro__}
     if "LLM Provider NOT provided" in str(error):
         return CallFailed(
-            f"{model}: no provider has a model of this name; write it as provider/model, "
+            f"{model}: no provider has a model of this name; write the name as provider/model, "
             "for example openai/gpt-4o-mini",
             fatal=True,
             author=True,

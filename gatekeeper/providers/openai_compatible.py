@@ -74,7 +74,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     choice = _choice(document)
     message = choice.get("message")
     if not isinstance(message, Mapping):
-        raise UnreadableAnswer("a choice without a message")
+        raise UnreadableAnswer("a choice of the answer has no `message`")
     ending = read_ending(document, _text(message), _reason(choice, message))
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)

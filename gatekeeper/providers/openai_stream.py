@@ -67,7 +67,7 @@ class ChatStream:
         """Refuse an answer without a reason why it ended: servers send `[DONE]` after a failure of
         their own too, and what came before it is then cut."""
         if self._choice is not None and "finish_reason" not in self._choice:
-            raise UnreadableAnswer("the stream ended without a finish_reason")
+            raise UnreadableAnswer("the stream ended without a `finish_reason`")
         self.is_complete = True
 
     def _add_choice(self, choice: Mapping[str, Any]) -> None:

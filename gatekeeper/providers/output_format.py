@@ -18,7 +18,9 @@ def find_enforcement(model: str) -> Enforcement:
     if model.startswith("local/"):
         return Enforcement(True, True, "the embedded model follows a grammar")
     if recording_path(model):
-        return Enforcement(True, False, "the recorded model may take a JSON Schema")
+        return Enforcement(
+            True, False, "gatekeeper assumes that the recorded model takes a JSON Schema"
+        )
     provider, name = read_model_name(model).provider, read_model_name(model).name
     takes = Enforcement(True, False, f"{model} takes a JSON Schema")
     if provider in _TAKES:

@@ -84,11 +84,13 @@ class ReplayClient:
             return by_model[model]
         if self._path is not None:
             others = ", ".join(sorted(by_model))
-            raise NotRecorded(f"not recorded in {path} for {model}, only for {others}", path)
+            raise NotRecorded(
+                f"the request is not recorded in {path} for {model}, only for {others}", path
+            )
         if len(by_model) > 1:
             raise CallFailed(
                 f"{path} has answers of several models "
-                f"({', '.join(sorted(by_model))}) to the same request; keep the "
+                f"({', '.join(sorted(by_model))}) to the same request; keep only the "
                 "lines of one model, or replay the whole run with --replay",
                 fatal=True,
                 author=True,
@@ -130,7 +132,7 @@ def _not_recorded(recording: _Recording, key: tuple[str, int], path: str) -> str
         )
     else:
         found = "no sample has these messages and parameters"
-    return f"not recorded in {path}: {found}"
+    return f"the request is not recorded in {path}: {found}"
 
 
 def _parse(path: str, content: str) -> _Recording:

@@ -48,6 +48,7 @@ def _recorded_in(revision: Revision, path: str) -> frozenset[Answered]:
 def _notice(path: str, count: int) -> str:
     answers = "1 answer" if count == 1 else f"{count:,} answers"
     return (
-        f"This change adds {answers} to the recording {path}, and the result uses "
-        "them, although no model was called for these answers. If they matter, run the real model."
+        f"The result uses {answers} that this change adds to the recording {path}. Gatekeeper did "
+        "not call a model for this part of the result. To get real answers, run the model instead "
+        "of the recording."
     )

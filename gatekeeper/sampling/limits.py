@@ -232,12 +232,12 @@ class Meter:
         )
         if self._assumed:
             said += (
-                f", including {assumed}, the highest possible cost of calls without a known price"
+                f" ({assumed} of this is the highest possible cost of calls without a known price)"
             )
         raise LimitReached(
             f"{said}, and the next call to {reserve.model} can cost "
             f"{numbers.dollars(reserve.amount)}",
-            f"{advise_shorter_answers([request.params])} in the contract's params or raise "
+            f"{advise_shorter_answers([request.params])} in the contract's `params`, or raise "
             "limits.cost_usd",
         )
 

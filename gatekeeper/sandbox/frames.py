@@ -10,9 +10,7 @@ from typing import Any
 HEADER = struct.Struct(">I")
 MAX_FRAME = 64_000_000
 """Bytes of one message."""
-_TOO_LARGE = (
-    f"the data for the child process, or its answer, is larger than {MAX_FRAME // 1_000_000} MB"
-)
+_TOO_LARGE = f"the data to evaluate, or the result, is larger than {MAX_FRAME // 1_000_000} MB"
 
 
 class FrameError(Exception):

@@ -30,7 +30,7 @@ def require_passed(passed_name: str, passed: int, n_name: str, n: int) -> None:
     require_count(passed_name, passed)
     require_count(n_name, n)
     if passed > n:
-        raise ValueError(f"{passed_name}: must not exceed {n_name} = {n}, got {passed}")
+        raise ValueError(f"{passed_name}: must not exceed `{n_name}` = {n}, got {passed}")
 
 
 def require_inside(name: str, value: float) -> None:
@@ -63,5 +63,5 @@ def require_same_length(name: str, values: Sized, other_name: str, other: Sized)
     """Require that both sequences have the same length."""
     if len(values) != len(other):
         raise ValueError(
-            f"{name}: must have {len(other)} entries, as many as {other_name}; got {len(values)}"
+            f"{name}: must have {len(other)} entries, as many as `{other_name}`; got {len(values)}"
         )

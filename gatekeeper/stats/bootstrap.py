@@ -87,7 +87,7 @@ def clustered_bootstrap_interval(
     _require_levels(confidence, resamples)
     if len(passed) != len(samples):
         raise ValueError(
-            f"samples: must have {len(passed)} entries, as `passed` has; got {len(samples)}"
+            f"samples: must have {len(passed)} entries, as many as `passed`; got {len(samples)}"
         )
     for k, n in zip(passed, samples, strict=True):
         require_passed("passed", k, "samples", n)

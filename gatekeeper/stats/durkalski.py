@@ -35,7 +35,7 @@ def durkalski(
     """
     if not len(broke) == len(fixed) == len(pairs):
         raise ValueError(
-            "pairs: broke, fixed and pairs must have the same number of entries, "
+            "pairs: `broke`, `fixed` and `pairs` must have the same number of entries, "
             f"got {len(broke)}, {len(fixed)} and {len(pairs)} entries"
         )
     shares = []
@@ -44,7 +44,7 @@ def durkalski(
         require_count("fixed", c)
         require_count("pairs", n)
         if b + c > n:
-            raise ValueError(f"pairs: must be at least broke + fixed = {b + c}, got {n}")
+            raise ValueError(f"pairs: must be at least `broke + fixed` = {b + c}, got {n}")
         if n:
             shares.append((b - c) / n)
     squares = math.fsum(share * share for share in shares)

@@ -74,7 +74,9 @@ class Event:
         if self.time.tzinfo is None:
             raise ValueError(f"time: must have a time zone, got {self.time.isoformat()}")
         if not 0 <= self.failed <= self.events:
-            raise ValueError(f"failed: must be from 0 to events ({self.events}), got {self.failed}")
+            raise ValueError(
+                f"failed: must be from 0 to `events` = {self.events}, got {self.failed}"
+            )
 
 
 Spending: TypeAlias = Mapping[str, Mapping[str, Sequence[Event]]]
@@ -317,7 +319,7 @@ def _projected(
         return None
     low, high = head_interval
     if not 0 <= low <= high <= 1:
-        raise ValueError(f"head_interval: must be 0 <= low <= high <= 1, got {head_interval}")
+        raise ValueError(f"head_interval: must obey `0 <= low <= high <= 1`, got {head_interval}")
     if allowed == 0:
         return None
     share = float(allowed)

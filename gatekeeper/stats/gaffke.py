@@ -53,7 +53,7 @@ def gaffke_interval(
     require_finite("least", [least])
     require_finite("most", [most])
     if least > most:
-        raise ValueError(f"least: must not exceed most = {most}, got {least}")
+        raise ValueError(f"least: must not exceed `most` = {most}, got {least}")
     if len(values) and (min(values) < least or max(values) > most):
         raise ValueError(f"values: every value must lie between {least} and {most}")
     if not len(values) or least == most:

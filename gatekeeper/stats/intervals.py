@@ -90,7 +90,7 @@ def clustered_rate_interval(
     require_inside("confidence", confidence)
     if len(passed) != len(samples):
         raise ValueError(
-            f"samples: must have {len(passed)} entries, as `passed` has; got {len(samples)}"
+            f"samples: must have {len(passed)} entries, as many as `passed`; got {len(samples)}"
         )
     for k, n in zip(passed, samples, strict=True):
         require_passed("passed", k, "samples", n)

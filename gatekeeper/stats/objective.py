@@ -29,7 +29,7 @@ def decide(
         if value is not None and math.isnan(value):
             raise ValueError(f"{name}: must be a number, got NaN")
     if low is not None and high is not None and low > high:
-        raise ValueError(f"low: must not exceed high = {high}, got {low}")
+        raise ValueError(f"low: must not exceed `high` = {high}, got {low}")
     if better not in ("higher", "lower"):
         raise ValueError(f"better: must be 'higher' or 'lower', got {better!r}")
     if observed is None:

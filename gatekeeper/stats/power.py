@@ -31,7 +31,7 @@ def regression_power(fixtures: int, drop: float, alpha: float, fixed_rate: float
     require_share("drop", drop)
     require_share("fixed_rate", fixed_rate)
     if drop + fixed_rate > 1 + 1e-12:
-        raise ValueError(f"drop: must be at most 1 - fixed_rate = {1 - fixed_rate:g}, got {drop}")
+        raise ValueError(f"drop: must be at most `1 - fixed_rate` = {1 - fixed_rate:g}, got {drop}")
     changed = min(1.0, drop + fixed_rate)
     if fixtures == 0 or drop == 0:
         # Fixtures that only get fixed never make p <= alpha < 1.

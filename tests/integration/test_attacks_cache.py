@@ -177,7 +177,7 @@ def test_a_forged_entry_is_left_out_counted_and_measured(
     result = result_of(tmp_path / "out")
     assert (result["calls"]["made"], result["calls"]["cached"]) == (CALLS, 0)
     (notice,) = result["notices"]
-    assert notice.startswith(f"{cache}: gatekeeper does not use 1 entry of the cache")
+    assert notice.startswith(f"{cache}: gatekeeper ignores 1 entry of the cache")
     assert "not signed with the keys of this run" in notice
     # What is left is sound again.
     server.requests.clear()

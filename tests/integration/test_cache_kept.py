@@ -235,8 +235,8 @@ def test_what_was_measured_with_other_access_is_measured_anew(
     model = Model()
     result = measured(plan_check(Change(BASE, HEAD), POLICY), model, cache, keys)
     assert len(model.asked) == 48
-    assert "does not use 1 entry of the cache" in result.notices[0]
-    assert "1 not signed with the keys of this run" in result.notices[0]
+    assert "ignores 1 entry of the cache" in result.notices[0]
+    assert "not signed with the keys of this run: 1" in result.notices[0]
 
 
 def test_a_cache_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -226,7 +226,8 @@ def test_samples_that_were_not_recorded_are_not_failed_checks(repository, tmp_pa
     assert result["verdict"] == "error"
     assert result["contracts"][0]["head"]["samples"] == 0
     assert result["contracts"][0]["reasons"][0]["text"] == (
-        "No sample could be measured on head: not recorded in contracts/words.samples.jsonl: "
+        "No sample could be measured on head: the request is not recorded in "
+        "contracts/words.samples.jsonl: "
         "no sample has these messages and parameters."
     )
     calls = result["calls"]

@@ -38,7 +38,7 @@ FORGED = recording(all_say("ok") | all_say("ok", WORDS))
 )
 def test_answers_that_the_change_writes_are_named(run_gate, head, path):
     answered = Proposal("forged", "", head, recorded=all_say("ok", WORDS)).run_check(run_gate)
-    (notice,) = told(answered, path, "This change adds")
+    (notice,) = told(answered, path, "that this change adds")
     assert any(f"{count} answers" in notice for count in (40, 80))
 
 
@@ -47,14 +47,14 @@ def test_answers_of_base_that_are_written_anew_do_not_count(run_gate):
     proposal = Proposal("forged", "", {PROMPT_FILE: OTHER, RECORDING: FORGED})
     answered = proposal.run_check(run_gate)
     assert answered.verdict == "fail"
-    assert told(answered, "This change adds") == []
+    assert told(answered, "that this change adds") == []
 
 
 def test_a_recording_that_does_not_change_is_not_named(run_gate):
     proposal = Proposal("same", "", {PROMPT_FILE: OTHER}, recorded=some_say("no", 0))
     answered = proposal.run_check(run_gate)
     assert answered.exit_code == 0
-    assert told(answered, "This change adds") == []
+    assert told(answered, "that this change adds") == []
 
 
 def test_a_setting_that_the_contract_overrides_is_named(run_gate):

@@ -59,7 +59,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return undetermined(f"the output has more than {_MOST_CITATIONS:,} citations")
         cited = [name for match in matches for name in _ids(match)]
         if len(cited) < least:
-            return failed(f"expected at least {least} citations; got {len(cited)}: {quote(text)}")
+            return failed(
+                f"expected at least {least} citations; found {len(cited)} in {quote(text)}"
+            )
         if known is not None and not known.issuperset(cited):
             return failed(_unknown([name for name in cited if name not in known], known))
         return _sentences_cited(text, matches) if each_sentence else PASSED

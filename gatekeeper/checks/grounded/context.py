@@ -10,7 +10,7 @@ from gatekeeper.checks.check import ParameterError, Parameters
 CONTEXT: Parameters = {
     "type": ["array", "object", "string"],
     "description": (
-        'The documents, usually `"{{ documents }}"`. Write a text, a list of '
+        'The documents to cite or quote, usually `"{{ documents }}"`. Write a text, a list of '
         "texts, a list of mappings, or a mapping from ids to texts."
     ),
 }
@@ -28,5 +28,6 @@ def context_ids(context: Any, id_key: str) -> frozenset[str]:
             return frozenset(str(document[id_key]) for document in context)
     raise ParameterError(
         f"the documents of `context` have no `{id_key}`",
-        "set `id_key` to the key that holds the id of a document, or list the ids in `ids`",
+        "set `id_key` to the key that holds the id of each document, or remove `context` and "
+        "list the ids in `ids`",
     )

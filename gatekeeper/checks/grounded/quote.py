@@ -49,7 +49,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         quotations = [part for part in _quotations(text) if len(part) >= least_length]
         if len(quotations) < least:
             long = f"at least {least} quotations of {least_length} characters or more"
-            return failed(f"expected {long}; got {len(quotations)}: {shown(text)}")
+            return failed(f"expected {long}; found {len(quotations)} in {shown(text)}")
         if len(quotations) > _MOST_QUOTATIONS:
             return Finding(None, f"the output has more than {_MOST_QUOTATIONS:,} quotations")
         for quotation in dict.fromkeys(quotations):
@@ -109,7 +109,8 @@ CHECK = Check(
             "minimum": 1,
             "default": _LEAST_LENGTH,
             "description": (
-                "The smallest number of characters of a quotation that the check evaluates."
+                "The smallest length of a quotation in characters. The check ignores shorter "
+                "quotations."
             ),
         },
         field=FIELD,

@@ -135,7 +135,7 @@ CHECK = Check(
             "type": "number",
             "minimum": 0,
             "maximum": 1,
-            "description": "The lowest cosine that passes, from 0 to 1.",
+            "description": "The lowest cosine similarity that passes, from 0 to 1.",
         },
         model={
             "type": "string",

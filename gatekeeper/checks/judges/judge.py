@@ -166,22 +166,22 @@ CHECK = Check(
         judge={
             "enum": [*PRESETS],
             "description": (
-                "The kind of judge: rubric, faithful, tone, answers_question, complies or prefer. "
-                "A judge of the kind prefer compares the outputs of base and head."
+                "The kind of judge: `rubric`, `faithful`, `tone`, `answers_question`, `complies` "
+                "or `prefer`. A judge of the kind `prefer` compares the outputs of base and head."
             ),
         },
         criteria={
             "type": "string",
             "minLength": 1,
             "description": (
-                "For rubric: a description of a good output. For prefer: a description of the "
+                "For `rubric`: a description of a good output. For `prefer`: a description of the "
                 "qualities that make one output better than the other."
             ),
         },
         tone={
             "type": "string",
             "minLength": 1,
-            "description": "For tone: how the output should sound, such as `polite and brief`.",
+            "description": "For `tone`: how the output should sound, such as `polite and brief`.",
         },
         context={
             "type": _TEXT_OR_DATA,
@@ -193,19 +193,19 @@ CHECK = Check(
         question={
             "type": _TEXT_OR_DATA,
             "description": (
-                "The question that the output answers. The judge answers_question uses "
-                "the user's last message by default."
+                "The question that the output answers. By default, `answers_question` uses the "
+                "last message of the user."
             ),
         },
         reference={
             "type": _TEXT_OR_DATA,
-            "description": "For rubric: an output that is known to be good.",
+            "description": "For `rubric`: an output that is known to be good.",
         },
         instructions={
             "type": "string",
             "minLength": 1,
             "description": (
-                "For the judge `complies`: the rules that the output must obey. By "
+                "For `complies`: the rules that the output must obey. By "
                 "default, the rules are the prompt that produced the output, without the input."
             ),
         },
@@ -214,7 +214,7 @@ CHECK = Check(
             "minProperties": 2,
             "maxProperties": 20,
             "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
-            "description": "A mapping of verdicts to scores from 0 to 1, such as "
+            "description": "A mapping from verdicts to scores from 0 to 1, such as "
             "{wrong: 0, incomplete: 0.5, right: 1}.",
         },
         scale={
@@ -234,7 +234,7 @@ CHECK = Check(
                 "description": (
                     "The lowest verdict that passes: a choice, a level of the scale, or a score "
                     "from 0 to 1. By default, an output passes with a score of at least 0.75. For "
-                    "faithful, the score is the share of supported claims, and the default is 1."
+                    "`faithful`, the score is the share of supported claims, and the default is 1."
                 ),
             }
         },

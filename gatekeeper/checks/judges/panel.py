@@ -62,10 +62,10 @@ class Panel:
         against = next(vote for vote in votes if vote.passed is False)
         said = f"{against.verdict}: {quote(against.reason, _REASON_SHOWN)}"
         if len(by_model) == 1:
-            return f"the judge says {said}; a verdict that passes: {self.passing}"
+            return f"expected {self.passing}; the judge says {said}"
         passing = sum(verdict is True for verdict in by_model)
         return (
-            f"the output passes for only {passing} of {len(by_model)} judges; "
+            f"{passing} of {len(by_model)} judges pass the output; "
             f"the judge {against.model} says {said}"
         )
 

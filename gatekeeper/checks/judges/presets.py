@@ -99,13 +99,17 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
     written = params.get("pass")
     if preset.claims:
         _refuse(params, ("choices", "scale"), "this judge counts claims")
-        least = 1.0 if written is None else _share(written, "the share of supported claims")
+        least = (
+            1.0
+            if written is None
+            else _share(written, "the lowest share of supported claims that passes")
+        )
         return (
             ClaimForm(),
             least,
-            f"at least {numbers.percent(least)} of the claims are supported"
+            f"at least {numbers.percent(least)} supported claims"
             if least < 1
-            else "every claim is supported",
+            else "only supported claims",
         )
     if "scale" in params:
         _refuse(params, ("choices",), "the check already has a `scale`")
@@ -114,7 +118,7 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
     least = ENOUGH if written is None else _score_of(written, choices)
     passing = [choice.label for choice in choices if choice.score >= least]
     if not passing:
-        raise ParameterError(f"no choice has a score of at least {least:g}", "lower `pass`")
+        raise ParameterError(f"no choice has a score of at least {least:g}", "set a lower `pass`")
     return ChoiceForm(choices), least, " or ".join(passing)
 
 
@@ -128,8 +132,8 @@ def filled_prompt(
     unknown = sorted(found - values.keys())
     if unknown:
         raise ParameterError(
-            f"`{path}` contains {{{{ {unknown[0]} }}}}, but the check does not set `{unknown[0]}`",
-            f"use only {', '.join(sorted(values))} in the judge's prompt; "
+            f"`{path}` contains {{{{ {unknown[0]} }}}}, but this judge has no such variable",
+            f"use only the variables {_listed(sorted(values))} in the judge's prompt; "
             "gatekeeper itself adds the graded texts as data",
         )
     unused = [name for name in preset.placeholders if name not in found]
@@ -149,11 +153,14 @@ def require_own(name: str, preset: Preset, params: Parameters) -> None:
     allowed = (*preset.required, *preset.optional)
     for other in OWN:
         if other in params and other not in allowed:
-            listed = ", ".join(allowed) or "none of these"
             raise ParameterError(
                 f"`judge: {name}` does not use `{other}`",
-                f"remove `{other}`; this judge uses {listed}",
+                f"remove `{other}`; this judge uses {_listed(allowed) or 'none of these'}",
             )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _refuse(params: Parameters, names: Sequence[str], why: str) -> None:
@@ -205,7 +212,9 @@ def _score_of(written: object, choices: Sequence[Choice]) -> float:
     if isinstance(written, str):
         found = next((c for c in choices if c.label.casefold() == written.casefold()), None)
         if found is None:
-            listed = ", ".join(choice.label for choice in choices)
-            raise ParameterError(f"pass: {written!r} is not one of the choices", f"write {listed}")
+            listed = _listed([choice.label for choice in choices])
+            raise ParameterError(
+                f"pass: {written!r} is not one of the choices", f"write one of {listed}"
+            )
         return found.score
     return _share(written, "the lowest score that passes, or the name of a choice")

@@ -46,7 +46,7 @@ def _params_of(model: str, params: Parameters, schema: Mapping[str, Any]) -> dic
     written = params.get("params", {})
     for name, value in written.items():
         if name in _REFUSED:
-            raise ParameterError(f"a judge cannot use params.{name}", f"remove `{name}`")
+            raise ParameterError(f"a judge cannot use `params.{name}`", f"remove `params.{name}`")
         fault = param_fault(model, str(name)) or value_fault(str(name), value)
         if fault:
             raise ParameterError(f"params.{name}: {fault[0]}", fault[1])

@@ -95,16 +95,15 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         )
     if path not in files.code:
         return lambda _sample: undetermined(
-            f"{path} was not run, because the branch to merge into does not have this file, or "
-            "the policy of that branch does not list the file in `checks.python`; first add the "
-            "file and the policy entry in a separate pull request"
+            f"{path} was not run, because the file or its entry in `checks.python` of the policy "
+            "is not yet on the branch to merge into; first merge both in a separate pull request"
         )
     missing = [other for other in names if other not in files.code]
     if missing:
         return lambda _sample: undetermined(
-            f"{path} was not run: the branch to merge into does not have the file "
-            f"{missing[0]}, or the policy of that branch does not list the file in "
-            "`checks.python`"
+            f"{path} was not run, because the file {missing[0]} or its entry in `checks.python` of "
+            "the policy is not yet on the branch to merge into; first merge both in a separate "
+            "pull request"
         )
     sources = {other: files.code[other] for other in names}
     fixture = files.fixture
@@ -157,7 +156,10 @@ class _OwnFunction:
             self._count_timeouts(int(response.get("late") is True))
             return undetermined(shorten(response["fault"], _MESSAGE))
         if isinstance(response.get("fail"), str):
-            return failed(shorten(response["fail"], _MESSAGE) or self._said("Fail without reason"))
+            return failed(
+                shorten(response["fail"], _MESSAGE)
+                or self._said("returned a Fail without a reason")
+            )
         if isinstance(response.get("passed"), bool):
             return PASSED if response["passed"] else failed(self._said("returned False"))
         score = response.get("score")

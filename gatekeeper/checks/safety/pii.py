@@ -122,7 +122,11 @@ CHECK = Check(
             "type": "array",
             "items": {"enum": list(COUNTRIES)},
             "minItems": 1,
-            "description": "A list of two-letter codes of countries, such as `[US, DE]`.",
+            "description": (
+                "A list of two-letter codes of countries, such as `[US, DE]`. The check then "
+                "also finds national ids of these countries, and their telephone numbers without a "
+                "country code."
+            ),
         },
         allow={
             "type": "array",

@@ -62,12 +62,12 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
 
 def _listed(params: Parameters, files: Files) -> list[str]:
     if "words" not in params and "file" not in params:
-        raise ParameterError("neither `words` nor `file` is set", "list the words")
+        raise ParameterError("neither `words` nor `file` is set", "set `words` or `file`")
     lines = files.texts[params["file"]].splitlines() if "file" in params else []
     in_file = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     listed = [*params.get("words", ()), *in_file]
     if not listed:
-        raise ParameterError("the file has no words", "write one word on each line")
+        raise ParameterError(f"`{params['file']}` has no words", "write one word on each line")
     return listed
 
 
@@ -82,7 +82,7 @@ def _phrases(listed: list[str]) -> Mapping[tuple[str, ...], str]:
             )
         if len(phrase) > _MOST_WORDS:
             raise ParameterError(
-                f"{quote(written)} has {len(phrase)} words", f"write at most {_MOST_WORDS}"
+                f"{quote(written)} has {len(phrase)} words", f"write at most {_MOST_WORDS} words"
             )
         phrases[phrase] = written
     return phrases

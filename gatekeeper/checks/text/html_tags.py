@@ -42,7 +42,7 @@ class _Tags(HTMLParser):
         opened, line = self.open.pop()
         if opened != tag:
             self.problem = (
-                f"`</{tag}>` in line {self.getpos()[0]} closes `<{opened}>` of line {line}"
+                f"`</{tag}>` in line {self.getpos()[0]} does not match `<{opened}>` of line {line}"
             )
 
 

@@ -81,7 +81,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             )
         rated = detector.compute_language_confidence_values(_readable(text))
         confidence = {one.language.iso_code_639_1.name.lower(): one.value for one in rated}
-        best = max((confidence.get(code, 0.0) for code in wanted), default=0.0)
+        nearest = max(wanted, key=lambda code: confidence.get(code, 0.0))
+        best = confidence.get(nearest, 0.0)
         if best >= least:
             return PASSED
         first = max(confidence, key=lambda code: confidence[code], default="")
@@ -89,7 +90,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
             return failed(f"expected {listed}; the text has no words: {quote(text)}")
         message = (
             f"expected the language {listed} with a confidence of at least {least:g}; "
-            f"got {best:.2f}"
+            f"got {best:.2f} for {nearest}"
         )
         more = f", and {confidence[first]:.2f} for {first}" if first not in wanted else ""
         return failed(f"{message}{more}: {quote(text)}")
@@ -140,7 +141,8 @@ CHECK = Check(
         among={
             **_CODES,
             "description": (
-                "A list of codes of languages. The check looks only for these languages."
+                "A list of codes of languages. The check assumes that the output is in one of "
+                "these languages or in a language of `value`."
             ),
         },
         min={

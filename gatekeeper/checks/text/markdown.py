@@ -77,7 +77,7 @@ def _problems(params: Parameters, has: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _missing(element: str, wanted: Any) -> str:
-    return f"has no {element}" if wanted else f"has a {element}"
+    return f"has no {element}" if wanted else f"has a {element}, which is forbidden"
 
 
 def _has_heading(wanted: bool | int | str, headings: list[list[Any]]) -> bool:
@@ -103,7 +103,7 @@ def _links(context: Any, links: list[str]) -> Iterator[str]:
     if unknown:
         shown = ", ".join(quote(link) for link in unknown[:_MOST_NAMED])
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        yield f"links to {shown}{more}, which the context does not contain"
+        yield f"links to {shown}{more}, which `links_in` does not contain"
 
 
 def _stands_in(link: str, text: str) -> bool:

@@ -54,7 +54,7 @@ def reference_texts(params: Parameters) -> list[str]:
             raise ParameterError("`value` is empty", "write the text to compare with")
         if len(text) > LONGEST:
             raise ParameterError(
-                f"`value` has {len(text):,} characters", f"write at most {LONGEST:,}"
+                f"`value` has {len(text):,} characters", f"write at most {LONGEST:,} characters"
             )
     return texts
 

@@ -46,8 +46,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     wanted = [words(text) for text in references]
     if any(len(found) < (2 if variant == "rouge2" else 1) for found in wanted):
         raise ParameterError(
-            f"`value` has too few words for {variant}",
-            "write a longer `value`, or set `variant: rouge1`",
+            f"`value` has too few words for `{variant}`",
+            "write a longer `value`" + ", or set `variant: rouge1`" * (variant == "rouge2"),
         )
 
     def score(text: str) -> float:

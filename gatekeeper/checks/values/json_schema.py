@@ -72,8 +72,9 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         if not errors:
             return PASSED
         worst = best_match(errors)
-        count = "many" if len(errors) == _LOOKED_AT else len(errors) - 1
-        more = f" (and {count} more)" if len(errors) > 1 else ""
+        others = len(errors) - 1
+        count = "many" if len(errors) == _LOOKED_AT else str(others)
+        more = f" (and {count} more {'error' if others == 1 else 'errors'})" if others else ""
         return failed(f"{worst.json_path}: {shorten(worst.message, _SHOWN)}{more}")
 
     return on_json_part(params, inspect)

@@ -84,7 +84,8 @@ def _require_sense(params: Parameters, low: Decimal | None, high: Decimal | None
     for name in ("absolute", "relative"):
         if name in params and "expected" not in params:
             raise ParameterError(
-                f"`{name}` needs `expected`", ("add `expected`, or use `min` and `max`")
+                f"`{name}` needs `expected`",
+                f"add `expected`, or use `min` and `max` instead of `{name}`",
             )
         if (_limit(params, name) or 0) < 0:
             raise ParameterError(f"`{name}` is below 0", "write 0 or more")

@@ -63,7 +63,7 @@ class BatchJournal:
         except OSError as error:
             raise MeasurementError(f"{self.path}: cannot be written: {error.strerror}") from error
         if written != len(line):
-            raise MeasurementError(f"{self.path}: no space left for a whole line")
+            raise MeasurementError(f"{self.path}: cannot be written, because no space is left")
 
 
 def read_journal(path: Path) -> BatchJournal:

@@ -142,7 +142,7 @@ def test_damaged_objects(made: GitRepository) -> None:
     (made.path / ".git/objects" / tree[:2] / tree[2:]).unlink()
     with Repository.open(made.path) as repository:
         revision = repository.revision("HEAD")
-        with pytest.raises(MeasurementError, match="git ls-tree ended with 128"):
+        with pytest.raises(MeasurementError, match="git ls-tree ended with exit code 128"):
             _ = revision.entries
         with pytest.raises(MeasurementError, match="git merge-base"):
             repository.merge_base("0" * 40, made.head())

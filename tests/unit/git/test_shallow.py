@@ -195,7 +195,7 @@ def test_password_of_a_remote_is_not_shown(
 
 @pytest.mark.parametrize("name", ["main", "--upload-pack=x", "HEAD:refs/heads/x", "ABC"])
 def test_only_full_names_are_fetched(repository: Repository, name: str) -> None:
-    with pytest.raises(UsageError, match="not the full name"):
+    with pytest.raises(UsageError, match="not the full SHA"):
         repository.fetch_commit(name)
 
 

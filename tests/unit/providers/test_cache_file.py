@@ -82,9 +82,9 @@ def test_unsound_lines_are_counted_in_one_notice_and_the_others_count(path: Path
     assert found.entries == by_plan(entry(1))
     (notice,) = found.notices
     assert notice == (
-        f"{path}: gatekeeper does not use 5 entries of the cache, but measures again: "
-        "2 incomplete or of another version of the cache, "
-        "2 not signed with the keys of this run, 1 from the future"
+        f"{path}: gatekeeper ignores 5 entries of the cache and measures again "
+        "(incomplete or of another version of the cache: 2; "
+        "not signed with the keys of this run: 2; from the future: 1)"
     )
 
 
@@ -92,7 +92,7 @@ def test_one_unsound_line_is_named_in_good_grammar(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"\xff\n")
     (notice,) = read_cache(path, KEY, NOW).notices
-    assert ": gatekeeper does not use 1 entry" in notice
+    assert ": gatekeeper ignores 1 entry" in notice
 
 
 IN_ITS_PLACE: dict[str, Callable[[Path], object]] = {

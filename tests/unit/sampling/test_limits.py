@@ -141,7 +141,7 @@ def test_answers_without_a_price_count_with_the_most_that_they_can_cost() -> Non
     result = run(heads(20), client, lambda _: 0.25)
     assert (result.ended, result.made, result.cost_usd) == ("limit", 4, None)
     assert result.detail is not None
-    assert "including 1.00 USD, the highest possible cost" in result.detail
+    assert "1.00 USD of this is the highest possible cost" in result.detail
 
 
 @pytest.mark.parametrize("cost", [math.nan, -5.0, math.inf])

@@ -26,7 +26,7 @@ NOT_READ = {
     "html": {
         "a < b": "the document has no tags",
         "<!-- <p> -->": "the document has no tags",
-        "<b><i>x</b></i>": "`</b>` in line 1 closes `<i>` of line 1",
+        "<b><i>x</b></i>": "`</b>` in line 1 does not match `<i>` of line 1",
         "<div>\n<span>": "`<span>` of line 2 is not closed",
         "<a href='x": "the document ends inside a tag, in line 1",
         "x</div>": "`</div>` in line 1 closes no element",

@@ -100,7 +100,7 @@ def test_checks(apply, params, output, passed, score):
         ),
         ({"value": 1}, "two", 'the score is 0, less than 0.8; expected a text like "1"; got "two"'),
         ({"value": "x", "field": "a"}, "prose", "not JSON: expecting value at 1:1"),
-        ({"value": "x", "field": "a"}, "{}", "no part `a`; the last part that exists is `$`"),
+        ({"value": "x", "field": "a"}, "{}", "no part `a`; the path exists only up to `$`"),
     ],
 )
 def test_says_the_score_and_both_texts(apply, params, output, message):

@@ -73,7 +73,7 @@ class TestEquals:
             (
                 {"value": "x", "field": "a.b"},
                 '{"a": {}}',
-                "no part `a.b`; the last part that exists is `$.a`",
+                "no part `a.b`; the path exists only up to `$.a`",
             ),
             ({"value": "x", "field": "a"}, "prose", "not JSON: expecting value at 1:1"),
         ],

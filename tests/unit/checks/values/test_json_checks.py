@@ -143,7 +143,7 @@ class TestSchema:
             ('{"id": "B"}', "$.id: 'B' does not match '^A-'"),
             ('{"id": "A-1", "n": "x"}', "$.n: 'x' is not of type 'integer'"),
             ('{"id": "A-1", "x": 1, "y": 2}', "$: unexpected fields: 'x', 'y'"),
-            ('{"n": 1.5, "x": 0}', "(and 2 more)"),
+            ('{"n": 1.5, "x": 0}', "(and 2 more errors)"),
             ("no", 'not JSON: expecting value at 1:1: "no"'),
         ],
     )
@@ -237,7 +237,7 @@ class TestSchema:
         started = time.process_time()
         finding = apply("json_schema", json.dumps([{"a": n} for n in range(5000)]), schema=schema)
         assert time.process_time() - started < 3
-        assert finding.message.endswith("(and many more)")
+        assert finding.message.endswith("(and many more errors)")
 
     def test_a_number_too_large_for_the_arithmetic(self, apply):
         finding = apply("json_schema", "1" + "0" * 400, schema={"multipleOf": 0.1})
@@ -262,7 +262,7 @@ class TestSchema:
             ({"anyOf": [{"$ref": "#"}]}, "refers to itself in a circle"),
             (
                 {"patternProperties": {"^a": {}}, "unevaluatedProperties": False},
-                "both patternProperties and unevaluatedProperties",
+                "both `patternProperties` and `unevaluatedProperties`",
             ),
         ],
     )
