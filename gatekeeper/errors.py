@@ -116,23 +116,23 @@ class PublishError(MeasurementError):
     """GitHub did not take an answer. The verdict stands; only its delivery failed."""
 
 
-_ANOTHER = "or use another folder"
+_ANOTHER = ", or use another folder"
 _REMEDIES: Mapping[int, str] = {
-    errno.ENOSPC: f"free space on the disk {_ANOTHER}",
-    errno.EDQUOT: f"free space within your quota {_ANOTHER}",
-    errno.EFBIG: f"raise the file size limit (`ulimit -f`) {_ANOTHER}",
-    errno.EROFS: f"make the file system writable {_ANOTHER}",
-    errno.EACCES: f"allow the current user to write to the folder {_ANOTHER}",
-    errno.EPERM: f"allow the current user to write to the folder {_ANOTHER}",
-    errno.EISDIR: f"remove the folder that has the name of the file {_ANOTHER}",
-    errno.ENOTEMPTY: f"remove the folder that has the name of the file {_ANOTHER}",
-    errno.ENOTDIR: f"remove the file that has the name of the folder {_ANOTHER}",
-    errno.EEXIST: f"remove the file that has the name of the folder {_ANOTHER}",
+    errno.ENOSPC: f"free space on the disk{_ANOTHER}",
+    errno.EDQUOT: f"free space within your quota{_ANOTHER}",
+    errno.EFBIG: f"raise the file size limit (`ulimit -f`){_ANOTHER}",
+    errno.EROFS: f"make the file system writable{_ANOTHER}",
+    errno.EACCES: f"allow the current user to write to the folder{_ANOTHER}",
+    errno.EPERM: f"allow the current user to write to the folder{_ANOTHER}",
+    errno.EISDIR: f"remove the folder that has the name of the file{_ANOTHER}",
+    errno.ENOTEMPTY: f"remove the folder that has the name of the file{_ANOTHER}",
+    errno.ENOTDIR: f"remove the file that has the name of the folder{_ANOTHER}",
+    errno.EEXIST: f"remove the file that has the name of the folder{_ANOTHER}",
     errno.ENAMETOOLONG: "use a folder with a shorter path",
     errno.ELOOP: "use a folder without circular links",
-    errno.EIO: f"check the disk for faults {_ANOTHER}",
-    errno.ESTALE: f"mount the file system again {_ANOTHER}",
-    errno.ENXIO: f"remove the device or pipe that has the name of the file {_ANOTHER}",
+    errno.EIO: f"check the disk for faults{_ANOTHER}",
+    errno.ESTALE: f"mount the file system again{_ANOTHER}",
+    errno.ENXIO: f"remove the device or pipe that has the name of the file{_ANOTHER}",
     errno.EMFILE: "raise the limit on open files (`ulimit -n`)",
     errno.ENFILE: "close files in other programs",
 }

@@ -40,9 +40,9 @@ from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.markers import reply_marker
 
 _UNSIGNED = (
-    "The record of this command is not signed, because the bot's job has no key. If "
-    "the gate's job has a key, the gate ignores the command. Give the bot's job and the gate's "
-    "job the same secret `GATEKEEPER_WAIVER_KEY`."
+    "The record of this command is not signed, because the bot's job has neither a model's API "
+    "key nor the secret `GATEKEEPER_WAIVER_KEY`. If the gate's job has such a key, the gate "
+    "ignores the command. Give both jobs the same `GATEKEEPER_WAIVER_KEY`."
 )
 _CUT = "\n\n… This text was cut. For the whole text, see this run's summary and artifact.\n"
 
@@ -202,7 +202,7 @@ def _waive(
         f"Reason: {prose(reason)}."
         if kind == "waive"
         else f"Accepted for {code(state.head_sha[:10])}: a regression of {of} no longer blocks "
-        "this commit. A missed objective still blocks this commit."
+        "this commit. A missed objective continues to block this commit."
     )
     text += " The command has effect until the next push, or until you edit your comment."
     if not place.keys:
@@ -249,11 +249,13 @@ def _run_again(context: CommandContext) -> str:
     except PublishError as error:
         return f"gatekeeper could not find the gate's run: {prose(str(error))}. {click}."
     if run is None:
-        return f"gatekeeper found no run for {code(context.state.head_sha[:10])}. {click}."
+        sha = code(context.state.head_sha[:10])
+        return f"gatekeeper could not tell which workflow run of {sha} is the gate's. {click}."
     address = f"{context.settings.server_url}/{context.settings.repository}/actions/runs/{run.id}"
     if run.conclusion is None:
         return (
-            f"[The gate's run]({address}) is in progress; if it fails, write `/gatekeeper rerun`."
+            f"[The gate's run]({address}) is in progress. If this run fails, write "
+            "`/gatekeeper rerun` in a comment."
         )
     try:
         context.api.rerun(run)

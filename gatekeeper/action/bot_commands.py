@@ -34,7 +34,7 @@ USAGE = """\
 /gatekeeper waive NAME: REASON  do not let the contract block this commit
 /gatekeeper accept [NAME]       accept a regression as intended
 /gatekeeper explain NAME        run one contract and explain the evidence in words
-/gatekeeper propose             open a pull request with contracts for prompts without one"""
+/gatekeeper propose             open a pull request with contracts for prompts that have none"""
 
 _COMMAND = re.compile(rf" {{0,3}}{PREFIX}(?:[ \t]+(.*))?", re.DOTALL)
 _LINE_BREAK = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -50,13 +50,13 @@ _SHAPES: dict[Name, str] = {
     "waive": rf"[ \t]+({_CONTRACT}):[ \t]*(\S.*)",
 }
 _WANTED: dict[Name, str] = {
-    "rerun": "write only `rerun`, without further words",
-    "full": "write only `full`, without further words",
-    "propose": "write only `propose`, without further words",
+    "rerun": "write `/gatekeeper rerun` without further words",
+    "full": "write `/gatekeeper full` without further words",
+    "propose": "write `/gatekeeper propose` without further words",
     "run": "add the name of one contract after `run`",
     "explain": "add the name of one contract after `explain`",
-    "accept": "write `accept` alone, or `accept` and the name of one contract",
-    "waive": "write `waive`, the name of a contract, a colon and a reason",
+    "accept": "write `/gatekeeper accept` alone, or add the name of one contract",
+    "waive": "write the name of a contract, a colon and a reason after `waive`",
 }
 
 

@@ -325,7 +325,7 @@ def _comment(payload: Mapping[str, Any]) -> Activity:
 def _whole(payload: Mapping[str, Any], path: str) -> int:
     number = _at(payload, path)
     if not isinstance(number, int):
-        raise UsageError(f"{path} is {number!r}, not a whole number; {_WRONG_PAYLOAD}")
+        raise UsageError(f"`{path}` is {number!r}, not a whole number; {_WRONG_PAYLOAD}")
     return number
 
 
@@ -334,7 +334,7 @@ def _at(payload: Mapping[str, Any], path: str, *, needed: bool = True) -> Any:
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     if value is None and needed:
-        raise UsageError(f"the event has no {path}; {_WRONG_PAYLOAD}")
+        raise UsageError(f"the event has no `{path}`; {_WRONG_PAYLOAD}")
     return value
 
 
@@ -342,5 +342,5 @@ def _sha(value: Any, what: str) -> str:
     # git could read the name of a branch as an option or a path, so only commits are passed on.
     name = _full_name(value)
     if name is None:
-        raise UsageError(f"{what} is {value!r}, not a full commit SHA; {_WRONG_PAYLOAD}")
+        raise UsageError(f"`{what}` is {value!r}, not a full commit SHA; {_WRONG_PAYLOAD}")
     return name

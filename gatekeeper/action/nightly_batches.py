@@ -55,9 +55,9 @@ class NightlyBatches:
         if self.unfinished and self.unfinished.plan != plan_digest(work.trials):
             raise UsageError(
                 f"{self.unfinished.path}: this file holds the answers of an earlier run in "
-                "batches, and the earlier run tested another commit or other contracts. Run the "
-                "job of the earlier commit again. If you do not need these answers, remove "
-                f"{FILE} and {BATCHES} from the folder"
+                "batches, and the earlier run tested another commit or other contracts. To use "
+                "these answers, run the job of the earlier commit again. To drop these answers, "
+                f"remove {FILE} and {BATCHES} from the folder of this file"
             )
         return replace(
             options,
@@ -84,7 +84,7 @@ def nightly_batches(
     committed = sorted(names & {FILE, BATCHES})
     if committed:
         raise UsageError(
-            f"input batch: {committed[0]} is under version control, so anybody may have written "
+            f"input batch: {committed[0]} is under version control, so anybody could have written "
             "the answers in this file; remove the file from the repository"
         )
     if not (folder / FILE).exists():

@@ -47,8 +47,8 @@ def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str
         text = apprise.NotifyFormat.TEXT
         sent = service.notify(title=title, body=body, body_format=text)
     except Exception as error:  # a plug-in's message may quote the address: print its type only
-        return f"notification {number} could not be sent ({type(error).__name__})"
-    return None if sent else f"notification {number} could not be sent to {name}"
+        return f"the notification to address {number} could not be sent ({type(error).__name__})"
+    return None if sent else f"the notification to address {number} ({name}) could not be sent"
 
 
 @contextmanager

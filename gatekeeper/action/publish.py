@@ -307,7 +307,7 @@ def _suggest(
             api, checked.number, checked.head_sha, marker, answer.suggestions
         )
     except PublishError as error:
-        advice = "The comment and the job's summary still show the suggested revert"
+        advice = "The suggested revert is also in the comment and in the job's summary"
         _say_warning(f"{error}. {advice}", settings)
         return marked
     return f"{marker}\n{answer.comment_on_suggestions}" if posted else answer.comment

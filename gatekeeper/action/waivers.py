@@ -98,7 +98,7 @@ def read_waivers(
 def unknown_waivers(waivers: Sequence[Waiver], names: Sequence[str]) -> tuple[str, ...]:
     """Return notices about waivers for contracts that do not exist."""
     return tuple(
-        f"{named(waiver)} is ignored, because no contract has this name."
+        f"{named(waiver)} is ignored, because there is no contract {waiver.contract}."
         for waiver in waivers
         if waiver.contract is not None and waiver.contract not in names
     )
@@ -155,7 +155,7 @@ def _is_signed(record: dict[str, Any], place: Place) -> bool:
 def _unsigned(record: dict[str, Any]) -> str:
     how = "the waiver is not signed" + (" with this run's key" if record["signatures"] else "")
     return (
-        f"{how}. {_AGAIN}; if the waiver still has no effect, give the bot's job "
+        f"{how}. {_AGAIN}; if the new waiver has no effect either, give the bot's job "
         "and the gate's job the same secret GATEKEEPER_WAIVER_KEY"
     )
 

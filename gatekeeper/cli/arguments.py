@@ -42,7 +42,7 @@ def add_contract(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="run only this contract; can be repeated",
+        help="use only this contract; can be repeated",
     )
 
 
@@ -81,7 +81,8 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
         "--cache",
         type=Path,
         metavar="FILE",
-        help="reuse the samples in this file, and add the new samples to it; needs an API key",
+        help="reuse the samples in this file, and add the new samples to it; needs an API key, "
+        "which signs the samples",
     )
 
 
@@ -144,7 +145,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 def _order_seed(text: str) -> str:
     if not ORDER_SEED.fullmatch(text):
         raise argparse.ArgumentTypeError(
-            "an order seed has 32 digits 0-9a-f; copy order_seed from the JSON report of the "
+            "an order seed has 32 digits 0-9a-f; copy `order_seed` from the JSON report of the "
             "earlier run"
         )
     return text

@@ -22,5 +22,5 @@ def named_contract(revision: Revision, policy: Policy, name: str) -> Contract:
     use_packages(policy)
     (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
     if found.head is None:
-        raise UsageError(f"there is no contract {name}")
+        raise UsageError(f"there is no contract `{name}`")
     return found.head

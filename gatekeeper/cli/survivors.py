@@ -94,7 +94,7 @@ def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
             if part.tried
             else "not tried"
         )
-        more = f"; {count(left_out, 'input')} left out, because the tests have similar inputs"
+        more = f"; {count(left_out, 'input')} left out, because fixtures with similar inputs exist"
         yield f"{lines_of(part.mutant.part)} ({text}): {found}{more if left_out else ''}"
 
 

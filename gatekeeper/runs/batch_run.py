@@ -94,8 +94,8 @@ class BatchRun(ModelSource):
             )
         if self.client.possibly_paid_twice:
             yield (
-                f"{count(self.client.possibly_paid_twice, 'request')} may be billed twice, because "
-                "the provider's answer to a submitted batch was lost, and the provider's "
+                f"The provider might bill {count(self.client.possibly_paid_twice, 'request')} "
+                "twice: the provider's answer to a submitted batch was lost, and the provider's "
                 "API cannot say whether the batch has started."
             )
 
@@ -115,8 +115,8 @@ def open_batches(work: Work, file: Path) -> BatchRun:
     calls = len(distinct_requests(work.trials))
     if calls > MOST_CALLS:
         raise UsageError(
-            f"--batch: the run takes {calls:,} calls, but a run in batches may "
-            f"have at most {MOST_CALLS:,}; name some contracts with --contract"
+            f"--batch: the run takes {calls:,} calls, but a run in batches can have at most "
+            f"{MOST_CALLS:,}; test only some of the contracts with --contract"
         )
     # Two contracts may ask the same, and each gets an answer of its own: so a request is known by
     # its trial, and not by what it says.

@@ -70,7 +70,7 @@ def _notices(spent: MonthSpending, limit: float, *, damaged: bool) -> list[str]:
     if spent.unpriced:
         records = numbers.count(spent.unpriced, "record")
         notices.append(
-            f"The price of {records} of this month is not known, so limits.month_usd "
+            f"The cost of {records} of this month is not known, so limits.month_usd "
             f"counts only {numbers.dollars(spent.usd)}, but the real amount is higher."
         )
     return notices
@@ -86,8 +86,8 @@ def _limit_near(spent: MonthSpending, limit: float) -> str:
 def _limit_reached(spent: MonthSpending, limit: float) -> str:
     return (
         f"{_spent(spent, limit)}, so full suites do not start until {numbers.moment(spent.ends)}; "
-        "pull requests are still checked. To run full suites sooner, raise limits.month_usd in "
-        f"{POLICY_PATH} of the base branch"
+        "gatekeeper checks pull requests as before. To run full suites sooner, raise "
+        f"limits.month_usd in {POLICY_PATH} of the base branch"
     )
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
-    "gatekeeper does not use the cache, because a cache entry needs a signature by an API key, and "
-    "no environment variable with a name that ends in API_KEY has 16 characters or more"
+    "gatekeeper does not use the cache, because no API key can sign the cache entries: no "
+    "environment variable with a name that ends in API_KEY has a value of 16 characters or more"
 )
 
 

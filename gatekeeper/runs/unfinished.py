@@ -58,8 +58,8 @@ class UnfinishedRun:
             raise UsageError(
                 f"{self.path}: the unfinished run sent other requests, because its commits, "
                 "contracts or options were different; repeat the command of the unfinished run "
-                "with --resume, or run without --resume to start again without the "
-                f"{count(len(self.answers), 'answer')} of the unfinished run"
+                f"with --resume, or drop its {count(len(self.answers), 'answer')} and start again "
+                "without --resume"
             )
 
     def known(self, trials: Sequence[Trial]) -> dict[int, Completion]:
@@ -108,7 +108,7 @@ def require_untracked(path: Path, tracked: Callable[[Path], bool]) -> None:
     """Raise UsageError if git tracks a file of answers: a pull request could bring its own."""
     if tracked(path):
         raise UsageError(
-            f"--resume: git tracks {path}, so anybody may have written the answers in this file; "
+            f"--resume: git tracks {path}, so anybody could have written the answers in this file; "
             "remove the file from the repository and run without --resume"
         )
 
@@ -226,7 +226,7 @@ def refuse_unfinished_batches(folder: Path) -> None:
         raise UsageError(
             f"{file}: an earlier run in batches is unfinished, and the provider bills the batches "
             "of that run in any case; collect the answers with `gatekeeper run --batch --resume`, "
-            "use another --out, or delete the file"
+            "use another --out, or delete this file"
         )
 
 

@@ -227,7 +227,9 @@ def test_without_the_permission_the_reply_says_what_to_click(
     assert "Re-run failed jobs" in checked_pull.reply
     github.runs[0].event = "push"
     assert checked_pull.say("/gatekeeper rerun") == 0
-    assert f"found no run for `{github.pulls[7].head_sha[:10]}`" in checked_pull.reply
+    assert f"could not tell which workflow run of `{github.pulls[7].head_sha[:10]}`" in (
+        checked_pull.reply
+    )
 
 
 def test_one_contract_and_the_whole_suite_are_checked_here_and_now(

@@ -106,7 +106,7 @@ def test_a_dispatched_run_crosses_the_limit_too(checked_pull: CheckedPull) -> No
 def test_an_unknown_price_is_said(checked_pull: CheckedPull) -> None:
     past(checked_pull, None)
     assert checked_pull.act("schedule", {}, history=HISTORY) == 0
-    assert "The price of 1 record of this month is not known" in summary(checked_pull)
+    assert "The cost of 1 record of this month is not known" in summary(checked_pull)
 
 
 def test_a_history_that_cannot_be_read_holds_back(

@@ -79,7 +79,9 @@ def test_a_failure_to_tell_changes_no_verdict_and_repeats_no_address(
     assert code == 1
     assert len(chat.received) == 1
     log = capsys.readouterr().out
-    assert "::warning title=Gatekeeper::notification 1 could not be sent to JSON" in log
+    assert (
+        "::warning title=Gatekeeper::the notification to address 1 (JSON) could not be sent" in log
+    )
     assert "notification address 2" in log
     assert "the template for notifications cannot be rendered" in log
     assert TOKEN not in log

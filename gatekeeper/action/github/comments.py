@@ -66,7 +66,7 @@ def publish_comment(
         and current != checked.head_sha
         and head_marker(current) in existing.body
     ):
-        text = "the existing comment is about a newer push, so gatekeeper does not replace it"
+        text = "the existing comment is about a newer push, so gatekeeper keeps this comment"
         return existing, text
     written = text if isinstance(text, str) else text(CommentPlace(existing, current))
     body = comment_body(written, checked.head_sha, current, marker)

@@ -19,8 +19,8 @@ def sentences(result: BlameResult) -> Iterator[str]:
         return
     if not result.edits:
         yield (
-            "gatekeeper found no edit that it can test separately in the prompt, the model or the "
-            "parameters."
+            "gatekeeper found no edit of the prompt, the model or the parameters that can be "
+            "tested separately."
         )
         return
     for cause in result.causes:
@@ -34,7 +34,7 @@ def sentences(result: BlameResult) -> Iterator[str]:
     elif result.outcome == "unclear":
         yield (
             "The whole change broke "
-            f"{numbers.count(len(result.fixtures), 'fixture')}, but the tests could "
+            f"{numbers.count(len(result.fixtures), 'fixture')}, but the search could "
             f"not show which of the {numbers.count(len(result.edits), 'edit')} is the cause."
         )
     if result.revert:

@@ -12,7 +12,7 @@ class TooFewCalls(MeasurementError):
     """The limit of calls leaves fewer than the rules need. `what` says how many each is."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what}; raise the limit `calls` in {POLICY_PATH}")
+        super().__init__(f"{what}; raise `limits.calls` in {POLICY_PATH}")
         self.what = what
 
 

@@ -17,8 +17,11 @@ def cluster_advice(job: Job, baseline: int) -> str:
     said = f"{power.note}. "
     if power.clustered_fixtures is not None:
         said += "More tests of the same rules do not add a cluster. "
-    said += "Add other inputs from your logs with `gatekeeper fixtures add`"
+    said += "Add other inputs: from your logs with `gatekeeper fixtures add`"
     if power.fixtures_needed is None:
         return f"{said}, or by hand without the key `cluster`."
     wanted = min(baseline + power.fixtures_needed - power.inputs, MOST_BASELINE_TESTS)
-    return f"{said}, by hand without the key `cluster`, or with `--as-is --baseline {wanted}`."
+    return (
+        f"{said}, by hand without the key `cluster`, or with `gatekeeper generate --as-is "
+        f"--baseline {wanted}`."
+    )

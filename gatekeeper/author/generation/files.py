@@ -142,7 +142,9 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
         specification = read_specification(text, places.specification)
         if specification.prompt != prompt:
             what = f"this is the specification of `{specification.prompt}`, not of `{prompt}`"
-            fix = "rename one of the two prompts, or correct `prompt` if the prompt was moved"
+            fix = (
+                "correct `prompt` if the prompt was moved; otherwise rename one of the two prompts"
+            )
             raise ContractError([Problem(places.specification, what, fix, field="prompt")])
         _require_sound_checks(revision, places, specification, text)
     rows: tuple[FixtureRow, ...] = ()
@@ -159,7 +161,8 @@ def _require_folders(revision: Revision, path: str) -> None:
     for folder in map(str, PurePosixPath(path).parents):
         if folder in revision.entries:
             what = f"`{folder}` is not a folder of this repository, so `{path}` cannot be written"
-            raise ContractError([Problem(folder, what, f"make `{folder}` a folder, or rename it")])
+            fix = f"replace `{folder}` with a folder, or rename `{folder}`"
+            raise ContractError([Problem(folder, what, fix)])
 
 
 def specification_prompt(places: Places, reference: str) -> str:

@@ -159,8 +159,8 @@ def recorded_model(recording: Path) -> str:
         ) from error
     if len(models) != 1:
         raise UsageError(
-            f"{recording}: this file does not hold the mutations of exactly one model; use the "
-            f"{ANSWERS} of a run"
+            f"{recording}: this file must hold the mutations of exactly one model; use the "
+            f"{ANSWERS} that `gatekeeper mutate` wrote"
         )
     return models.pop()
 

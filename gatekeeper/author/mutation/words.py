@@ -179,9 +179,9 @@ def _advice_to_add(weak: Sequence[MutantResult], result: MutationResult) -> str:
     """Return how many fixtures would let the contract notice what breaks too few of them."""
     unit = _unit(result)
     said = (
-        f"{numbers.count(len(weak), 'change')} of the prompt broke fixtures, but so few that the "
-        f"contract does not notice, and chance can be the cause. Add {unit}s: the contract has "
-        f"{result.fixtures:,}"
+        f"{numbers.count(len(weak), 'change')} of the prompt broke fixtures, but so few that "
+        "chance can be the cause, so the contract does not notice these changes. "
+        f"Add {unit}s: the contract has {result.fixtures:,}"
     )
     known = [one.fixtures_needed for one in weak if one.fixtures_needed is not None]
     if not known:
@@ -189,7 +189,7 @@ def _advice_to_add(weak: Sequence[MutantResult], result: MutationResult) -> str:
     least, most = min(known), max(known)
     enough = f"{least:,} to {most:,}" if most > least else f"{most:,}"
     return (
-        f"{said}, and needs about {enough} to notice these changes if the same share of "
+        f"{said}, and needs about {enough} to notice the changes if the same share of "
         "fixtures breaks."
     )
 

@@ -92,7 +92,8 @@ def write_skeleton(
 def _about_fixtures(rows: Sequence[object], variables: Sequence[str]) -> Iterator[str]:
     if not variables:
         yield "# The prompt has no variables, so all fixtures would send the same request. With"
-        yield "# `turns`, a fixture adds what the user says next: see docs/contracts.md."
+        yield "# `turns`, a fixture adds what the user says next: see"
+        yield "# gatekeeper's docs/contracts.md."
     elif not rows:
         yield "# Replace these fixtures with real inputs, 20 or more if possible."
 
@@ -165,7 +166,7 @@ def _examples(prompt: Prompt, variables: Sequence[str]) -> Sequence[Mapping[str,
 
 def _checks(demands: Sequence[Demand]) -> Iterator[str]:
     if not demands:
-        yield "  # Say here what a good answer must be; docs/checks.md has all checks."
+        yield "  # Say here what a good answer must be; gatekeeper's docs/checks.md has all checks."
         yield "  - {type: length, min: 1, name: says something}"
     for demand in demands:
         yield f'  # The prompt says: "{demand.words}"'

@@ -52,7 +52,7 @@ def promises_of_change(change: Change) -> tuple[tuple[PromptPromises, ...], tupl
             found.append(promises)
     if len(touched) > _MOST_SPECIFICATIONS:
         more = len(touched) - _MOST_SPECIFICATIONS
-        notices.append(f"gatekeeper did not compare {more:,} more changed specifications.")
+        notices.append(f"gatekeeper did not compare the promises of {more:,} more specifications.")
     return tuple(found), tuple(notices)
 
 

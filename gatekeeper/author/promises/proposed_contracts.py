@@ -188,8 +188,8 @@ async def _each(
 
 def _too_many_rules(reference: str, few: TooFewCalls) -> str:
     return (
-        f"No contract could be proposed for {reference}: {few.what}. A proposal may make at "
-        f"most {_MOST_CALLS} calls for each prompt; run `gatekeeper generate`, which may make more "
+        f"No contract could be proposed for {reference}: {few.what}. A proposal can make at "
+        f"most {_MOST_CALLS} calls for each prompt; run `gatekeeper generate`, which can make more "
         "calls."
     )
 

@@ -85,7 +85,8 @@ def _nothing(contract: Contract, found: Proposal) -> str:
             f"the logs hold no request that gatekeeper can read{unread}; "
             "see docs/fixtures-from-logs.md for the supported formats"
         )
-    names = ", ".join(sorted({name for fixture in contract.fixtures for name in fixture.vars}))
+    known = {name for fixture in contract.fixtures for name in fixture.vars}
+    names = ", ".join(f"`{name}`" for name in sorted(known))
     return (
         f"none of the {requests:,} requests used {contract.target.prompt.reference}, because "
         "the messages do not match the template and the requests hold no values for "

@@ -103,7 +103,7 @@ def generate(arguments: argparse.Namespace) -> int:
     if not 1 <= tests <= _MOST_TESTS:
         raise UsageError(f"--tests-per-rule {tests}: give a number from 1 to {_MOST_TESTS}")
     if not arguments.model and not arguments.accept_ground_truth:
-        raise UsageError("--model is missing; name the model that generates")
+        raise UsageError("--model is missing; name the model that writes the rules and tests")
     others = {"--as-is": arguments.as_is, "--for-survivors": arguments.for_survivors}
     for other in (flag for flag, given in others.items() if given and arguments.update):
         raise UsageError(f"--update and {other} cannot be given together; choose one of them")
@@ -156,7 +156,10 @@ def _reference(written: str, repo: Path, root: Path) -> str:
     except UnreadableError as error:
         raise UsageError(f"{written}: {error.what}; {error.fix}") from None
     if place.path.lower().endswith(CODE_SUFFIXES) and not place.constant:
-        raise UsageError(f"{written}: name the constant that holds the prompt, like {written}:NAME")
+        raise UsageError(
+            f"{written}: the prompt in a code file is a constant; write {written}:NAME, with the "
+            "name of the constant"
+        )
     path = Path(place.path)
     if not path.exists():
         path = repo / place.path

@@ -144,7 +144,7 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
     unknown = next((name for name in names if name not in every), None)
     if unknown is not None or not names:
         raise UsageError(
-            f"--mutations {written}: use one or more of {', '.join(every)}, with commas"
+            f"--mutations {written}: use one or more of {', '.join(every)}, separated by commas"
         )
     return tuple(mutation for mutation in every if mutation in names)
 

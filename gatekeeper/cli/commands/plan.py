@@ -20,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shards", type=_shards, required=True, metavar="N", help="the number of machines"
     )
-    parser.add_argument("--ref", default="HEAD", help="the revision to run (default: HEAD)")
+    parser.add_argument("--ref", default="HEAD", help="the revision to test (default: HEAD)")
     add_contract(parser)
     add_history(parser)
     parser.add_argument(

@@ -10,7 +10,7 @@ from gatekeeper.runs.library.arguments import RunArguments
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ref", default="HEAD", help="the revision to run (default: HEAD)")
+    parser.add_argument("--ref", default="HEAD", help="the revision to test (default: HEAD)")
     add_contract(parser)
     add_run(parser)
     elsewhere = parser.add_mutually_exclusive_group()

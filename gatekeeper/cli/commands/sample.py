@@ -16,7 +16,11 @@ from gatekeeper.runs.library.repository import tracked_by
 def add(parser: argparse.ArgumentParser) -> None:
     add_plan(parser)
     parser.add_argument(
-        "--shard", type=_shard, required=True, metavar="I/N", help="the share to sample: 3/8"
+        "--shard",
+        type=_shard,
+        required=True,
+        metavar="I/N",
+        help="the shard to sample, such as 3/8",
     )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder for the file of answers"
@@ -25,7 +29,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--resume",
         action="store_true",
         help=(
-            "reuse the answers of this shard in the folder, and request only the missing answers"
+            "reuse the answers of this shard in the folder of --out, and request only the missing "
+            "answers"
         ),
     )
 

@@ -34,8 +34,8 @@ def post_comment(out: Path, marker_id: str, environment: Mapping[str, str]) -> s
     token = environment.get(TOKEN, "")
     if not token:
         raise PublishError(
-            f"{TOKEN} is not set, so no comment was posted; protected variables exist only in "
-            "pipelines of protected branches (docs/gitlab.md)"
+            f"{TOKEN} is not set, so no comment was posted; add this variable. Protected variables "
+            "exist only in pipelines of protected branches: see gatekeeper's docs/gitlab.md"
         )
     api = MergeRequestApi(
         job["CI_SERVER_URL"], job["CI_PROJECT_ID"], job["CI_MERGE_REQUEST_IID"], token
@@ -105,7 +105,8 @@ def _text(out: Path, job_url: str) -> str:
         text = (out / "comment.md").read_text(encoding="utf-8")
     except FileNotFoundError:
         log = f"[log of the job]({job_url})" if job_url.startswith("http") else "log of the job"
-        return f"## 🚫 No verdict\n\nThe check ended before it had a verdict. The {log} says why.\n"
+        why = f"`gatekeeper check` ended before it had a verdict. The {log} says why."
+        return f"## 🚫 No verdict\n\n{why}\n"
     except OSError as error:
         raise UsageError(f"{out / 'comment.md'}: cannot be read: {error.strerror}") from error
     return without_comment_marker(text)

@@ -73,7 +73,9 @@ def _suite(given: dict[str, Any]) -> dict[str, Any]:
         raise UsageError("`resume` also needs `out`, the folder of the unfinished run")
     seed = given.get("order_seed")
     if seed is not None and not ORDER_SEED.fullmatch(seed):
-        raise UsageError("order_seed must have 32 digits 0-9a-f; copy it from an earlier result")
+        raise UsageError(
+            "`order_seed` must have 32 digits 0-9a-f; copy `order_seed` from an earlier result"
+        )
     paths = [name for name in ("repo", "out", "replay", "cache") if given.get(name) is not None]
     return {
         **given,
@@ -98,4 +100,4 @@ def _several(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def _require_one(given: dict[str, Any], first: str, second: str) -> None:
     if given.get(first) and given.get(second):
-        raise UsageError(f"{first} and {second} cannot be combined; use only one of them")
+        raise UsageError(f"`{first}` and `{second}` cannot be combined; use only one of them")

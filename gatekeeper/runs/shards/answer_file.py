@@ -139,7 +139,7 @@ def read_shard(path: Path, plan: ShardedPlan, tracked: IsTracked) -> tuple[int, 
     content = read_own_file(path)
     if tracked(path):
         raise UsageError(
-            f"{path}: git tracks this file, so anybody may have written the answers in this "
+            f"{path}: git tracks this file, so anybody could have written the answers in this "
             "file; remove the file from the repository"
         )
     first, *lines = content.split(b"\n")

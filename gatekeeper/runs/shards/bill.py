@@ -26,8 +26,8 @@ def plan_shards(
     call can cost more than one shard may spend.
     """
     for job in work.jobs:
-        require_no_judges(job, "plan")
-        require_no_conversations(job, "plan")
+        require_no_judges(job, "`gatekeeper plan`")
+        require_no_conversations(job, "`gatekeeper plan`")
     whole = ShardedWork(make_plan(work, 1, contracts), work, path)
     calls = len(distinct_requests(whole.asked))
     enough = max(1, min(shards, calls))  # a machine without a call would only take time to start

@@ -88,7 +88,7 @@ def read_plan(path: Path, tracked: IsTracked) -> ShardedPlan:
         raise UsageError(f"--plan {path}: cannot be read: {error.strerror or error}") from error
     if tracked(path):
         raise UsageError(
-            f"--plan {path}: git tracks this file, so anybody may have chosen the order of the "
+            f"--plan {path}: git tracks this file, so anybody could have chosen the order of the "
             "samples; write a new plan with `gatekeeper plan`"
         )
     try:
@@ -106,8 +106,8 @@ def plan_again(plan: ShardedPlan, revision: Revision, path: Path) -> ShardedWork
     work = plan_run(revision, policy, plan.contracts, order_seed=plan.order_seed)
     if make_plan(work, plan.shards, plan.contracts) != plan:
         raise UsageError(
-            f"--plan {path}: another version of gatekeeper made this plan, and the requests of "
-            "the plan are different; write a new plan with `gatekeeper plan`"
+            f"--plan {path}: another version of gatekeeper made this plan, and this version would "
+            "send other requests; write a new plan with `gatekeeper plan`"
         )
     return ShardedWork(plan, work, path)
 

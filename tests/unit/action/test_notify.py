@@ -60,7 +60,7 @@ def test_every_address_is_tried_and_failures_are_told_without_the_address() -> N
             "body",
         )
     assert len(sound.received) == 1
-    assert said[0] == "notification 1 could not be sent to JSON"
+    assert said[0] == "the notification to address 1 (JSON) could not be sent"
     assert "address 2 " in said[1]
     assert "address 3 " in said[2]
     assert len(said) == 3
@@ -71,7 +71,7 @@ def test_nobody_there_is_told() -> None:
     with Webhook() as gone:
         port = gone.port
     assert send([f"json://127.0.0.1:{port}/"], "title", "body") == (
-        "notification 1 could not be sent to JSON",
+        "the notification to address 1 (JSON) could not be sent",
     )
 
 
@@ -83,7 +83,7 @@ def test_a_fault_of_a_plug_in_is_told_by_its_type(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(apprise.Apprise, "instantiate", fault)
     assert send(["json://user:a-secret@host"], "title", "body") == (
-        "notification 1 could not be sent (RuntimeError)",
+        "the notification to address 1 could not be sent (RuntimeError)",
     )
 
 

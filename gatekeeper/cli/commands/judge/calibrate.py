@@ -42,8 +42,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=30,
         metavar="N",
-        help="how many labelled outputs of each check to keep in the file; nightly runs grade "
-        "these outputs again (default: %(default)s; 0 keeps none)",
+        help="how many labelled outputs of each check to keep in NAME.judge.json; nightly runs "
+        "grade these outputs again (default: %(default)s; 0 keeps none)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_replay(parser)
@@ -108,11 +108,14 @@ def calibrate(arguments: argparse.Namespace) -> int:
 def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
     for name, judge in plan.judges.items():
         if name not in stored:
-            raise UsageError(f"--check: {name} has no calibration; run without --check first")
+            raise UsageError(
+                f"--check: the check `{name}` has no calibration; run this command once without "
+                "--check"
+            )
         if stored[name].judge != judge.digest:
             raise UsageError(
-                f"--check: the judge of {name} has changed since its calibration; run without "
-                "--check to calibrate it again"
+                f"--check: the judge of the check `{name}` has changed since the calibration; run "
+                "this command without --check to calibrate this judge again"
             )
 
 

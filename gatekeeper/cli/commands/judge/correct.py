@@ -46,7 +46,8 @@ def correct(arguments: argparse.Namespace) -> int:
     samples = find_samples(arguments.run)
     if samples is None:
         raise UsageError(
-            f"--run {arguments.run}: the folder has no samples.jsonl; run the gate first"
+            f"--run {arguments.run}: the folder has no samples.jsonl; run `gatekeeper check` or "
+            "`gatekeeper run` first"
         )
     labels = settle_labels(read_labels(arguments.labels))
     outcomes = read_run(samples).outcomes

@@ -46,7 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "write an HTML page for labelling in a browser; its button saves the labels as a file"
+            "write an HTML page for labelling in a browser; a link on the page downloads the "
+            "labels as a file"
         ),
     )
 
@@ -67,7 +68,8 @@ def label(arguments: argparse.Namespace) -> int:
     samples = find_samples(arguments.run)
     if samples is None:
         raise UsageError(
-            f"--run {arguments.run}: the folder has no samples.jsonl; run the gate first"
+            f"--run {arguments.run}: the folder has no samples.jsonl; run `gatekeeper check` or "
+            "`gatekeeper run` first"
         )
     if arguments.labels.suffix.lower() == ".csv":
         raise UsageError(f"--labels {arguments.labels}: name a file that ends in .jsonl")
