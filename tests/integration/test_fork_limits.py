@@ -68,7 +68,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
         (
             "limits: {calls: 50}",
             {"samples": 50, "head_policy": "limits: {calls: 1000000}"},
-            "raise limits.calls in .github/gatekeeper.yml of the base branch",
+            "raise `limits.calls` in .github/gatekeeper.yml of the base branch",
         ),
     ],
     ids=["calls", "cost of one call", "cost", "a limit raised at head"],
