@@ -60,10 +60,11 @@ def blind_text(fixtures: Sequence[str]) -> str:
         named += f" and {len(fixtures) - _MOST_NAMES:,} more"
     one = len(fixtures) == 1
     count = numbers.count(len(fixtures), "fixture")
+    fails = "its answer on head fails" if one else "their answers on head fail"
+    passes = "passes" if one else "pass"
     return (
-        f"{count} can no longer show a regression, because "
-        f"{'it fails' if one else 'they fail'} under the new contract, although "
-        f"the same answers pass under the base contract ({named})"
+        f"{count} can no longer show a regression ({named}): {fails} under the new contract, "
+        f"but {passes} under the base contract"
     )
 
 

@@ -88,13 +88,12 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
         text = (
-            "This change removes the prompt of the base contract. The contract now "
-            f"tests {job.contract.target.prompt.reference}, but "
-            f"{_some(job.successors)} in this pull request may also replace the "
-            "removed prompt, and gatekeeper did not compare such a replacement with the removed "
-            "prompt. Set the contract's `prompt` to the file that replaces the removed prompt, "
-            "and add the other file in a separate pull request, or ask a maintainer to waive "
-            "this result."
+            "This change removes the prompt of the base contract. Gatekeeper compared "
+            f"the removed prompt with {job.contract.target.prompt.reference}, which the contract "
+            f"now tests. But {_some(job.successors)} in this pull request may also replace the "
+            "removed prompt. Set the contract's `prompt` to the file that replaces the removed "
+            "prompt, and add all other new prompts in a separate pull request. Or ask a "
+            "maintainer to waive this result."
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     return reasons
@@ -107,7 +106,9 @@ def untested_reasons(job: Job) -> list[Reason]:
         return []
     same = "request of the fixtures is the same as before, so nothing was measured"
     if not job.leaves_requests:
-        same = "message of the fixtures is the same as before, so the change was not measured"
+        same = (
+            "message of the fixtures is the same as before, so nothing tested the changed template"
+        )
     text = (
         f"The template in {job.contract.target.prompt.reference} changed, but every {same}. Add a "
         "fixture that uses the changed part of the template."

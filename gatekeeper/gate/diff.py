@@ -179,7 +179,7 @@ def _of_one_side(
 ) -> list[str]:
     """Return the contracts that cannot be compared, and the requested ones that were not found."""
     lone = [
-        f"the contract {name} has samples only in {side.name}, so gatekeeper does not compare it"
+        f"the contract {name} has samples only in {side.name}, so it is not compared"
         for side, mine, others in ((earlier, before, after), (later, after, before))
         for name in mine
         if name not in others and (not names or name in names)

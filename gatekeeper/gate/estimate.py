@@ -234,9 +234,9 @@ def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, .
     known = sum(contract.worst_cost_usd or 0.0 for contract in found.contracts)
     beyond = []
     if limits.calls is not None and found.calls > limits.calls:
-        beyond.append((f"take {found.calls:,} calls", f"limits.calls is {limits.calls:,}"))
+        beyond.append((f"take {found.calls:,} calls", f"`limits.calls` is {limits.calls:,}"))
     if limits.cost_usd is not None and known > limits.cost_usd:
-        limit = f"limits.cost_usd is {numbers.dollars(limits.cost_usd)}"
+        limit = f"`limits.cost_usd` is {numbers.dollars(limits.cost_usd)}"
         beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
     shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
     return tuple(

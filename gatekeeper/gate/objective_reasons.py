@@ -65,7 +65,7 @@ def _why_unknown(result: SloResult) -> str:
             "The time to first token is unknown, because the server did not stream "
             "the answers or the recording does not contain this time."
         )
-    return "The measured value is unknown: neither the model nor the recording provides the value."
+    return "Neither the model nor the recording reports this amount."
 
 
 def _more(result: SloResult) -> str:
@@ -79,7 +79,7 @@ def _more(result: SloResult) -> str:
             f"only {result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
     noun = unit_noun(clustered=result.clustered)
-    return f"; with more {noun}s, a run may show that the objective is met"
+    return f"; with more {noun}s, a run could show that the objective is met"
 
 
 def _amount(result: SloResult, value: float | None) -> str:

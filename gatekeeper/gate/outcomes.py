@@ -258,8 +258,8 @@ def _low_grade(outcome: Outcome, pass_score: float) -> tuple[str, str]:
     grade = outcome.grade
     if grade is None:
         return "pass_score", (
-            f"the score cannot reach {numbers.score(pass_score)}, whatever the unknown results of "
-            "some checks are"
+            f"the score cannot reach {numbers.score(pass_score)}, even if all checks with an "
+            "unknown result pass"
         )
     # Rounded down, so that a grade that is too low never looks high enough.
     shown, needed = f"{math.floor(grade * 1000) / 1000:g}", numbers.score(pass_score)

@@ -295,9 +295,8 @@ def _gaps(sampled: Run) -> tuple[str, ...]:
     return tuple(
         (
             f"The recording {path} has no answer for {missing:,} "
-            f"request{'s' * (missing > 1)}. Record it again: run the real model with "
-            f"`sampling: {{mode: fixed}}`, and use the samples.jsonl of "
-            "that run."
+            f"request{'s' * (missing > 1)}. Make a new recording: run the real model with "
+            "`sampling: {mode: fixed}`, and use the `samples.jsonl` of that run."
         )
         for path, missing in sampled.unrecorded.items()
     )

@@ -59,10 +59,10 @@ class ComparisonPower:
         if self.fixtures_needed is not None:
             advice.append(f"use {self.fixtures_needed:,} {self._noun}s")
         if percent is not None and percent < 100:
-            advice.append(f"set gate.margin to {percent / 100:.2g}")
+            advice.append(f"set `gate.margin` to {percent / 100:.2g}")
         return (
             f"{self.name}, {self.comparisons_text}: {self.units_text} {shown}, but "
-            f"gate.margin is {numbers.size_in_points(self.margin)}; "
+            f"`gate.margin` is {numbers.size_in_points(self.margin)}; "
             f"{', or '.join(advice) or f'add {self._noun}s'}"
         )
 
@@ -139,8 +139,8 @@ class ObjectiveNeed:
     def __str__(self) -> str:
         return (
             f"at least {self.needed:,} {self.noun} are needed to show that the objective "
-            f"{self.label} is met, but the contract has {self.have:,}; with fewer {self.noun}, "
-            "the objective is either missed or stays open"
+            f"{self.label} is met, but the contract has {self.have:,}; with so few {self.noun}, "
+            "the objective can be missed, but never shown to be met"
         )
 
 
@@ -174,8 +174,8 @@ def objective_summary(evaluation: Evaluation) -> str | None:
     span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     return (
         f"at least {span} {needs[0].noun} are needed to show that the {len(needs):,} objectives "
-        f"{names} are met, but the contract has {min(need.have for need in needs):,}; with fewer "
-        f"{needs[0].noun}, these objectives are either missed or stay open"
+        f"{names} are met, but the contract has {min(need.have for need in needs):,}; with so "
+        f"few {needs[0].noun}, these objectives can be missed, but never shown to be met"
     )
 
 
@@ -186,8 +186,9 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
     noun = "clusters" if evaluation.clustered else "distinct inputs"
     return tuple(
         (
-            f"the limit gate.{limit.name} never fails, because at least {needed:,} {noun} are "
-            f"needed to show a rise above {limit}, but the contract has {have:,}"
+            f"the limit `gate.{limit.name}` can never give the verdict `fail`, because at least "
+            f"{needed:,} {noun} are needed to show a rise above {limit}, but the contract has only "
+            f"{have:,}"
         )
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
@@ -202,7 +203,7 @@ def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"gate.repairs: `fail` has no effect, because the gate fails only if at least "
+            f"`gate.repairs: fail` has no effect, because the gate fails only if at least "
             f"{needed:,} {noun} newly need a repair, and the contract has only {have:,}"
         ),
     )
@@ -222,7 +223,7 @@ def unpriced_warnings(evaluation: Evaluation, price: Price) -> tuple[str, ...]:
         (
             f"{evaluation.contract.name}: the limit `gate.cost: {limit}` can never be "
             f"evaluated, because no price is known for {' and '.join(unpriced)}; use "
-            "gate.tokens instead, or a model with a known price"
+            "`gate.tokens` instead, or a model with a known price"
         )
         for limit in limits
     )

@@ -102,8 +102,8 @@ def paired_reasons(
         return [Reason("regression", f"Worse than base: {counts} ({chance}).", "fail")]
     if could_be_worse and largest_drop > margin:
         pairs = numbers.count(paired.unmeasured, "pair")
-        text = f"In {pairs} of samples, base or head was not measured, which is too many to decide"
-        return [Reason("error", f"{text} whether head is worse{cause}.", "error")]
+        text = f"It is not known whether head is worse, because {pairs} of samples on base and head"
+        return [Reason("error", f"{text} could not be measured{cause}.", "error")]
     if paired.minimum_detectable_effect is None:
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
         return [Reason("unseen", found, "inconclusive")]
@@ -257,7 +257,7 @@ def broken_base_reasons(job: Job) -> list[Reason]:
         return []
     text = (
         f"The base contract cannot be applied to this change: {job.base_problem}. Repair the "
-        "contract first, in a pull request that does not change the prompt."
+        "base contract first, in a pull request that does not change the prompt."
     )
     return [Reason("error", text, "error", "base")]
 
@@ -288,7 +288,7 @@ def _nothing_to_evaluate(*, same_requests: bool) -> Reason:
             "Nothing to compare, because every request is the same as before, and the contract has "
             "no objective"
         )
-    return Reason("unseen", f"{text}; set slo.success_rate.", "inconclusive")
+    return Reason("unseen", f"{text}; set `slo.success_rate` in the contract.", "inconclusive")
 
 
 def evidence_reasons(
@@ -349,7 +349,7 @@ def warnings_of(job: Job) -> tuple[str, ...]:
     own, *others = job.evaluations
     warnings = list(job.notices)
     if own.unpaired:
-        text = "until this change is merged, keep the variables that the base prompt uses"
+        text = "until this change is merged, keep the variables of base's prompt in these fixtures"
         count = numbers.count(len(own.unpaired), "fixture")
         why = "cannot be compared, because their variables do not fit base's prompt"
         warnings.append(f"{count} {why}: {_names(own.unpaired)}; {text}")

@@ -68,15 +68,15 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
     for model, price in dearest.items():
         if price is None:
             said.append(
-                f"No price is known for {model}, so limits.cost_usd does not "
-                "limit the calls to this model; only limits.calls limits these calls."
+                f"No price is known for {model}, so `limits.cost_usd` does not "
+                "limit the calls to this model; only `limits.calls` limits these calls."
             )
         elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
             shorter = advise_shorter_answers(r.params for r in requests if r.model == model)
             said.append(
-                f"A call to {model} can cost {numbers.dollars(price)}, so limits.cost_usd "
+                f"A call to {model} can cost {numbers.dollars(price)}, so `limits.cost_usd` "
                 f"allows only {numbers.count(room, 'call')} at the same time. For a faster run, "
-                f"{shorter} in params."
+                f"{shorter} in `params`."
             )
     return tuple(said)
 
@@ -98,11 +98,11 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
         return None
     if None in prices:
         return (
-            f"no price is known for {requests[prices.index(None)].model}, so limits.cost_usd could "
-            "not limit the cost of this pull request. Because the pull request comes from a fork, "
-            "no model was called. Use a model from litellm's price list, or ask a maintainer to "
-            f"set limits.cost_usd to null in {POLICY_PATH} of the base branch and to rely on "
-            "limits.calls"
+            f"no price is known for {requests[prices.index(None)].model}, so `limits.cost_usd` "
+            "could not limit the cost of this pull request. Because the pull request comes from a "
+            "fork, no model was called. Use a model from litellm's price list, or ask a maintainer "
+            f"to set `limits.cost_usd` to null in {POLICY_PATH} of the base branch and to rely on "
+            "`limits.calls`"
         )
     total = math.fsum(price or 0.0 for price in prices)
     if total > limits.cost_usd:
@@ -130,12 +130,12 @@ def _too_dear(work: Work, dear: Sequence[tuple[Request, float | None]], limit: f
     most = f"can cost {numbers.dollars(price)}"
     if math.isinf(price):
         most = "has no upper bound for its cost"
-    place = " (first on the base branch)" if is_base else ""
+    place = " on the base branch" if is_base else ""
     allowed, shorter = numbers.dollars(limit), advise_shorter_answers([request.params])
     return (
-        f"one call to {request.model} {most}, but limits.cost_usd is {allowed}, so no "
-        f"model was called: {shorter} in params of contract {trial.contract}{place}, "
-        f"or raise limits.cost_usd in {POLICY_PATH} of the base branch"
+        f"one call to {request.model} {most}, but `limits.cost_usd` is {allowed}, so "
+        f"no model was called: {shorter} in `params` of the contract {trial.contract}{place}, "
+        f"or raise `limits.cost_usd` in {POLICY_PATH} of the base branch"
     )
 
 
@@ -147,9 +147,9 @@ def _too_dear_question(work: Work, request: Request, price: float | None, limit:
     most += "" if math.isinf(price) else numbers.dollars(price)
     shorter = advise_shorter_answers([request.params])
     return (
-        f"one call to the {who} {request.model} {most}, but limits.cost_usd is "
-        f"{numbers.dollars(limit)}, so no model was called: {shorter} in the params of the "
-        f"contract and of its {who}, or raise limits.cost_usd in "
+        f"one call to the {who} {request.model} {most}, but `limits.cost_usd` is "
+        f"{numbers.dollars(limit)}, so no model was called: {shorter} in the `params` of the "
+        f"contract and of its {who}, or raise `limits.cost_usd` in "
         f"{POLICY_PATH} of the base branch"
     )
 
@@ -157,8 +157,8 @@ def _too_dear_question(work: Work, request: Request, price: float | None, limit:
 def _beyond(requests: Sequence[Request], forecast: str, limit: str, name: str) -> str:
     shorter = advise_shorter_answers(request.params for request in requests)
     return (
-        f"the check of this pull request may {forecast}, but the base policy allows {limit}. "
+        f"the run for this pull request may {forecast}, but the base policy allows {limit}. "
         "Because the pull request comes from a fork, no model was called. Use fewer fixtures or "
-        f"samples, {shorter}, or ask a maintainer to raise limits.{name} in {POLICY_PATH} of the "
-        "base branch"
+        f"samples, {shorter}, or ask a maintainer to raise `limits.{name}` in {POLICY_PATH} of "
+        "the base branch"
     )

@@ -187,8 +187,11 @@ class _Validating:
         for suite in inventory.unused:
             if suite.kind == "contract":
                 written = ", ".join(self.policy.patterns_for(suite.path))
-                what = f"looks like a contract but is not used, because it does not match {written}"
-                fix = f"add its path to `contracts` in {self.policy.path_for(suite.path)}"
+                what = (
+                    "looks like a contract but is not used, because no pattern of the policy "
+                    f"({written}) matches the file's path"
+                )
+                fix = f"add this path to `contracts` in {self.policy.path_for(suite.path)}"
                 self._add("warning", [Problem(suite.path, what, fix)], None)
 
     def note_unmatched(self) -> None:

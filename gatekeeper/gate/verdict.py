@@ -30,7 +30,7 @@ def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:
     if waiver is None or not any(_covers(waiver, reason) for reason in found.reasons):
         return found
     left = [reason.verdict for reason in found.reasons if not _covers(waiver, reason)]
-    done = "Waived" if waiver.kind == "waive" else "The regression is accepted as intended"
+    done = "Waived" if waiver.kind == "waive" else "Regression accepted"
     text = f"{done} by @{waiver.author} for {waiver.sha[:10]}: {waiver.reason or 'no reason given'}"
     return replace(
         found,

@@ -45,7 +45,7 @@ def agreement_text(found: JudgeAgreement) -> str:
         name = "Cohen's" if len(found.judges) == 2 else "Fleiss'"
         parts.append(f"{each}, {name} {_kappa_text(found.kappa)}")
     for judge, kappa in found.repeats.items():
-        parts.append(f"{judge} with its own repeated verdicts, {_kappa_text(kappa)}")
+        parts.append(f"{judge} compared with its own repeated verdicts, {_kappa_text(kappa)}")
     outputs = numbers.count(found.outputs, "output")
     text = f"Judges of {found.check} in {found.contract}, on {outputs}: {'; '.join(parts)}."
     weak = [k for k in (found.kappa, *found.repeats.values()) if k and k.value <= _WEAK]

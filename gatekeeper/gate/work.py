@@ -154,13 +154,7 @@ def plan_check(
     notices = (
         *notices,
         *(f"The policy is weakened: `{found.place}` {found.text}." for found in of_policy),
-        *(
-            (
-                f"The calibration {found.key} {found.text}. After the merge, this calibration "
-                "corrects objectives, so check that people made the labels of this calibration."
-            )
-            for found in of_judges
-        ),
+        *(_calibration_notice(found, change) for found in of_judges),
         *brought_calibrations(change),
         *new_policy_notices(change),
     )
@@ -171,6 +165,16 @@ def plan_check(
     shas = change.base.sha, change.head.sha
     work = plan_contracts("check", *shas, policy, affected, names, trusted, order_seed)
     return replace(work, policy_weakened=weakened)
+
+
+def _calibration_notice(found: Weakening, change: Change) -> str:
+    text = f"The calibration {found.key} {found.text}."
+    if found.key not in change.head.entries:
+        return text
+    return (
+        f"{text} After the merge, this calibration corrects the values of objectives, so make sure "
+        "that people made its labels."
+    )
 
 
 def plan_run(

@@ -129,7 +129,7 @@ class BranchHistory:
 
     def _past(self, branch: Branch, files: Mapping[str, Stored]) -> Past:
         faults = [
-            (f"{self._name}:{path}: {fault}; the history does not include this record")
+            f"{self._name}:{path}: {fault}; this file is left out of the history"
             for path, stored in files.items()
             if path.startswith(_FOLDER) and (fault := _fault(path, stored))
         ]

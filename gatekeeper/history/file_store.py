@@ -46,7 +46,7 @@ class FileHistory:
         except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
             raise UsageError(
                 f"{self._path}: the history cannot be written ({error.strerror}); "
-                "choose a file that you may write"
+                "choose a file that you can write"
             ) from error
         except OSError as error:
             raise MeasurementError(

@@ -81,7 +81,7 @@ def _sqlite(path: Path) -> HistoryStore:
 def _postgresql(location: str) -> HistoryStore:
     if importlib.util.find_spec("psycopg") is None:
         raise UsageError(
-            "a history in PostgreSQL needs its driver: pip install 'gatekeeper[postgres]'"
+            "a history in PostgreSQL needs a driver; run `pip install 'gatekeeper[postgres]'`"
         )
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError

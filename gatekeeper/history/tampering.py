@@ -30,7 +30,7 @@ def refuse_own_history(location: str, change: Change) -> None:
         if any(entry is not None and entry.kind != "file" for entry in found):
             raise UsageError(
                 f"history {location}: {name} is a link or a submodule, so a pull request could "
-                f"change the file that {name} leads to; write the path of the file itself"
+                f"change the file that {name} leads to; give the path of the file itself"
             )
         if found[-1] not in found[:-1]:
             raise UsageError(

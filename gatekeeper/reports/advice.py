@@ -84,7 +84,7 @@ def _mend_new(contract: ContractResult) -> str:
     unmet = (slo.objective for slo in contract.slo if slo.met is not True)
     if any(measure_of(objective).better == "higher" for objective in unmet):
         return _MEND_NEW
-    return "Make the new prompt meet its objectives, or set objectives that it can meet."
+    return "Make the new prompt meet its objectives, or set objectives that the prompt can meet."
 
 
 def _to_be_sure(contract: ContractResult) -> str:

@@ -96,7 +96,7 @@ def estimate_text(forecast: _RunEstimate) -> str:
     if forecast.fewest_calls < forecast.expected_calls:
         fewest = f" (at least {numbers.count(forecast.fewest_calls, 'call')})"
     others = (("judges", forecast.judge_calls), ("simulated users", forecast.user_calls))
-    asked = " and ".join(f"{calls:,} of them to {who}" for who, calls in others if calls)
+    asked = " and ".join(f"{calls:,} of the calls to {who}" for who, calls in others if calls)
     return f"expected {expected}{fewest}; at most {most}{', ' if asked else ''}{asked}"
 
 

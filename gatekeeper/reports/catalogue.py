@@ -64,7 +64,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "Head passes fewer of the same fixtures than base, and chance does not explain the "
         "difference.",
         "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
-        "update the expected values in the fixtures. The base branch's contract still applies to "
+        "update the expected values in the fixtures. The base branch's contract also applies to "
         "this pull request; to apply only the new contract, set `allow: {weakening: true}` in the "
         "base branch's policy.",
         "error",
@@ -170,8 +170,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "policy_weakened": ReasonEntry(
         "The policy is weakened",
-        "The change makes `.github/gatekeeper.yml` less strict, or changes the labels that correct "
-        "judges. The base policy requires a maintainer's waiver for such a change.",
+        "The change makes `.github/gatekeeper.yml` less strict, or changes the calibration of a "
+        "judge. The base policy requires a maintainer's waiver for such a change.",
         "Undo the change that weakens the policy, or ask a maintainer to waive the result.",
         "error",
         ("is weakened", "are weakened"),
@@ -207,7 +207,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     "unseen": ReasonEntry(
         "No change could be detected",
         "There are too few fixtures to detect even the largest change.",
-        "Add fixtures to detect smaller differences. If nothing is compared, add an objective.",
+        "Add fixtures. If nothing is compared, add an objective.",
         "warning",
         example="worse",
         adds_units=True,

@@ -155,8 +155,8 @@ def issue_body(
         "",
         "**What to do:** look at the failing samples of the last nightly run; then pin the model's "
         "version, or adapt the prompt to the changed model. A change of prompt, contract or "
-        "model starts a new count and closes this issue. To get no more messages about these "
-        "changes, close the issue yourself.",
+        "model starts a new measurement and closes this issue. To get no more messages about the "
+        "drift in this table, close the issue yourself.",
         "",
         *of_judges,
         f"<sub>{FALSE_ALARMS}</sub>",

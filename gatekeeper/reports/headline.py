@@ -268,7 +268,8 @@ def _subject(result: GateResult) -> str:
         but = f", but {dearer}" if dearer else ""
         if broken:
             count = numbers.count(broken, "fixture")
-            return f": no significant regression, but {count} broke{but}"
+            more = f", and {dearer}" if dearer else ""
+            return f": no significant regression, but {count} broke{more}"
         compared = any(contract.paired for contract in result.contracts)
         return f": no contract got significantly worse{but}" if compared else ""
     if result.verdict == "fail" and not concerned and result.uncovered:

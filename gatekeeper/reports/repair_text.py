@@ -10,7 +10,7 @@ from gatekeeper.reports.escape import code
 _FOUND = {
     "worse": "significantly more often on head",
     "kept": "not significantly more often on head",
-    "unknown": "open, calls failed",
+    "unknown": "unknown, because calls failed",
     "untested": "not compared",
 }
 

@@ -92,7 +92,7 @@ def test_one_call_that_can_cost_more_than_the_limit_is_not_made(
     """48 USD were spent against 2: sixteen calls started before a price was known."""
     error = UsageError if trusted else MeasurementError
     with pytest.raises(
-        error, match=r"o1 can cost 6\.\d\d USD, .*set max_tokens in params"
+        error, match=r"o1 can cost 6\.\d\d USD, .*set max_tokens in `params`"
     ) as refused:
         spender.check("openai/o1", trusted=trusted)
     assert refused.value.exit_code == (2 if trusted else 3)
@@ -100,7 +100,7 @@ def test_one_call_that_can_cost_more_than_the_limit_is_not_made(
 
 
 def test_what_only_base_lacks_is_named_as_base_s(spender: Spender) -> None:
-    with pytest.raises(UsageError, match="first on the base branch"):
+    with pytest.raises(UsageError, match="on the base branch, or raise"):
         spender.check("openai/o1", "{max_tokens: 100}", base_params="{temperature: 1}")
     assert spender.requests == []
 
@@ -139,7 +139,7 @@ def test_a_model_that_answers_with_more_than_it_was_asked_for_is_found_out_by_on
 
 def test_a_tiny_limit_is_legible(spender: Spender) -> None:
     tiny = "limits: {cost_usd: 0.00005}"
-    with pytest.raises(UsageError, match=r"limits\.cost_usd is 0\.000050 USD, so"):
+    with pytest.raises(UsageError, match=r"`limits\.cost_usd` is 0\.000050 USD, so"):
         spender.check("openai/gpt-4o-mini", policy=tiny)
     assert spender.requests == []
     enough = "limits: {cost_usd: 0.0002}"
@@ -262,7 +262,7 @@ def test_a_dear_head_reaches_no_model_by_any_way(
     assert answered.requests == ()
     how = "set a lower" if "max_tokens" in head else "set"
     said = " ".join(answered.text.split())
-    assert f": {how} max_tokens in params of contract sentiment" in said
+    assert f": {how} max_tokens in `params` of the contract sentiment" in said
 
 
 def test_a_head_without_a_price_is_for_trusted_people(run_gate: RunGate) -> None:

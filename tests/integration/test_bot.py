@@ -102,7 +102,7 @@ def test_accepting_covers_the_regression(opened: Open) -> None:
     assert checked_pull.say("/gatekeeper accept") == 0
     assert "Accepted for" in checked_pull.reply
     assert checked_pull.run_check() == 0
-    assert "accepted as intended" in checked_pull.own[-1]
+    assert "Regression accepted by" in checked_pull.own[-1]
 
 
 def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:

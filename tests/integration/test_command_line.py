@@ -127,7 +127,7 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert "; at most 12 calls," in text
     warning = (
         "words, compared alone: 6 distinct fixtures can only show a drop of 87 points or more, "
-        "but gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.87"
+        "but `gate.margin` is 5 points; use 134 fixtures, or set `gate.margin` to 0.87"
     )
     assert text.count("can only show a drop") == 1
     assert f"⚠️ {warning}" in text
@@ -146,7 +146,7 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
         ("{calls: null, cost_usd: null}", ()),
         (
             "{calls: 11}",
-            ("The run may take 12 calls, but limits.calls is 11 in .github/gatekeeper.yml",),
+            ("The run may take 12 calls, but `limits.calls` is 11 in .github/gatekeeper.yml",),
         ),
     ],
 )
@@ -166,7 +166,7 @@ def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch
     monkeypatch.setattr("gatekeeper.providers.cost_estimate.worst_cost", lambda _: 0.5)
     found = json.loads(_foretold(repository, capsys, "--json"))
     (warning,) = found["warnings"]
-    assert warning.startswith("The run may cost 6.00 USD at worst, but limits.cost_usd is 2.00 USD")
+    assert warning.startswith("The run may cost 6.00 USD at worst, but `limits.cost_usd` is 2.00")
     assert (found["cost_usd"], found["worst_cost_usd"]) == (pytest.approx(0.12), 6.0)
     text = _foretold(repository, capsys)
     assert f"expected 12 calls, {found['tokens']:,} tokens, 0.12 USD" in text

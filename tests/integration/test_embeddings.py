@@ -208,7 +208,7 @@ def test_consistency_and_repairs_by_meaning_are_forecast_paid_and_replayed(
     named = ["--repo", str(consistent.path), "--contract", "polite"]
     main(["affected", *named[:2], "--base", "main~1", "--head", "main"])
     # 3 pairs of answers to each of 8 fixtures, and one repair of each of 24 answers.
-    assert "48 of them to judges" in capsys.readouterr().out
+    assert "48 of the calls to judges" in capsys.readouterr().out
     server._answer = InOtherWords()
     first, second = tmp_path / "first", tmp_path / "second"
     assert main(["run", *named, "--out", str(first)]) == 0

@@ -68,7 +68,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
         (
             "limits: {calls: 50}",
             {"samples": 50, "head_policy": "limits: {calls: 1000000}"},
-            "raise limits.calls in .github/gatekeeper.yml of the base branch",
+            "raise `limits.calls` in .github/gatekeeper.yml of the base branch",
         ),
     ],
     ids=["calls", "cost of one call", "cost", "a limit raised at head"],
@@ -128,9 +128,9 @@ def test_the_sum_of_the_worst_prices_counts_for_a_fork_alone() -> None:
 @pytest.mark.parametrize("price", [1.1, float("inf")])
 def test_one_call_that_is_too_dear_is_refused_to_everybody(price: float) -> None:
     _, work = proposal("limits: {cost_usd: 1}")
-    with pytest.raises(MeasurementError, match="set max_tokens in params of contract words"):
+    with pytest.raises(MeasurementError, match="set max_tokens in `params` of the contract words"):
         require_within_limits(work, lambda _: price)
-    with pytest.raises(UsageError, match=r"raise limits\.cost_usd in \.github/gatekeeper\.yml"):
+    with pytest.raises(UsageError, match=r"raise `limits\.cost_usd` in \.github/gatekeeper\.yml"):
         require_within_limits(work, lambda _: price, trusted=True)
 
 

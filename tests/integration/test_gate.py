@@ -235,8 +235,8 @@ def test_samples_that_were_not_recorded_are_not_failed_checks(repository, tmp_pa
     assert result["cost_usd"] == 0
     (notice,) = result["notices"]
     assert notice.startswith(
-        "The recording contracts/words.samples.jsonl has no answer for 40 requests. Record it "
-        "again: run the real model with `sampling: {mode: fixed}`"
+        "The recording contracts/words.samples.jsonl has no answer for 40 requests. Make a new "
+        "recording: run the real model with `sampling: {mode: fixed}`"
     )
     comment = (tmp_path / "comment.md").read_text("utf-8")
     assert "0 calls made, 40 cached, 40 not recorded" in comment

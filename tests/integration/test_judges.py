@@ -186,7 +186,7 @@ def test_affected_counts_the_questions_to_judges(
     assert (estimate["expected_calls"], estimate["expected_judge_calls"]) == (96, 48)
     assert estimate["worst_cost_usd"] > estimate["cost_usd"] > 0
     main(named)
-    assert "48 of them to judges" in capsys.readouterr().out
+    assert "48 of the calls to judges" in capsys.readouterr().out
     assert server.requests == []
 
 

@@ -89,12 +89,13 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     for label in labels:
         if label.check is None and len(judges) > 1:
             raise UsageError(
-                f"{contract.name} has several judges ({names}); add a column `check` to the "
-                "labels, and write the name of the judge's check in each row"
+                f"several checks of {contract.name} use a judge ({names}); add a column `check` "
+                "to the labels, and write the name of one of these checks in each row"
             )
         if label.check is not None and label.check not in judges:
             raise UsageError(
-                f"labels: {contract.name} has no judge with the name {label.check}; use {names}"
+                f"labels: no check of {contract.name} with a judge has the name `{label.check}`; "
+                f"in the column `check`, write one of these names: {names}"
             )
     requests = {
         trial.fixture: trial

@@ -113,8 +113,13 @@ def _only_judge(contract: str, outcomes: Sequence[Outcome]) -> str:
     names = {
         c.check for o in outcomes for c in o.check_results if c.votes and c.severity == "error"
     }
+    if not names:
+        raise UsageError(
+            f"no check of {contract} with the severity `error` has verdicts of a judge, "
+            "so there is nothing to correct"
+        )
     if len(names) != 1:
-        found = ", ".join(sorted(names)) or "none"
+        found = ", ".join(sorted(names))
         raise UsageError(
             f"--check: give the name of one check of {contract} that uses a judge; "
             f"these checks use a judge: {found}"

@@ -167,16 +167,19 @@ def _reason(
     if chosen != kept:
         than = "the current setting" if cells[kept].setting.current else cells[kept].setting.name
         less = 1 - price.amounts[chosen] / price.amounts[kept]
-        why = f" and {price.verb} significantly less than {than} ({numbers.percent(less)} less)"
+        saved = numbers.percent(less)
+        why = (
+            f"; the recommended setting {price.verb} significantly less than {than} ({saved} less)"
+        )
     elif cells[chosen].setting.current:
         why = "; this setting is in use, and no other good setting costs significantly less"
     if rates[chosen] == rates[best]:
-        do = "does" if others == 1 else "do"
+        have = "has" if others == 1 else "have"
         count = numbers.count(others, "other setting")
-        return f"{rate}, the highest rate{why}; {count} {do} not differ significantly"
+        return f"{rate}, the highest rate{why}; {count} {have} no significantly lower rate"
     named = cells[best].setting.name
     highest = numbers.percent(rates[best])
     return (
-        f"{rate}, which is not significantly different from the best setting ({named}, {highest})"
-        f"{why}"
+        f"{rate}, not significantly fewer than with the setting that has the highest rate "
+        f"({named}, {highest}){why}"
     )

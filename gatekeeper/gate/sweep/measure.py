@@ -80,7 +80,7 @@ def require_within(
     if limits.calls is not None and calls > limits.calls:
         raise UsageError(
             f"this sweep takes {calls:,} calls, but the policy allows only {limits.calls:,} "
-            "(limits.calls): vary fewer values or take fewer samples (--samples)"
+            "(`limits.calls`): vary fewer values or take fewer samples (--samples)"
         )
     if limits.cost_usd is None or price is None:
         return
@@ -90,8 +90,8 @@ def require_within(
             allowed = numbers.dollars(limits.cost_usd)
             raise UsageError(
                 f"one call to {request.model} can cost {numbers.dollars(most)}, but the "
-                f"policy allows only {allowed} (limits.cost_usd): set max_tokens in the "
-                "contract's params or raise the limit"
+                f"policy allows only {allowed} (`limits.cost_usd`): set `max_tokens` in "
+                "the contract's `params` or raise the limit"
             )
 
 

@@ -50,9 +50,9 @@ Kind = Literal[
 Row = Mapping[str, Any]
 
 _NO_PYARROW = (
-    "the format parquet needs pyarrow: `pip install 'gatekeeper[parquet]'`; the "
-    "action's image does not contain pyarrow, but samples.csv and fixtures.csv hold "
-    "the same tables"
+    "the format `parquet` needs pyarrow; run `pip install 'gatekeeper[parquet]'`, or use "
+    "`samples.csv` and `fixtures.csv`, which hold the same tables (the action's image does "
+    "not contain pyarrow)"
 )
 
 # Most cells: nothing in them is invisible, ends a line or begins a formula.

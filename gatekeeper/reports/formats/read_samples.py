@@ -26,7 +26,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.completion_record import read_tool_calls
 
-_ADVICE = "give the folder of a run's reports, or the samples.jsonl in that folder"
+_ADVICE = "give the folder of a run's reports, or the `samples.jsonl` in that folder"
 _LARGEST = 1e15
 """Of a cost, a latency or a score."""
 
@@ -175,14 +175,14 @@ def _text(row: Mapping[str, Any], key: str) -> str:
 def _passed(row: Mapping[str, Any]) -> bool | None:
     value = row["passed"]
     if value not in (True, False, None):
-        raise TypeError("passed must be true, false or null")
+        raise TypeError("`passed` must be true, false or null")
     return None if value is None else bool(value)
 
 
 def _share(row: Mapping[str, Any], key: str) -> float | None:
     value = _number(row, key)
     if value is not None and not 0 <= value <= 1:
-        raise TypeError(f"{key} must be from 0 to 1")
+        raise TypeError(f"`{key}` must be from 0 to 1")
     return value
 
 
@@ -191,7 +191,7 @@ def _weight(row: Mapping[str, Any]) -> float:
     if value is None:
         return 1.0
     if not LEAST_WEIGHT <= value <= MOST_WEIGHT:
-        raise TypeError(f"weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}")
+        raise TypeError(f"`weight` must be from {LEAST_WEIGHT} to {MOST_WEIGHT}")
     return value
 
 
@@ -202,5 +202,5 @@ def _number(row: Mapping[str, Any], key: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{key} is not a number")
     if not abs(value) <= _LARGEST:
-        raise ValueError(f"{key} must be a number up to {_LARGEST:g}")
+        raise ValueError(f"`{key}` must be a number up to {_LARGEST:g}")
     return float(value)

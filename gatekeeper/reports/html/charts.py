@@ -153,10 +153,10 @@ def latency_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
         if (found := arms.get(arm)) is not None
     )
     return _figure(
-        "Latency by arm",
+        "Latency",
         f"The share of calls that got an answer within each time. Latency p95: {said}.",
         chart,
-        ("Arm", *(f"{numbers.percent(share)} within" for share in _TABLE_SHARES), "Calls"),
+        ("Revision", *(f"{numbers.percent(share)} within" for share in _TABLE_SHARES), "Calls"),
         table,
     )
 
@@ -179,7 +179,7 @@ def token_chart(outcomes: ByArm, arms: Mapping[Arm, ArmResult | None]) -> str:
         "Tokens and cost of a call",
         f"Mean tokens of the prompt and of the answer. Cost of a call: {costs}.",
         chart,
-        ("Arm", "Prompt tokens", "Answer tokens", "Cost of a call"),
+        ("Revision", "Prompt tokens", "Answer tokens", "Cost of a call"),
         table,
         "parts",
     )

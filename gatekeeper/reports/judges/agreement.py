@@ -112,7 +112,7 @@ def drift_text(found: JudgeDrift) -> str:
     return (
         f"{_name(found.check)}: {status}; agreed with people on {before} of "
         f"{numbers.count(found.labels, 'output')} at calibration, and now on {now} "
-        f"(agreement lost on {found.lost}, gained on {found.gained}, "
+        f"(agreement lost on {found.lost} and gained on {found.gained} of these outputs, "
         f"p {numbers.p_value(found.p_value)})"
     )
 
@@ -201,7 +201,7 @@ def _position_row(found: JudgeAgreement) -> tuple[str, ...]:
 
 
 _HELD_OUT_COLUMNS = (
-    "judge's check, corrected on half of the labels",
+    "judge's check, tested on half of the labels",
     "labels",
     "as judged",
     "corrected with the other half",

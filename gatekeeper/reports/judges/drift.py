@@ -115,7 +115,7 @@ def judge_section(found: Sequence[JudgeDrift]) -> list[str]:
         *map(_row, drifted),
         "",
         "**What to do:** pin the judge's version, or run `gatekeeper judge calibrate` with the "
-        "same labels and commit the file. A new calibration closes this issue.",
+        "same labels and commit the new calibration. The new calibration closes this issue.",
         "",
     ]
 

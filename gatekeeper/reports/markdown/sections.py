@@ -140,12 +140,12 @@ def _soft_failures(contract: ContractResult) -> list[str]:
             arms = failing.setdefault(key, {"base": set(), "head": set()})
             arms[warning.arm].add(fixture.id)
     return [
-        f"- {code(contract.name, 60)}: the {'check' if tolerated else 'warning'} {code(check, 80)} "
+        f"- {code(contract.name, 60)}: the check {code(check, 80)} "
         f"fails on {_before_and_now(contract, arms)}"
         + (
-            ", in samples that still pass because of their score"
+            ", in samples that pass because their score is high enough"
             if tolerated
-            else "; a warning does not block the merge"
+            else "; a check with `severity: warn` does not block the merge"
         )
         for (check, tolerated), arms in failing.items()
         if arms["head"] and check not in pairs

@@ -102,8 +102,9 @@ def visible_drop(result: SweepResult) -> str:
     if result.visible is None:
         return f"With {on}, no difference between two settings could have been detected."
     return (
-        f"With {on}, 8 of 10 sweeps detect a drop of {numbers.size_in_points(result.visible)} or "
-        "more between two settings; smaller drops may go undetected."
+        f"With {on}, a sweep has a probability of 80 % or more to detect a drop of at least "
+        f"{numbers.size_in_points(result.visible)} between two settings. Smaller drops may go "
+        "undetected."
     )
 
 

@@ -82,12 +82,12 @@ def _kept_run(path: Path, clean: Callable[[Any], Any]) -> KeptRun | None:
     """Read one result; None if it is not that of a run. Raises OSError and ValueError."""
     document = clean(json.loads(_read(path, _LARGEST_RESULT)))
     if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
-        raise ValueError("this version of gatekeeper did not write this result")
+        raise ValueError("another version of gatekeeper, or another tool, wrote this file")
     if document.get("kind") != "run":
         return None
     report = path.with_name("report.html")
     if _OWN_POLICY not in _read(report, 2 * LIMIT)[:1024]:
-        raise ValueError("gatekeeper did not write this report.html")
+        raise ValueError("gatekeeper did not write the `report.html` in the same folder")
     try:
         started = datetime.fromisoformat(document["started"]).astimezone(UTC)
         sha, verdict = str(document["head"]["sha"]), document["verdict"]
@@ -96,7 +96,7 @@ def _kept_run(path: Path, clean: Callable[[Any], Any]) -> KeptRun | None:
         for agreement in document.get("judge_agreement", []):
             judges.setdefault(str(agreement["contract"]), []).append(agreement)
     except (KeyError, TypeError, OverflowError) as error:
-        raise ValueError("not a result of this version of gatekeeper") from error
+        raise ValueError("the file is incomplete or damaged") from error
     if verdict not in _VERDICTS:
         raise ValueError("its verdict is unknown")
     short = "".join(letter for letter in sha.lower() if letter in "0123456789abcdef")[:12]

@@ -174,7 +174,7 @@ class TerminalProgress:
         hidden = len(contracts) - len(shown)
         if shown and hidden:
             answered = sum(s.answer is not None for s in contracts)
-            more = f"and {hidden:,} more; {answered:,} of {len(contracts):,} answered"
+            more = f"and {hidden:,} more; {answered:,} of {len(contracts):,} have a result"
             parts.append(Text(more, style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
@@ -183,7 +183,7 @@ class TerminalProgress:
         contracts = self._contracts()
         if len(contracts) > 1:
             answered = sum(s.answer is not None for s in contracts)
-            yield f"{answered:,} of {len(contracts):,} contracts answered"
+            yield f"{answered:,} of {len(contracts):,} contracts have a result"
         nearest = min((s for s in contracts if s.answer is None), key=_nearest_first, default=None)
         if nearest is not None:
             yield f"{plain(nearest.contract)}: {', '.join(filter(None, _cells(nearest)))}"

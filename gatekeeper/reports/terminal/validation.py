@@ -49,11 +49,12 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
     foreign = [suite for suite in inventory.unused if suite.kind != "contract"]
     for suite in foreign:
         text = (
-            f"{suite.path} ({suite.kind}) is not run, because no pattern of `contracts` matches it."
+            f"{suite.path} ({suite.kind}) is not run, because no pattern of `contracts` matches "
+            "this path."
         )
         console.print(_text(text, "dim"))
     if uncovered or foreign:
-        advice = "Next: `gatekeeper init` proposes contracts for prompts and suites without one."
+        advice = "Next: `gatekeeper init` proposes contracts for these prompts and suites."
         console.print(_text(advice, "dim"))
     if inventory.unread:
         files = numbers.count(inventory.unread, "file")

@@ -39,38 +39,38 @@ def _foresight(
         (
             _foresight(),
             "words, compared alone: 20 distinct fixtures can only show a drop of 32 points or "
-            "more, but gate.margin is 5 points; use 134 fixtures, or set gate.margin to 0.32",
+            "more, but `gate.margin` is 5 points; use 134 fixtures, or set `gate.margin` to 0.32",
         ),
         (
             replace(_foresight(), together=2, contracts=2),
             "words, compared together with 1 other contract: 20 distinct fixtures can only show a "
-            "drop of 32 points or more, but gate.margin is 5 points; use 134 fixtures, or set "
-            "gate.margin to 0.32",
+            "drop of 32 points or more, but `gate.margin` is 5 points; use 134 fixtures, or set "
+            "`gate.margin` to 0.32",
         ),
         (
             replace(_foresight(inputs=1, seen=None), together=4, contracts=3),
             "words, compared together with 2 other contracts, with 4 comparisons in total: 1 "
-            "distinct fixture cannot show a drop, but gate.margin is 5 points; use 134 fixtures",
+            "distinct fixture cannot show a drop, but `gate.margin` is 5 points; use 134 fixtures",
         ),
         (
             _foresight(margin=0.0, needed=None),
             "words, compared alone: 20 distinct fixtures can only show a drop of 32 points or "
-            "more, but gate.margin is 0 points; set gate.margin to 0.32",
+            "more, but `gate.margin` is 0 points; set `gate.margin` to 0.32",
         ),
         (
             _foresight(seen=0.0071, margin=0.005, inputs=900, needed=1342),
             "words, compared alone: 900 distinct fixtures can only show a drop of 1 point or more, "
-            "but gate.margin is 0.5 points; use 1,342 fixtures, or set gate.margin to 0.01",
+            "but `gate.margin` is 0.5 points; use 1,342 fixtures, or set `gate.margin` to 0.01",
         ),
         (
             _foresight(inputs=0, seen=None, margin=0.0, needed=None),
-            "words, compared alone: 0 distinct fixtures cannot show a drop, but gate.margin is 0 "
+            "words, compared alone: 0 distinct fixtures cannot show a drop, but `gate.margin` is 0 "
             "points; add fixtures",
         ),
         (
             _foresight(seen=0.996, needed=6),
             "words, compared alone: 20 distinct fixtures can only show a drop of 100 points or "
-            "more, but gate.margin is 5 points; use 6 fixtures",
+            "more, but `gate.margin` is 5 points; use 6 fixtures",
         ),
     ],
 )

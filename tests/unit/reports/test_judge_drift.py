@@ -92,7 +92,7 @@ def test_the_issue_names_judges_alone_and_beside_models():
     assert issue_title((), judges) == "Judge drift: other and 1 more"
     body = issue_body((), "https://run", judges)
     assert "14 of 30" in body
-    assert "A new calibration closes this issue" in body
+    assert "new calibration closes this issue" in body
     assert "https://run" in body
     assert "A model changed" not in body
     assert issue_title((), ()) == "Model drift: over"

@@ -54,7 +54,7 @@ def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) 
     assert titles == [
         "Success rate over runs",
         "Error budget left: success rate",
-        "Latency by arm",
+        "Latency",
         "Tokens and cost of a call",
     ]
     for figure, name in zip(found, titles, strict=True):

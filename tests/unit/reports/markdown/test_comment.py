@@ -263,8 +263,8 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
         *(replace(contract.fixtures[n], duplicate_of="nn-004") for n in range(7, 14)),
     ]
     comment = _read(examples.result(replace(contract, fixtures=tuple(fixtures))))
-    failing = "the warning `is polite` fails on 2 fixtures of head and on 1 of base"
-    assert f"{failing}; a warning does not block the merge" in comment
+    failing = "the check `is polite` fails on 2 fixtures of head and on 1 of base"
+    assert f"{failing}; a check with `severity: warn`" in comment
     paired = replace(
         contract,
         fixtures=tuple(fixtures),
@@ -274,7 +274,7 @@ def test_duplicates_and_warnings_are_worth_knowing() -> None:
     both = replace(contract.fixtures[5], warnings=(warned, pair))
     comment_of_pairs = _read(examples.result(replace(paired, fixtures=(both,))))
     assert "<br>judges: 9 for base, 0 for head" in comment_of_pairs
-    assert "the warning `is polite`" in comment_of_pairs
+    assert "the check `is polite` fails" in comment_of_pairs
     assert "(against base)" not in comment_of_pairs
     assert "7 fixtures repeat the input of another and counts with it" not in comment
     assert "7 fixtures repeat the input of another fixture: `rb-007` = `nn-004`" in comment

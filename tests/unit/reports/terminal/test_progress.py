@@ -85,7 +85,7 @@ def test_a_log_tells_the_evidence_of_the_nearest_answer() -> None:
         progress.advanced()
     line = _text(console).splitlines()[1]
     assert line.endswith(
-        "1 of 3 contracts answered; order-id: 30 pairs, 0 broke, 0 fixed, 85 % to not worse"
+        "1 of 3 contracts have a result; order-id: 30 pairs, 0 broke, 0 fixed, 85 % to not worse"
     )
 
 
