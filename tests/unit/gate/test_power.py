@@ -157,7 +157,7 @@ def test_a_limit_that_the_suite_cannot_find_exceeded_is_told_before_the_run(few:
     made = contract(*names, gate=GatePolicy(limits=limits))
     found = limit_notes(evaluation_of(made))
     assert len(found) == few
-    assert all(note.endswith(f"but the contract has {len(names)}") for note in found)
+    assert all(f"has only {len(names)}" in note for note in found)
 
 
 def test_a_contract_without_objectives_has_nothing_to_prove():
@@ -175,4 +175,4 @@ def test_too_few_inputs_for_the_test_of_repairs_are_noted(inputs: int, noted: bo
     )
     notes = limit_notes(evaluation_of(failing))
     assert bool(notes) == noted
-    assert all(note.startswith("gate.repairs") for note in notes)
+    assert all("gate.repairs" in note for note in notes)

@@ -157,7 +157,7 @@ def test_fixtures_that_can_show_nothing_are_counted(names: list[str], said: str)
     [(3, "(`f0`, `f1`, `f2`)"), (4, "(`f0`, `f1`, `f2` and 1 more)")],
 )
 def test_the_first_fixtures_that_can_show_nothing_are_named(count: int, named: str) -> None:
-    assert blind_text([f"f{i}" for i in range(count)]).endswith(named)
+    assert named in blind_text([f"f{i}" for i in range(count)])
 
 
 # A contract and its plan
