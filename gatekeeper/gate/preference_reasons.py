@@ -46,7 +46,7 @@ def _reason(found: PreferenceResult) -> Reason:
         missing = numbers.count(found.unmeasured, "pair")
         text = (
             f"The judges' preference is not known, because {missing} could not be measured "
-            f"(check {found.check})."
+            f"(in the check {found.check})."
         )
         return Reason("error", text, "error")
     if found.open:

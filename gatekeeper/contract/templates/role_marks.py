@@ -267,7 +267,7 @@ class _Place:
             return None
         if self.text[begin : self.start].strip(" \t#"):
             what = f"other text stands before the role line `{shown}` on the same line"
-            fix = "begin a new line before the role; a `-` in a tag, as in `-%}`, removes line ends"
+            fix = "begin a new line before the role; a tag before it must not end in `-%}`"
             raise RoleLineFault(what, fix, template.line)
         what = f"the role line renders to `{shown}`, which is not one of {', '.join(ROLES)}"
         fix = "correct the value; if the line is text and not a role, add other words to the line"
