@@ -41,7 +41,7 @@ def install_requirements(path: Path | None, trusted: Revision) -> None:
     try:
         text = read_text(trusted, path.as_posix())
     except UnreadableError as error:
-        raise UsageError(f"input requirements: {error} on the base branch; {error.fix}") from None
+        raise UsageError(f"input `requirements`: {error} on the base branch; {error.fix}") from None
     if text in _installed:
         return
     folder = Path(tempfile.mkdtemp(prefix="gatekeeper-requirements-"))
@@ -86,7 +86,9 @@ def _python_with_pip() -> str:
         )
         if found.returncode == 0:
             return str(name)
-    raise MeasurementError("input requirements: this Python has no pip to install the packages")
+    raise MeasurementError(
+        "input `requirements`: the packages cannot be installed, because this Python has no pip"
+    )
 
 
 def _environment() -> Iterator[tuple[str, str]]:

@@ -197,12 +197,10 @@ def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
         return tuple(
             replace(
                 problem,
-                what=(
-                    f"a mistake in the policy on the branch {branch} makes every pull request "
-                    "fail: "
-                    f"{problem.what}"
+                fix=(
+                    f"{problem.fix}. With this mistake on the branch {branch}, every pull request "
+                    "fails; repair the policy in a pull request that changes nothing else"
                 ),
-                fix=f"{problem.fix}; repair the policy in a pull request that changes nothing else",
             )
             for problem in error.problems
         )

@@ -87,8 +87,8 @@ def test_a_model_rewrites_parts_and_unusable_proposals_are_counted(
         "3-model": ("Rarely mention tables.", "no_effect"),
     }
     notices = " ".join(found["notices"])
-    assert f"2 mutations proposed by {AUTHOR} (1 call" in notices
-    assert "2 proposals left out: text that fixtures fill in would change" in notices
+    assert f"2 usable mutations proposed by {AUTHOR} (1 call" in notices
+    assert "2 proposals left out: variables or other parts" in notices
     counted = [int(said.split(" ")[0]) for said in found["notices"] if "left out" in said]
     assert sum(counted) == len(PROPOSED) - 2
     page = (tmp_path / "mutation.html").read_text()

@@ -267,8 +267,7 @@ def advice(status: int, message: str, permission: str) -> str:
         return (
             f"the token has no permission for this request (403); add `{permission}` to "
             "the job's permissions. "
-            "This error is expected on a pull request from a fork, because the token of a fork "
-            "is read-only"
+            "For a pull request from a fork, this error is expected, because the token is read-only"
         )
     if status in (403, 429):
         return f"GitHub's rate limit is reached ({status}); the next run will try again"

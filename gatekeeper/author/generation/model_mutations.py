@@ -42,7 +42,7 @@ STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
 """Parts in one question, so that the answer fits into its limit of tokens."""
-_TOUCHES = "text that fixtures fill in would change"
+_TOUCHES = "variables or other parts of the template would change"
 SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEXT, why=TEXT)))
 
 
@@ -62,7 +62,7 @@ class ModelMutants:
         """Return in sentences what the model was asked and what was left out."""
         spent = "" if self.cost_usd is None else f", {dollars(self.cost_usd)}"
         made = (
-            f"{count(len(self.mutants), 'mutation')} proposed by {self.model} "
+            f"{count(len(self.mutants), 'usable mutation')} proposed by {self.model} "
             f"({count(self.calls, 'call') if self.calls else 'recorded'}{spent})."
         )
         return (made, *(f"{count(n, 'proposal')} left out: {why}." for why, n in self._sorted))

@@ -63,7 +63,7 @@ class _Similar:
         cosine = None if answer.completion is None else read_cosine(answer.completion.text)
         if cosine is None:
             why = answer.error or "the answer does not have the expected form"
-            return undetermined(f"{self.model} returned no embeddings: {why}")
+            return undetermined(f"there are no embeddings to compare: {why}")
         score = max(0.0, cosine)
         passed = score >= self.least
         votes = (Vote(self.model, passed, score),)
