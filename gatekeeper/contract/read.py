@@ -61,8 +61,8 @@ def read_text(revision: Revision, path: str) -> str:
         fix = "use the path that the link points to; gatekeeper does not follow links"
         raise UnreadableError(f"`{path}` is a symbolic link", fix)
     if entry.kind == "submodule":
-        what = "use the path of a file in this repository"
-        raise UnreadableError(f"`{path}` is a submodule", what)
+        fix = "use the path of a file in this repository"
+        raise UnreadableError(f"`{path}` is a submodule", fix)
     try:
         content = revision.read(path)
     except FileNotFoundError:

@@ -91,7 +91,7 @@ def test_a_line_that_was_cut_has_all_of_its_contract_drawn_again(cut: int, tmp_p
     result = check(model, cache)
     assert (len(model.asked), result.calls.cached) == (48, 0)
     (notice,) = result.notices
-    assert " 1 entry " in notice
+    assert "ignores 1 entry of the cache" in notice
     assert "incomplete" in notice
 
 

@@ -64,7 +64,7 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
     assert found["calls"]["made"] == 9 * len(MANY) == len(server.requests)
     best = found["settings"][found["recommended"]]
     assert (best["model"], best["prompt"]) == ("openai/gpt-4o-mini", "prompts/polite.txt")
-    assert "significantly" in found["reason"]
+    assert "5 other settings have no significantly lower rate" in found["reason"]
     assert len(found["pairs"]) == 9 * 8 / 2
     for pair in found["pairs"]:
         rates = [found["settings"][pair[k]]["success_rate"] for k in ("first", "second")]

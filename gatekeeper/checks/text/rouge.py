@@ -47,7 +47,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     if any(len(found) < (2 if variant == "rouge2" else 1) for found in wanted):
         raise ParameterError(
             f"`value` has too few words for `{variant}`",
-            "write a longer `value`" + ", or set `variant: rouge1`" * (variant == "rouge2"),
+            "write a longer `value`, or set `variant: rouge1`"
+            if variant == "rouge2"
+            else "write a longer `value`",
         )
 
     def score(text: str) -> float:

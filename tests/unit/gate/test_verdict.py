@@ -110,7 +110,7 @@ def test_too_many_lost_samples_say_why_they_were_lost():
     lost = paired(broke=4, unmeasured=9, p_value=0.9)
 
     (reason,) = called_for(lost, could_be_worse=True, largest_drop=0.3, cause=": not recorded")
-    assert "9 pairs" in reason.text
+    assert "because 9 pairs of samples" in reason.text
     assert reason.text.endswith(": not recorded.")
 
 

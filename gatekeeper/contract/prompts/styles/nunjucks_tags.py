@@ -75,10 +75,10 @@ class Tag:
             made = name
             if name != "else" and (not self._open or self._open.pop() != name[3:]):
                 fix = f"add `{name[3:]}` before `{name}`, or remove `{name}`"
-                raise StyleFault(f"`{name}` has no start tag", fix, self._line)
+                self._refuse(f"`{name}` has no start tag", fix)
         else:
             what = f"gatekeeper cannot translate the tag `{name[:50]}` of Nunjucks"
-            raise StyleFault(what, "use only the tags `if`, `for` and `set`", self._line)
+            self._refuse(what, "use only the tags `if`, `for` and `set`")
         self._end()
         return made
 
@@ -118,7 +118,7 @@ class Tag:
             name = self._next().text
             if name not in _FILTERS:
                 what = f"gatekeeper cannot translate the filter `{name[:50]}` of Nunjucks"
-                raise StyleFault(what, "put the finished text into the fixture", self._line)
+                self._refuse(what, "put the finished text into the fixture")
             texts = self._arguments(_FILTERS[name])
             if name == "replace" and len(texts[0]) == 2:
                 self._refuse(
@@ -248,7 +248,7 @@ class Tag:
     def _require_free(self, name: str) -> None:
         if name in _TAKEN or name.startswith("__") or name == "length":
             what = f"Nunjucks or Jinja uses the name `{name}` for something else"
-            raise StyleFault(what, "use another name", self._line)
+            self._refuse(what, "use another name")
 
     def _text(self) -> str | None:
         if self._more() and self._tokens[self._place].kind == "text":
