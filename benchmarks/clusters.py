@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from benchmarks.decisions.table import BRACKETS
-from benchmarks.simulation_page import CountedCases, counted, share
+from benchmarks.simulation_page import CountedCases, share
+from gatekeeper import numbers
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Sample, Trial
@@ -202,7 +203,7 @@ def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
         ]
         lines.append(
             f"| {suite.families} families of {suite.size} fixtures | {suite.flips:.0%} flip | "
-            f"{counted(suite.samples, 'sample')} | {' | '.join(shown)} |"
+            f"{numbers.count(suite.samples, 'sample')} | {' | '.join(shown)} |"
         )
     return "\n".join(lines) + "\n"
 

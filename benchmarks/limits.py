@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from benchmarks.decisions.table import BRACKETS, markdown_table
-from benchmarks.simulation_page import counted, rate, show
+from benchmarks.simulation_page import rate, show
+from gatekeeper import numbers
 from gatekeeper.stats.intervals import wilson
 from gatekeeper.stats.relative_change import relative_change, rise_beyond
 
@@ -116,7 +117,7 @@ def table(seed: int, runs: int, worlds: Sequence[World] = WORLDS) -> tuple[str, 
         rows.append(
             [
                 world.name,
-                f"{world.inputs} inputs x {counted(world.samples, 'sample')}",
+                f"{world.inputs} inputs x {numbers.count(world.samples, 'sample')}",
                 rate(wrong, runs),
                 rate(_bootstrap_alone(world, rng, fewer), fewer),
                 *(rate(_exceeded(world, rise, rng, fewer), fewer) for rise in RISES),

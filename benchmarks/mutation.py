@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.decisions.table import BRACKETS
-from benchmarks.simulation_page import CountedCases, counted, rate
+from benchmarks.simulation_page import CountedCases, rate
+from gatekeeper import numbers
 from gatekeeper.author.mutation.measure import plan_mutation
 from gatekeeper.author.mutation.result import summarise_mutants
 from gatekeeper.checks.registry import SHAPES
@@ -117,7 +118,7 @@ def table(counts: Mapping[Case, int], runs: int, seed: int) -> str:
         if not case.matters:
             other = Case(case.parts, case.samples, case.passes, matters=True)
             lines.append(
-                f"| {case.parts} parts | {counted(case.samples, 'sample')} | "
+                f"| {case.parts} parts | {numbers.count(case.samples, 'sample')} | "
                 f"{case.passes * 100:.0f} % pass | "
                 f"{rate(counts[case], runs)} | {rate(counts[other], runs)} |"
             )

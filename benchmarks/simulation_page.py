@@ -23,11 +23,6 @@ def rate(happened: int, runs: int) -> str:
     return f"{happened / runs * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: "1 sample", "5 samples"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def show(
     table: Table, begin: str, end: str, runs: int, arguments: Sequence[str] | None = None
 ) -> int:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.random import Generator
 
 from benchmarks.decisions.table import BRACKETS, markdown_table
-from benchmarks.simulation_page import counted, rate, show
+from benchmarks.simulation_page import rate, show
+from gatekeeper import numbers
 from gatekeeper.gate.alternative_methods import POWER, visible_drop
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.intervals import wilson
@@ -72,7 +73,7 @@ def _drop_row(
         broken.append(f"{fixtures} fixtures, {changed} flicker: {found} of {runs} runs find it")
     fewer = _found(rng, runs, fixtures, changed, alone)
     return [
-        counted(fixtures, "fixture"),
+        numbers.count(fixtures, "fixture"),
         f"{2 * changed} of {fixtures} flicker",
         f"{drop * 100:.1f} points",
         rate(found, runs),
@@ -109,8 +110,8 @@ def _promise_row(
     if wilson(wrong, runs, 0.99).low > MUST_PASS_LEVEL:
         broken.append(f"{fixtures} x {samples} at {passing}: {wrong} of {runs} runs fail by chance")
     return [
-        counted(fixtures, "fixture"),
-        counted(samples, "sample"),
+        numbers.count(fixtures, "fixture"),
+        numbers.count(samples, "sample"),
         f"{passing * 100:.0f} % pass",
         rate(wrong, runs),
     ]
