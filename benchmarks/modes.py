@@ -274,7 +274,8 @@ def broken_form(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 yield f"{outcome.sample.trial.fixture}: {found.check}: {found.message}"
 
 
-TITLES = ["task", "mode", "passes", "95 %", "repaired", "right", "median"]
+TITLES = ["task", "mode", "outputs that pass", "95 % interval of the pass rate"]
+TITLES += ["outputs that were repaired", "right answers", "median time"]
 
 
 async def main() -> int:

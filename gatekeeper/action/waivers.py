@@ -106,7 +106,7 @@ def unknown_waivers(waivers: Sequence[Waiver], names: Sequence[str]) -> tuple[st
 
 def named(waiver: Waiver) -> str:
     """Return the words for the waiver in a notice."""
-    of = f" of {waiver.contract}" if waiver.contract else ""
+    of = f" of the contract `{waiver.contract}`" if waiver.contract else ""
     return f"The waiver{of} by @{waiver.author}"
 
 

@@ -47,7 +47,7 @@ def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
     refused = refused or _refused_connection(error)
     if refused is not None:
         # Where the request would go is the same for every other one.
-        return CallFailed(f"{model}: not sent: {plain(refused)}", fatal=True)
+        return CallFailed(f"{model}: gatekeeper did not send the call: {plain(refused)}", fatal=True)
     if exchange.fault is not None:
         text = f"{model}: HTTP {exchange.status}: {plain(exchange.fault)}"
         return CallFailed(text, billable=exchange.status is not None and exchange.status < 300)
@@ -69,7 +69,7 @@ def _refused_connection(error: BaseException | None) -> str | None:
     """Return the connection that the guard refused, if that caused the error."""
     for cause in _causes(error):
         if isinstance(cause, HostRefused):
-            return f"a connection to another host: {cause}"
+            return f"the call needs a connection to another host: {cause}"
     return None
 
 

@@ -96,14 +96,15 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
     if path not in files.code:
         return lambda _sample: undetermined(
             f"{path} was not run, because the file or its entry in `checks.python` of the policy "
-            "is not yet on the branch to merge into; first merge both in a separate pull request"
+            "is not yet on the branch to merge into; first merge the file and its entry in a "
+            "separate pull request"
         )
     missing = [other for other in names if other not in files.code]
     if missing:
         return lambda _sample: undetermined(
-            f"{path} was not run, because the file {missing[0]} or its entry in `checks.python` of "
-            "the policy is not yet on the branch to merge into; first merge both in a separate "
-            "pull request"
+            f"{path} was not run, because it needs the file {missing[0]}, and this file or its "
+            "entry in `checks.python` of the policy is not yet on the branch to merge into; first "
+            "merge the file and its entry in a separate pull request"
         )
     sources = {other: files.code[other] for other in names}
     fixture = files.fixture
