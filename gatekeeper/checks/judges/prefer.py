@@ -176,9 +176,7 @@ def _conclude(base_first: Vote, head_first: Vote) -> _Conclusion:
     other = _named(head_first.score, "head", "base")
     place = base_first.verdict if base_first.verdict == head_first.verdict != "tie" else None
     if one != other:
-        return _Conclusion(
-            "tie", True, place, "the judge's verdict changes if the two outputs are swapped"
-        )
+        return _Conclusion("tie", True, place)
     return _Conclusion(one, reason=base_first.reason)
 
 
