@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonpath import JSONPath, JSONPathEnvironment, JSONPathError
 
-from gatekeeper.sandbox.child import cpu_limit
+from gatekeeper.sandbox.process_limits import cpu_limit
 
 _COMPILE_SECONDS = 1.0
 

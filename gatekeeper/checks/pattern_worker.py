@@ -10,7 +10,7 @@ from typing import Any
 
 import regex
 
-from gatekeeper.sandbox.child import allow_cpu, cpu_limit
+from gatekeeper.sandbox.process_limits import allow_cpu, cpu_limit
 
 COMPILE_SECONDS = 3.0
 """Seconds of processor time. Ordinary patterns take a millisecond, one with a hundred thousand

@@ -1,7 +1,7 @@
 """Limits what a run may spend: it is refused before any call if the base policy's limits cannot
 hold.
 
-A fork may not plan to spend more than the limits in total.
+`fork_spending.py` has what a pull request from a fork may not do besides.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.fork_spending import refuse_calls_of_fork, refuse_cost_of_fork
 from gatekeeper.gate.power import Price
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_requests, group_calls
@@ -86,29 +87,14 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     limits = work.policy.limits
     questions = work.questions  # first, because too many of them are refused
     requests = (*distinct_requests(work.trials), *questions)
-    if not trusted and limits.calls is not None and len(requests) > limits.calls:
-        return _beyond(requests, f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
-    if limits.cost_usd is None:
-        return None
+    too_many = None if trusted else refuse_calls_of_fork(requests, limits)
+    if too_many or limits.cost_usd is None:
+        return too_many
     prices = [worst(request) for request in requests]
     dear = [(r, p) for r, p in zip(requests, prices, strict=True) if (p or 0.0) > limits.cost_usd]
     if dear:
         return _too_dear(work, dear, limits.cost_usd)
-    if trusted:
-        return None
-    if None in prices:
-        return (
-            f"no price is known for {requests[prices.index(None)].model}, so `limits.cost_usd` "
-            "could not limit the cost of this pull request. Because the pull request comes from a "
-            "fork, no model was called. Use a model from litellm's price list, or ask a maintainer "
-            f"to set `limits.cost_usd` to null in {POLICY_PATH} of the base branch and to rely on "
-            "`limits.calls`"
-        )
-    total = math.fsum(price or 0.0 for price in prices)
-    if total > limits.cost_usd:
-        allowed = numbers.dollars(limits.cost_usd)
-        return _beyond(requests, f"cost {numbers.dollars(total)} at worst", allowed, "cost_usd")
-    return None
+    return None if trusted else refuse_cost_of_fork(requests, prices, limits.cost_usd)
 
 
 def _too_dear(work: Work, dear: Sequence[tuple[Request, float | None]], limit: float) -> str:
@@ -151,14 +137,4 @@ def _too_dear_question(work: Work, request: Request, price: float | None, limit:
         f"{numbers.dollars(limit)}, so no model was called: {shorter} in the `params` of the "
         f"contract and of its {who}, or raise `limits.cost_usd` in "
         f"{POLICY_PATH} of the base branch"
-    )
-
-
-def _beyond(requests: Sequence[Request], forecast: str, limit: str, name: str) -> str:
-    shorter = advise_shorter_answers(request.params for request in requests)
-    return (
-        f"the run for this pull request may {forecast}, but the base policy allows {limit}. "
-        "Because the pull request comes from a fork, no model was called. Use fewer fixtures or "
-        f"samples, {shorter}, or ask a maintainer to raise `limits.{name}` in {POLICY_PATH} of "
-        "the base branch"
     )

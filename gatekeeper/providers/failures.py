@@ -47,7 +47,9 @@ def call_failed(model: str, error: Exception, exchange: Exchange) -> CallFailed:
     refused = refused or _refused_connection(error)
     if refused is not None:
         # Where the request would go is the same for every other one.
-        return CallFailed(f"{model}: gatekeeper did not send the call: {plain(refused)}", fatal=True)
+        return CallFailed(
+            f"{model}: gatekeeper did not send the call: {plain(refused)}", fatal=True
+        )
     if exchange.fault is not None:
         text = f"{model}: HTTP {exchange.status}: {plain(exchange.fault)}"
         return CallFailed(text, billable=exchange.status is not None and exchange.status < 300)

@@ -19,7 +19,6 @@ from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Tria
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.calls import Call, State, group_calls
-from gatekeeper.sampling.calls_ahead import calls_ahead
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.conversations import converse
 from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
@@ -28,6 +27,7 @@ from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, NotNeeded,
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 from gatekeeper.sampling.shared_answers import SharedAnswers
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
+from gatekeeper.sampling.wait_for_slow_calls import calls_ahead
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
 

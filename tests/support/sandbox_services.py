@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gatekeeper.sandbox.child import cpu_limit
+from gatekeeper.sandbox.process_limits import cpu_limit
 
 KEPT: list[bytes] = []
 

@@ -31,7 +31,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import gatekeeper
-from gatekeeper.sandbox.child import limit
+from gatekeeper.sandbox.process_limits import limit
 from gatekeeper.sandbox.restrictions import refuse_calls, restrict_files, restrict_to_itself
 
 _LONGEST_ANSWER = 100_000

@@ -15,7 +15,7 @@ from typing import Any
 
 from gatekeeper.checks.text.html_tags import html_problem
 from gatekeeper.checks.text.sql_statements import sql_problem
-from gatekeeper.sandbox.child import allow_cpu, cpu_limit
+from gatekeeper.sandbox.process_limits import allow_cpu, cpu_limit
 
 READ_SECONDS = 1.2
 """The seconds of processor time that reading may take. A document of 10,000 characters takes

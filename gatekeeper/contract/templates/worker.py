@@ -19,7 +19,7 @@ from gatekeeper.contract.templates.rendering import (
 )
 from gatekeeper.contract.templates.role_marks import role_lines_of
 from gatekeeper.errors import ContractError
-from gatekeeper.sandbox.child import cpu_limit
+from gatekeeper.sandbox.process_limits import cpu_limit
 
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
 from gatekeeper.runs.models import require_no_conversations, require_no_judges
 from gatekeeper.runs.shards.plan_file import ShardedWork, make_plan
 from gatekeeper.sampling.calls import distinct_requests
-from gatekeeper.sampling.shares import limits_of_shard
+from gatekeeper.sampling.shards import limits_of_shard
 
 
 def plan_shards(

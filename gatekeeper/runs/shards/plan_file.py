@@ -16,7 +16,7 @@ from gatekeeper.contract.references import recording_path
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.work import Work, plan_run
 from gatekeeper.runs.unfinished import header_of, read_own_file
-from gatekeeper.sampling.shares import assign_shards
+from gatekeeper.sampling.shards import assign_shards
 
 if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision

@@ -17,7 +17,7 @@ from gatekeeper.runs.signals import with_signals
 from gatekeeper.runs.unfinished import request_key
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.runner import run_trials
-from gatekeeper.sampling.shares import limits_of_shard
+from gatekeeper.sampling.shards import limits_of_shard
 from gatekeeper.sampling.stored_text import stored_outcome
 
 if TYPE_CHECKING:

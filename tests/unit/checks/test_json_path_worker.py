@@ -8,7 +8,7 @@ import pytest
 
 from gatekeeper.checks import json_path_worker
 from gatekeeper.checks.json_path_worker import answer
-from gatekeeper.sandbox.child import TimeUpError
+from gatekeeper.sandbox.process_limits import TimeUpError
 
 VALUE = {"a": [1, 2, 3]}
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.machine_needs import LINUX
 
-from gatekeeper.sandbox import child, process
+from gatekeeper.sandbox import child, process, process_limits
 from gatekeeper.sandbox.frames import HEADER, FrameError, encode_frame, read_frame
 from gatekeeper.sandbox.process import LimitedProcess, Limits
 
@@ -183,9 +183,9 @@ def test_serving_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_time_limit_ends_a_block_and_no_other() -> None:
-    with pytest.raises(child.TimeUpError), child.cpu_limit(0.01):
+    with pytest.raises(process_limits.TimeUpError), process_limits.cpu_limit(0.01):
         sum(1 for _ in count())
-    with child.cpu_limit(5):
+    with process_limits.cpu_limit(5):
         pass
     assert sum(range(3_000_000)) > 0
 
@@ -196,19 +196,19 @@ def test_memory_in_use_is_known_without_a_process_file_system(
     def refuse(*_: object) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr(child.Path, "read_text", refuse)
-    assert child._memory_in_use() > 10**6
+    monkeypatch.setattr(process_limits.Path, "read_text", refuse)
+    assert process_limits.memory_in_use() > 10**6
 
 
 def test_limits_are_set_in_a_process_of_its_own() -> None:
     code = (
-        "import resource, gatekeeper.sandbox.child as child;"
-        "child.limit('RLIMIT_NO_SUCH', 1); child.limit('RLIMIT_CORE', 0);"
-        "child.limit('RLIMIT_AS', 10**9); child.limit('RLIMIT_AS', 10**10);"
-        "child.allow_cpu(5); child.allow_cpu(7);"
+        "import resource, gatekeeper.sandbox.process_limits as process_limits;"
+        "process_limits.limit('RLIMIT_NO_SUCH', 1); process_limits.limit('RLIMIT_CORE', 0);"
+        "process_limits.limit('RLIMIT_AS', 10**9); process_limits.limit('RLIMIT_AS', 10**10);"
+        "process_limits.allow_cpu(5); process_limits.allow_cpu(7);"
         "assert resource.getrlimit(resource.RLIMIT_AS)[0] == 10**9;"
         "assert 7 <= resource.getrlimit(resource.RLIMIT_CPU)[0] <= 9;"
-        "assert child._memory_in_use() > 10**6"
+        "assert process_limits.memory_in_use() > 10**6"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

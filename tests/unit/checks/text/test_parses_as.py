@@ -210,7 +210,7 @@ def test_the_worker_answers_the_same_in_this_process(monkeypatch, kind, text, pr
 def test_time_that_sqlglot_hides_in_an_error_of_its_own_is_undetermined(monkeypatch):
     import sqlglot
 
-    from gatekeeper.sandbox.child import TimeUpError
+    from gatekeeper.sandbox.process_limits import TimeUpError
 
     def run_out(*_, **__):
         try:

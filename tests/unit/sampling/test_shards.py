@@ -12,7 +12,7 @@ from gatekeeper.contract.definition import Message
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Arm, Request, Trial
 from gatekeeper.sampling.calls import group_calls
-from gatekeeper.sampling.shares import assign_shards, limits_of_shard
+from gatekeeper.sampling.shards import assign_shards, limits_of_shard
 
 ARMS: tuple[Arm, ...] = ("base", "head")
 

@@ -21,7 +21,7 @@ from support.fake_client import (
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
-from gatekeeper.sampling.calls_ahead import CALLS_AHEAD
+from gatekeeper.sampling.wait_for_slow_calls import CALLS_AHEAD
 
 AT_ONCE = 2
 WINDOW = AT_ONCE * CALLS_AHEAD
