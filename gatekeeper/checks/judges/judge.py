@@ -17,7 +17,6 @@ scores of all judges.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +29,7 @@ from gatekeeper.checks.check import (
     SampleEvaluator,
     parameters,
 )
-from gatekeeper.checks.judges.panel import Panel, too_long
+from gatekeeper.checks.judges.panel import Panel, too_long, written_calls
 from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.judges.presets import (
     PRESETS,
@@ -107,10 +106,9 @@ class Judge:
         the model, the fixture or the prompt says is data."""
         texts = dict(self._shown(sample))
         texts["output"] = output
-        calls = sample.completion.tool_calls if sample.completion else ()
+        calls = written_calls(sample)
         if calls and "field" not in self._params:
-            made = [{"name": call.name, "arguments": call.arguments} for call in calls]
-            texts["tool_calls"] = json.dumps(made, ensure_ascii=False)
+            texts["tool_calls"] = calls
         return (
             Message("system", self._system),
             Message("user", data_message(texts, self._instruction)),

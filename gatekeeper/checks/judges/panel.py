@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,6 +115,13 @@ class Panel:
             return Vote(model, None, reason=reason)
         passed = verdict.score >= self.least - _ROUNDING
         return Vote(model, passed, verdict.score, verdict.reason, verdict.label)
+
+
+def written_calls(sample: Sample) -> str:
+    """Return the tool calls of the answer as JSON for judges; nothing if there is no call."""
+    calls = sample.completion.tool_calls if sample.completion else ()
+    made = [{"name": call.name, "arguments": call.arguments} for call in calls]
+    return json.dumps(made, ensure_ascii=False) if made else ""
 
 
 def too_long(characters: int, most: int) -> Finding:

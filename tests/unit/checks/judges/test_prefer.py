@@ -17,7 +17,7 @@ from gatekeeper.checks.pair_check import PairFinding, compares_pairs
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
 
 Says = Callable[[str, str, Request], str]
 """Gets what answers A and B say, and returns a verdict."""
@@ -42,12 +42,25 @@ def answers(question: Request) -> tuple[str, str]:
 def compared(check: Prefer, base: str, head: str, says: Says) -> tuple[PairFinding, list[Request]]:
     before = sample_of(base, Message("user", "Greet me."))
     after: Sample = sample_of(head, Message("user", "Please greet me."))
+    return compared_samples(check, before, after, says)
+
+
+def compared_samples(
+    check: Prefer, before: Sample, after: Sample, says: Says
+) -> tuple[PairFinding, list[Request]]:
     asked: list[Request] = []
     while questions := check.pair_questions(before, after):
         asked += questions
         found = [JudgeAnswer(question_id(q), Completion(says(*answers(q), q))) for q in questions]
         after = replace(after, judge_answers=(*after.judge_answers, *found))
     return check.compare(before, after), asked
+
+
+def calling(city: str | None) -> Sample:
+    """Return an answer without text that calls a tool, or calls none."""
+    arguments = [] if city is None else [f'{{"city": "{city}"}}']
+    calls = tuple(ToolCall("get_weather", text, "id") for text in arguments)
+    return replace(sample_of(""), completion=Completion("", tool_calls=calls))
 
 
 def longer(a: str, b: str, _: Request) -> str:
@@ -175,6 +188,24 @@ def test_an_answer_that_addresses_the_judge_stays_data(text):
 def test_an_output_that_is_too_long_is_not_measured():
     found, asked = compared(prefer(), "x" * 1_000_000, "short", always_first)
     assert (found.preferred, asked) == (None, [])
+
+
+def prefers_paris(_a: str, _b: str, question: Request) -> str:
+    text = question.messages[-1].content
+    found = re.search(r"<data tool_calls_A \w+>\n(.*?)\n</data", text, re.DOTALL)
+    assert found is not None
+    return verdict("A" if "Paris" in found[1] else "B")
+
+
+@pytest.mark.parametrize("head", ["London", None])
+def test_answers_that_differ_only_in_their_tool_calls_are_compared(head):
+    found, asked = compared_samples(prefer(), calling("Paris"), calling(head), prefers_paris)
+    assert (found.preferred, found.contradictions, len(asked)) == ("base", 0, 2)
+
+
+def test_equal_tool_calls_are_a_tie_without_a_question():
+    found, asked = compared_samples(prefer(), calling("Paris"), calling("Paris"), always_first)
+    assert (found.preferred, asked) == ("tie", [])
 
 
 def test_a_missing_field_is_worse_than_one_that_is_there():
