@@ -9,6 +9,7 @@ All three are 1 if nothing was expected and nothing found, and 0 if one of the t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from gatekeeper.checks.output import (
     parse_json,
     quote,
 )
+from gatekeeper.checks.values.json_equal import canonical_json
 from gatekeeper.contract.trial import Sample
 
 MOST_ITEMS = 10_000
@@ -143,10 +145,15 @@ def _list(value: Any, params: Parameters) -> list[Any]:
 
 def _reader(ignore_case: bool) -> Callable[[Collection[Any]], set[str]]:
     def read(items: Collection[Any]) -> set[str]:
-        texts = (" ".join(as_text(item).split()) for item in items)
+        texts = (" ".join(_written(item).split()) for item in items)
         return {text.casefold() if ignore_case else text for text in texts if text}
 
     return read
+
+
+def _written(item: Any) -> str:
+    """Return an item as text that is the same for values that are equal."""
+    return item if isinstance(item, str) else as_text(json.loads(canonical_json(item)))
 
 
 def _message(value: float, least: float, found: set[str], wanted: set[str]) -> str:

@@ -2,12 +2,12 @@
 [precision](#precision) and [recall](#recall).
 
 The check compares the set of items in the output with the set of expected items. The order of
-items, repeated items and differences in white space do not matter. The items of the output come
-from a JSON list, which is the whole output or one `field` of the output. The items can also come
-from the values that a JSONPath selects, or from a text with a `separator`. If there are no expected
-items and the output has no items, the score is 1. If only one of the two sets (the items in the
-output and the expected items) is empty, the score is 0. The message names the missing items and the
-unexpected items.
+items, repeated items, differences in white space and the order of keys in an item do not matter.
+The items of the output come from a JSON list, which is the whole output or one `field` of the
+output. The items can also come from the values that a JSONPath selects, or from a text with a
+`separator`. If there are no expected items and the output has no items, the score is 1. If only one
+of the two sets (the items in the output and the expected items) is empty, the score is 0. The
+message names the missing items and the unexpected items.
 """
 
 from __future__ import annotations

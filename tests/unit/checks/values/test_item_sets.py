@@ -61,6 +61,16 @@ def test_values_of_json_and_text_that_holds_a_list(apply):
     assert apply("f1", "b,a", value="a, b", min=1, separator=",").passed
 
 
+def test_items_that_are_equal_as_json_are_the_same(apply):
+    wanted = [{"name": "Ünal", "amount": 10}, [1, 2]]
+    written = '[{"amount": 10.0, "name": "Ünal"}, [1.0, 2]]'
+    assert apply("f1", written, value=wanted, min=1).passed
+    found = apply("f1", '[{"amount": 11, "name": "Ünal"}, [2, 1]]', value=wanted, min=0.1)
+    assert found.score == 0
+    assert "Ünal" in found.message
+    assert not apply("f1", "[true]", value=[1], min=0.1).passed
+
+
 @given(st.sets(st.integers(0, 6)), st.sets(st.integers(0, 6)))
 def test_the_scores_follow_their_definitions(found, wanted):
     counts = SetCounts(len(found), len(wanted), len(found & wanted))
