@@ -9,13 +9,17 @@ from __future__ import annotations
 import ast
 import csv
 import io
+import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper.checks.text.html_tags import html_problem
 from gatekeeper.checks.text.sql_statements import sql_problem
 from gatekeeper.sandbox.process_limits import allow_cpu, cpu_limit
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 READ_SECONDS = 1.2
 """The seconds of processor time that reading may take. A document of 10,000 characters takes
@@ -159,8 +163,10 @@ _READERS: Mapping[str, Callable[[str, Mapping[str, Any]], Problem]] = {
 def _markdown(text: str) -> Mapping[str, Any]:
     from markdown_it import MarkdownIt
 
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    headings, code, lists, links = [], [], set(), []
+    parser = MarkdownIt("commonmark").enable("table")
+    tokens = parser.parse(text)
+    headings, code, lists = [], [], set()
+    links: list[str] = []
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
             headings.append([int(token.tag[1:]), tokens[at + 1].content])
@@ -168,15 +174,37 @@ def _markdown(text: str) -> Mapping[str, Any]:
             code.append(token.info.split()[0] if token.info.split() else "")
         elif token.type in ("bullet_list_open", "ordered_list_open"):
             lists.add(token.type.split("_")[0])
-        links += [
-            child.attrGet("href") or child.attrGet("src") or ""
-            for child in token.children or ()
-            if child.type in ("link_open", "image")
-        ]
+        links += _addresses(token.children or ())
     return {
         "tables": sum(token.type == "table_open" for token in tokens),
         "lists": sorted(lists),
         "headings": headings,
         "code": sorted(set(code)),
-        "links": list(dict.fromkeys(links)),
+        "links": [[link, parser.normalizeLinkText(link)] for link in dict.fromkeys(links)],
     }
+
+
+_PLAIN_ADDRESS = re.compile(r"""(?<!\w)https?://[^\s<>"“”、。，；：！？）」』】]+""")
+
+
+def _addresses(tokens: Iterable[Token]) -> Iterator[str]:
+    """Yield the addresses of links and images, and those that stand in the text without a link."""
+    depth = 0
+    for token in tokens:
+        depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        if token.type in ("link_open", "image"):
+            yield str(token.attrGet("href") or token.attrGet("src") or "")
+        elif token.type == "text" and not depth:
+            yield from map(_without_punctuation, _PLAIN_ADDRESS.findall(token.content))
+
+
+def _without_punctuation(address: str) -> str:
+    """Return the address without the end of the sentence or the bracket around it."""
+    while True:
+        shorter = address.rstrip("?!.,:;*_~'")
+        for opens, closes in ("()", "[]"):
+            if shorter.endswith(closes) and shorter.count(closes) > shorter.count(opens):
+                shorter = shorter[:-1]
+        if shorter == address:
+            return address
+        address = shorter

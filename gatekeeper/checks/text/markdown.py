@@ -6,9 +6,10 @@ with several parameters passes if all requirements are met. The check reads the 
 with tables.
 
 `links_in` takes the fixture's context, as text or as a list. The address of every link and image
-must occur in the context, so that the model cannot invent an address. Addresses that begin with `#`
-or `mailto:` need not occur in the context. If a text has more than 100,000 characters, or takes
-more than 1.2 seconds to read, the check is undetermined.
+must occur in the context, so that the model cannot invent an address. An address in the text that
+begins with `http://` or `https://` counts as a link, too. Addresses that begin with `#` or
+`mailto:` need not occur in the context. If a text has more than 100,000 characters, or takes more
+than 1.2 seconds to read, the check is undetermined.
 """
 
 from __future__ import annotations
@@ -96,10 +97,15 @@ def _heading_problem(wanted: bool | int | str, headings: list[list[Any]]) -> str
     return f"has no heading {quote(wanted)}"
 
 
-def _links(context: Any, links: list[str]) -> Iterator[str]:
+def _links(context: Any, links: list[list[str]]) -> Iterator[str]:
     texts = [as_text(one) for one in (context if isinstance(context, list | tuple) else [context])]
-    sought = [link for link in links if not link.startswith(_NOT_LOOKED_UP)]
-    unknown = [link for link in sought if not any(_stands_in(link, text) for text in texts)]
+    sought = [forms for forms in links if not forms[0].startswith(_NOT_LOOKED_UP)]
+    # The context may have an address with its letters encoded (`%C3%BC`) or as they are read (`ü`).
+    unknown = [
+        readable
+        for link, readable in sought
+        if not any(_stands_in(form, text) for form in (link, readable) for text in texts)
+    ]
     if unknown:
         shown = ", ".join(quote(link) for link in unknown[:_MOST_NAMED])
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""

@@ -62,6 +62,37 @@ def test_links_stand_in_the_context_as_a_whole(apply, text, unknown):
     assert all(f'"{link}"' in finding.message for link in unknown)
 
 
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("See https://x.example/a.", []),
+        ("(https://x.example/w_(b)), **https://x.example/a**", []),
+        ("请看https://x.example/a。", []),
+        ("`https://x.example/b`", []),
+        ("See https://x.example/b!", ["https://x.example/b"]),
+        ("| a |\n|-|\n| https://evil.example/a_b_c |", ["https://evil.example/a_b_c"]),
+        ("*https://x.example/a?b=1* https://x.example", ["https://x.example"]),
+    ],
+)
+def test_an_address_without_a_link_counts_too(apply, text, unknown):
+    context = "https://x.example/a, https://x.example/w_(b) and https://x.example/a?b=1"
+    finding = apply("markdown", text, links_in=context)
+    assert finding.passed is (not unknown)
+    assert all(f'"{link}"' in finding.message for link in unknown)
+
+
+@pytest.mark.parametrize("written", ["https://x.example/zürich", "https://x.example/z%C3%BCrich"])
+@pytest.mark.parametrize("given", ["https://x.example/zürich", "https://x.example/z%C3%BCrich"])
+def test_an_address_is_the_same_with_its_letters_encoded(apply, written, given):
+    assert apply("markdown", f"[a]({written})", links_in=given).passed
+    assert not apply("markdown", f"[a]({written})", links_in="https://x.example/zurich").passed
+
+
+def test_a_host_name_may_have_other_letters(apply):
+    text = "[a](https://münchen.example/a)"
+    assert apply("markdown", text, links_in="https://münchen.example/a").passed
+
+
 def test_the_worker_names_what_a_document_has(monkeypatch):
     monkeypatch.setattr(document_worker, "allow_cpu", lambda _seconds: None)
     text = f"# A\n\n{TABLE}\n\n- [b](/c)\n- ![d](e.png)\n\n{CODE}\n\n    indented"
@@ -71,7 +102,7 @@ def test_the_worker_names_what_a_document_has(monkeypatch):
         "lists": ["bullet"],
         "headings": [[1, "A"]],
         "code": ["", "python"],
-        "links": ["/c", "e.png"],
+        "links": [["/c", "/c"], ["e.png", "e.png"]],
     }
 
 
