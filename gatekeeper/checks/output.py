@@ -234,7 +234,8 @@ def _place(error: json.JSONDecodeError) -> str:
     around = quote(error.doc[error.pos :], 30)
     if error.msg == "Extra data":
         return f"there is more text after the JSON value: {around} at {error.lineno}:{error.colno}"
-    return f"{error.msg.lower()} at {error.lineno}:{error.colno}: {around}"
+    what = error.msg.lower().removesuffix(" at")
+    return f"{what} at {error.lineno}:{error.colno}: {around}"
 
 
 def _end(text: str, shown: int = 20) -> str:

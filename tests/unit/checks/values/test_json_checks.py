@@ -49,6 +49,7 @@ class TestValid:
             ),
             ("Sure! {}", 'not JSON: expecting value at 1:1: "Sure! {}"'),
             ("[1,\n 2,]", "not JSON: illegal trailing comma"),
+            ('{"a": "b', 'not JSON: unterminated string starting at 1:7: "\\"b"'),
             ("{'a': 1}", "double quotes at 1:2"),
             ("NaN", "not JSON: NaN is not a JSON number"),
             ("[-Infinity]", "not JSON: -Infinity is not a JSON number"),
