@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck, prepare
 from gatekeeper.checks.judged_check import judge_models_of
+from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.contract.calibration_record import Calibrations, CheckCalibration, GradedLabel
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.judge_calibration import JudgeIdentity, output_digest
@@ -82,6 +83,12 @@ def plan_calibration(contract: Contract, labels: Sequence[SettledLabel]) -> Cali
     evaluator = prepare(contract)
     judges = judge_identities(contract, evaluator)
     if not judges:
+        if any(compares_pairs(c.evaluate) for own in evaluator.checks.values() for c in own):
+            raise UsageError(
+                f"{contract.name} has no judge of single outputs, so there is nothing to "
+                "calibrate; `judge: prefer` compares outputs, and labels of single outputs do not "
+                "say which of two is better"
+            )
         raise UsageError(
             f"no check of {contract.name} uses a judge, so there is nothing to calibrate"
         )

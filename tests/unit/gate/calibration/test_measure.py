@@ -45,6 +45,12 @@ def graded(made: CalibrationPlan, client: FakeClient, limits: Limits = UNLIMITED
     return asyncio.run(grade_labels(made, client, limits))
 
 
+def test_a_judge_of_pairs_cannot_be_calibrated():
+    prefer = CheckSpec("judge", "better", {"judge": "prefer", "model": "openai/gpt-4o"})
+    with pytest.raises(UsageError, match="labels of single outputs do not say which of two"):
+        plan_calibration(contract("f0", checks=(prefer,)), LABELS)
+
+
 def test_figures_are_those_of_a_hand_count():
     made = plan()
     found = graded(made, client := FakeClient(obey))
