@@ -123,7 +123,11 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         yield f"{what}: `turn` changed from {_turn(base)} to {_turn(head)}"
     for name in dict.fromkeys((*base.params, *head.params)):
         before, now = _value(base, name), _value(head, name)
-        if _content(base, before) != _content(head, now):
+        if _content(base, before) == _content(head, now):
+            continue
+        if isinstance(now, str) and before == now:
+            yield f"{what}: `{name}`: the file `{now}` changed"
+        else:
             yield from _param(f"{what}: `{name}`", name, before, now, negated=base.negated)
     if base.shape.code is not None:
         yield from _code(what, base, head)
