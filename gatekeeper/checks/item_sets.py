@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import (
     Finding,
     ParameterError,
@@ -34,7 +35,6 @@ from gatekeeper.checks.output import (
     parse_json,
     quote,
 )
-from gatekeeper.checks.values.json_equal import canonical_json
 from gatekeeper.contract.trial import Sample
 
 MOST_ITEMS = 10_000

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.output import NotJson, parse_json
-from gatekeeper.checks.values.json_equal import canonical_json
 from gatekeeper.contract.embeddings import meaning_question, means_the_same
 from gatekeeper.contract.similar_texts import SimilarTexts
 from gatekeeper.contract.trial import JudgeAnswer, Outcome, QuestionId, Request, Sample
