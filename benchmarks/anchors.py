@@ -4,8 +4,8 @@
 
 Each anchor has a probability with which the judge grades it as people do, the same on every night
 and at calibration. Some anchors are doubtful: the judge is right about them half of the time. The
-last rows have a judge that passes everything from the first night on. Prints the table of
-docs/judges-trust.md.
+last rows have a judge that passes everything from the first night on. People pass every second
+anchor. Prints the table of docs/judges-trust.md.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from gatekeeper.gate.judge_result import LEVEL
 from gatekeeper.history.judge_drift import NIGHTS
+from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.mcnemar import mcnemar_exact
 
 YEAR = 365
 SEED = 14
@@ -36,6 +36,7 @@ class Case:
 CASES = (
     *(Case(doubtful) for doubtful in (0, 5, 10, 20, 30)),
     Case(5, lenient=True),
+    Case(15, lenient=True),
     Case(5, lenient=True, anchors=16),
 )
 
@@ -50,9 +51,12 @@ def nights_to_alarm(case: Case, rng: random.Random) -> tuple[int | None, int | N
         now = _grades(case, rng)
         if case.lenient:
             now = [number % 2 == 0 for number in range(n)]  # people fail the other half
-        lost = sum(before[i] and not now[i] for i in range(n))
-        gained = sum(now[i] and not before[i] for i in range(n))
-        row = row + 1 if mcnemar_exact(lost, gained, "two-sided") <= LEVEL else 0
+        lost = [i for i in range(n) if before[i] and not now[i]]
+        gained = [i for i in range(n) if now[i] and not before[i]]
+        # Of what people fail, a verdict that is wrong now is a pass.
+        to_pass = sum(i % 2 == 1 for i in lost) + sum(i % 2 == 0 for i in gained)
+        p_value = changed_verdicts_p(len(lost), len(gained), to_pass)
+        row = row + 1 if p_value <= LEVEL else 0
         if row and first is None:
             first = night
         if row >= NIGHTS:

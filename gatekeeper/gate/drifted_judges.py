@@ -83,10 +83,22 @@ def describe_drift(found: AnchorResult) -> str:
     share = f"{found.agrees_now} of {numbers.count(found.anchors, 'labelled output')}"
     return (
         f"The {judges} of `{found.check}` drifted: {'they agree' if several else 'it agrees'} with "
-        f"people on {share} now, but agreed on {found.agreed_before} at calibration "
-        f"(p {numbers.p_value(found.p_value)}). The prompt is not the cause. Pin the judge's "
-        "version, or run `gatekeeper judge calibrate` again."
+        f"people on {share} now, but agreed on {found.agreed_before} at calibration"
+        f"{_direction(found)} (p {numbers.p_value(found.p_value)}). The prompt is not the cause. "
+        "Pin the judge's version, or run `gatekeeper judge calibrate` again."
     )
+
+
+def _direction(found: AnchorResult) -> str:
+    if found.to_pass is None:
+        return ""
+    return f"; {changed_text(found.lost + found.gained, found.to_pass)}"
+
+
+def changed_text(changed: int, to_pass: int) -> str:
+    """Say in which direction verdicts changed."""
+    verdicts = numbers.count(to_pass, "verdict")
+    return f"{verdicts} changed from fail to pass, and {changed - to_pass:,} from pass to fail"
 
 
 def _drifted(anchors: Sequence[AnchorResult]) -> set[str]:

@@ -36,9 +36,10 @@ class AnchorResult:
     """What the judges of one check say of the anchors of their calibration now.
 
     `calibration` identifies it. Of `anchors` outputs, `agreed_before` were graded as people do at
-    calibration, and `agrees_now` are. `lost` no longer are, `gained` are now and were not. The
-    `p_value` is two-sided, of McNemar's exact test: a judge that agrees more with people makes
-    other errors than the calibration says, too.
+    calibration, and `agrees_now` are. `lost` no longer are, `gained` are now and were not. Of
+    these verdicts, `to_pass` changed from fail to pass, and the others from pass to fail. The
+    `p_value` is two-sided, of McNemar's exact tests: a judge that agrees more with people, or that
+    became milder or stricter, makes other errors than the calibration says.
     """
 
     check: str
@@ -50,6 +51,7 @@ class AnchorResult:
     lost: int
     gained: int
     p_value: float
+    to_pass: int | None = None
 
     @property
     def differs(self) -> bool:

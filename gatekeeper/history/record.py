@@ -26,9 +26,9 @@ from gatekeeper.gate.judge_result import LEVEL, AnchorResult
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.result import ArmResult, ContractResult, Verdict, Waiver
 from gatekeeper.history.mode_record import ModeRecord, mode_record
+from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.mcnemar import mcnemar_exact
 
 Trigger = Literal["push", "schedule", "manual"]
 
@@ -46,7 +46,8 @@ Name = Annotated[str, MinLen(1)]
 class JudgeAnchors(NamedTuple):
     """What the judges of a check said of the anchors of a calibration: how many outputs they are,
     how many verdicts agreed with people at calibration, how many no longer do (`lost`), and how
-    many do since (`gained`). `calibration` and `judge` identify both."""
+    many do since (`gained`). `to_pass` of these verdicts changed from fail to pass; None in records
+    of older versions. `calibration` and `judge` identify both."""
 
     calibration: Name
     judge: Name
@@ -54,6 +55,7 @@ class JudgeAnchors(NamedTuple):
     agreed_before: Whole
     lost: Whole
     gained: Whole
+    to_pass: Whole | None = None
 
     @property
     def agrees_now(self) -> int:
@@ -61,8 +63,8 @@ class JudgeAnchors(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """Return the two-sided p-value of McNemar's exact test."""
-        return mcnemar_exact(self.lost, self.gained, "two-sided")
+        """Return the two-sided p-value of McNemar's exact tests."""
+        return changed_verdicts_p(self.lost, self.gained, self.to_pass)
 
     @property
     def differs(self) -> bool:
@@ -147,6 +149,7 @@ class Record:
             _require_part(f"judges.{check}", found.anchors, found.agreed_before)
             _require_part(f"judges.{check}", found.agreed_before, found.lost)
             _require_part(f"judges.{check}", found.anchors - found.agreed_before, found.gained)
+            _require_part(f"judges.{check}", found.lost + found.gained, found.to_pass or 0)
 
     @property
     def judge_drifted(self) -> bool:
@@ -305,6 +308,7 @@ def _anchors(found: AnchorResult) -> JudgeAnchors:
         found.agreed_before,
         found.lost,
         found.gained,
+        found.to_pass,
     )
 
 

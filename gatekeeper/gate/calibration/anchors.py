@@ -29,7 +29,7 @@ from gatekeeper.gate.judge_result import AnchorResult, AnchorResults
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.run_parts import count_together
 from gatekeeper.sampling.runner import Run
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 
 ANCHORS = 30
 """How many labels of a check keep their output, unless the command line says otherwise."""
@@ -179,7 +179,8 @@ def _results(anchors: AnchorPlan, graded: CalibrationRun) -> Iterator[AnchorResu
             agrees_now=found.agrees_now,
             lost=found.lost,
             gained=found.gained,
-            p_value=mcnemar_exact(found.lost, found.gained, "two-sided"),
+            p_value=changed_verdicts_p(found.lost, found.gained, found.to_pass),
+            to_pass=found.to_pass,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatekeeper.contract.calibration_record import CheckCalibration
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 
 ALPHA = 0.01
 """As for the drift of models: the check runs every night."""
@@ -14,7 +14,9 @@ ALPHA = 0.01
 @dataclass(frozen=True, slots=True)
 class JudgeDrift:
     """How the verdicts on the same outputs changed. `lost` were graded as people do and no longer
-    are, `gained` the other way round. `p_value` is one-sided."""
+    are, `gained` the other way round. `to_pass` of these verdicts changed from fail to pass, the
+    others from pass to fail. `p_value` is one-sided: it is small only if the judge agrees
+    less often."""
 
     check: str
     labels: int
@@ -22,6 +24,7 @@ class JudgeDrift:
     agrees_now: int
     lost: int
     gained: int
+    to_pass: int
     p_value: float
 
     @property
@@ -30,10 +33,10 @@ class JudgeDrift:
 
 
 def find_judge_drift(check: str, before: CheckCalibration, now: CheckCalibration) -> JudgeDrift:
-    """Compare two gradings of the same outputs by McNemar's exact test. The labels are those of the
-    stored calibration."""
+    """Compare two gradings of the same outputs by McNemar's exact tests. The labels are those of
+    the stored calibration."""
     known = {(label.fixture, label.output): label for label in before.labels}
-    lost = gained = agreed = agrees = labels = 0
+    lost = gained = to_pass = agreed = agrees = labels = 0
     for label in now.labels:
         stored = known.get((label.fixture, label.output))
         if stored is None:
@@ -44,4 +47,6 @@ def find_judge_drift(check: str, before: CheckCalibration, now: CheckCalibration
         agrees += is_right
         lost += was_right and not is_right
         gained += is_right and not was_right
-    return JudgeDrift(check, labels, agreed, agrees, lost, gained, mcnemar_exact(lost, gained))
+        to_pass += label.judge and not stored.judge
+    p_value = changed_verdicts_p(lost, gained, to_pass, "worse")
+    return JudgeDrift(check, labels, agreed, agrees, lost, gained, to_pass, p_value)

@@ -15,6 +15,7 @@ from gatekeeper.gate.calibration.judge_agreement import (
 )
 from gatekeeper.gate.calibration.judge_drift import JudgeDrift
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
+from gatekeeper.gate.drifted_judges import changed_text
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.terminal.console import log_console
 from gatekeeper.stats.estimate import Estimate
@@ -112,7 +113,8 @@ def drift_text(found: JudgeDrift) -> str:
     return (
         f"{_name(found.check)}: {status}; agreed with people on {before} of "
         f"{numbers.count(found.labels, 'output')} at calibration, and now on {now} "
-        f"(agreement lost on {found.lost} and gained on {found.gained} of these outputs, "
+        f"(agreement lost on {found.lost} and gained on {found.gained} of these outputs; "
+        f"{changed_text(found.lost + found.gained, found.to_pass)}; "
         f"p {numbers.p_value(found.p_value)})"
     )
 

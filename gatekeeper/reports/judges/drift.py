@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper import numbers
+from gatekeeper.gate.drifted_judges import changed_text
 from gatekeeper.history.judge_drift import NIGHTS, JudgeDrift, JudgeStatus
 from gatekeeper.reports.alert import News
 from gatekeeper.reports.escape import code_cell, plain
@@ -44,6 +45,7 @@ def judge_documents(found: Sequence[JudgeDrift]) -> list[dict[str, Any]]:
             "agrees_now": judge.found.agrees_now,
             "lost": judge.found.lost,
             "gained": judge.found.gained,
+            "to_pass": judge.found.to_pass,
             "p_value": judge.found.p_value,
             "since": judge.since and judge.since.astimezone(UTC).isoformat(),
         }
@@ -91,12 +93,16 @@ def judge_news(found: Sequence[JudgeDrift]) -> tuple[News, ...]:
 
 
 def _sentence(judge: JudgeDrift, since: datetime) -> str:
-    now, before = judge.found.agrees_now, judge.found.agreed_before
+    found = judge.found
+    now, before = found.agrees_now, found.agreed_before
+    changed = ""
+    if found.to_pass is not None:
+        changed = f"; {changed_text(found.lost + found.gained, found.to_pass)}"
     return (
-        f"the judge {judge.found.judge} of `{judge.check}` grades differently since {_day(since)}: "
-        f"it agrees with people on {now} of {judge.found.anchors} labelled outputs, but agreed on "
-        f"{before} when it was calibrated (p {numbers.p_value(judge.found.p_value)}). The prompt "
-        "is not the cause"
+        f"the judge {found.judge} of `{judge.check}` grades differently since {_day(since)}: "
+        f"it agrees with people on {now} of {found.anchors} labelled outputs, but agreed on "
+        f"{before} when it was calibrated{changed} (p {numbers.p_value(found.p_value)}). "
+        "The prompt is not the cause"
     )
 
 

@@ -135,6 +135,7 @@ def _drift_document(drift: JudgeDrift) -> dict[str, object]:
         "agrees_now": drift.agrees_now,
         "lost": drift.lost,
         "gained": drift.gained,
+        "to_pass": drift.to_pass,
         "p_value": drift.p_value,
         "drifted": drift.drifted,
     }

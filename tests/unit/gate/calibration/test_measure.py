@@ -164,12 +164,30 @@ def grading(verdicts: list[bool]) -> CheckCalibration:
     return CheckCalibration("digest", tuple(labels))
 
 
+def test_a_judge_that_passes_everything_is_drifted_although_it_agrees_nearly_as_often():
+    people = [True] * 24 + [False] * 12
+    said = [False] * 6 + [True] * 18 + [False] * 10 + [True] * 2
+    stored, now = (
+        CheckCalibration(
+            "digest",
+            tuple(
+                GradedLabel("f", str(i), human, verdict)
+                for i, (human, verdict) in enumerate(zip(people, verdicts, strict=True))
+            ),
+        )
+        for verdicts in (said, [True] * 36)
+    )
+    found = find_judge_drift("tone", stored, now)
+    assert (found.lost, found.gained, found.to_pass) == (10, 6, 16)
+    assert found.drifted
+
+
 def test_a_judge_that_forgets_is_drifted_and_chance_is_not():
     before = grading([True] * 40)
     worse = find_judge_drift("tone", before, grading([False] * 8 + [True] * 32))
     assert worse.drifted
     assert (worse.lost, worse.gained, worse.agreed_before, worse.agrees_now) == (8, 0, 40, 32)
-    assert worse.p_value == 0.5**8
+    assert (worse.to_pass, worse.p_value) == (0, 2 * 0.5**8)
     assert not find_judge_drift("tone", before, grading([False] * 3 + [True] * 37)).drifted
     better = find_judge_drift("tone", grading([False] * 40), grading([True] * 40))
     assert not better.drifted
