@@ -105,6 +105,16 @@ def test_bad_input_is_refused(run, tmp_path, more, capsys):
     assert more[1] in capsys.readouterr().err
 
 
+def test_answers_that_call_tools_are_refused(run, tmp_path, capsys):
+    lines = (run[1] / "samples.jsonl").read_text("utf-8").splitlines()
+    called = {**json.loads(lines[0]), "tool_calls": [{"name": "t", "arguments": "{}", "id": "1"}]}
+    text = "\n".join([json.dumps(called), *lines[1:]])
+    (run[1] / "samples.jsonl").write_text(text, encoding="utf-8")
+    assert label(run, tmp_path / "labels.jsonl") == 2
+    assert "answers of words call tools" in capsys.readouterr().err
+    assert not (tmp_path / "labels.jsonl").exists()
+
+
 def test_an_unknown_contract_is_refused(run, capsys):
     assert main(["judge", "--repo", run[0], "label", "none", "--run", str(run[1])]) == 2
     assert "none" in capsys.readouterr().err

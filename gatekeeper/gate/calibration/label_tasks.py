@@ -11,7 +11,7 @@ from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.digests import digest
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.calibration.labels import Label, require_last_output
+from gatekeeper.gate.calibration.labels import Label, require_last_output, require_texts
 from gatekeeper.gate.outcomes import value_text, variables_text
 
 
@@ -38,16 +38,16 @@ def label_tasks(
     each other: whoever stops in between has labelled a random part of the fixtures, on both arms.
     The order is the same for everybody who labels the run, so that two people who stop early have
     labelled the same outputs. An output that was too long to be kept is left out. Raises UsageError
-    if the run has no output of the contract.
+    if the run has no output of the contract, or if an answer calls tools.
     """
-    require_last_output(
-        contract, (o for o in outcomes if o.sample.trial.contract == contract), check
-    )
+    mine = [o for o in outcomes if o.sample.trial.contract == contract]
+    require_last_output(contract, mine, check)
+    require_texts(contract, mine)
     known = {(label.fixture, label.output) for label in labelled if label.check == check}
     by_fixture: dict[str, list[str]] = defaultdict(list)
-    for outcome in outcomes:
+    for outcome in mine:
         sample = outcome.sample
-        if sample.trial.contract != contract or sample.completion is None:
+        if sample.completion is None:
             continue
         kept = by_fixture[sample.trial.fixture]
         if sample.completion.cut is None and sample.output not in kept:

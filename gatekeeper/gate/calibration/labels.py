@@ -143,6 +143,16 @@ def require_last_output(contract: str, outcomes: Iterable[Outcome], check: str |
         )
 
 
+def require_texts(contract: str, outcomes: Iterable[Outcome]) -> None:
+    """Raise UsageError for answers that call tools: a label holds only a text."""
+    answers = (o.sample.completion for o in outcomes)
+    if any(answer is not None and answer.tool_calls for answer in answers):
+        raise UsageError(
+            f"answers of {contract} call tools, but a label holds only the text of an answer, so "
+            "people cannot label these answers; check the calls with `tool_call`"
+        )
+
+
 def _verdict_of(annotator: str, given: Sequence[Label]) -> bool:
     return next(label.verdict for label in given if (label.annotator or "") == annotator)
 

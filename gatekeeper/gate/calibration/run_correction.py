@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.contract.trial import Arm, CheckResult, Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.calibration.labels import SettledLabel, require_last_output
+from gatekeeper.gate.calibration.labels import SettledLabel, require_last_output, require_texts
 from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean
 
 Shares = Mapping[str, float]
@@ -61,6 +61,7 @@ def correct_run(
     ]
     name = check or _only_judge(contract, mine)
     require_last_output(contract, mine, name)
+    require_texts(contract, mine)
     about = [label for label in labels if _is_about(label, name)]
     human = {(label.fixture, label.output): float(label.verdict) for label in about}
     found = _correction(mine, name, human, _verdict_of)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import outcome
 
-from gatekeeper.contract.trial import CheckResult
+from gatekeeper.contract.trial import CheckResult, Completion, ToolCall
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import (
     Label,
@@ -19,6 +19,7 @@ from gatekeeper.gate.calibration.labels import (
     label_document,
     read_labels,
     require_last_output,
+    require_texts,
     settle_labels,
 )
 
@@ -114,3 +115,12 @@ def test_labels_are_not_about_a_step():
     with pytest.raises(UsageError, match="extract"):
         require_last_output("words", [of_step], "j")
     require_last_output("words", [of_step, found], "says ok")
+
+
+def test_labels_are_not_about_tool_calls():
+    found = outcome("f0", "head", 0, True)
+    answer = Completion("", tool_calls=(ToolCall("find_order", "{}", "id"),))
+    calling = replace(found, sample=replace(found.sample, completion=answer))
+    require_texts("words", [found])
+    with pytest.raises(UsageError, match="answers of words call tools"):
+        require_texts("words", [found, calling])
