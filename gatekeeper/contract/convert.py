@@ -45,6 +45,10 @@ class ConvertedContract:
     contract: Contract
     files: tuple[ConvertedFile, ...]
 
+    def keeps_prompt_of(self, file: str) -> bool:
+        """Return whether the native contract uses the foreign file as its prompt."""
+        return len(self.files) == 1 and self.contract.target.prompt.path == file
+
 
 def convert(
     revision: Revision, file: str, folder: str, shapes: Shapes

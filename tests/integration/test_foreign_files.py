@@ -122,7 +122,8 @@ def test_a_converted_contract_gives_the_same_result(
     own = _checked(git_repository("own"), base, change)
     before = _native(git_repository("before"), base, file)
     after = _native(git_repository("after"), {**base, **change}, file)
-    assert "next: delete" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert ("next: delete" in said) == (not file.endswith(".prompt.yml"))
     kept = {path: text for path, text in base.items() if not path.startswith("evals/")}
     again = _checked(git_repository("again"), {**kept, **before}, after)
     assert _said(own) == _said(again)
@@ -134,6 +135,47 @@ def test_a_converted_contract_gives_the_same_result(
         [("acme", file)],
         [("python", file)],
     )
+
+
+PROMPTY = """\
+---
+name: words
+model: openai/gpt-4o-mini
+sample: {input: tree}
+---
+user:
+Say {{input}}.
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "tests"),
+    [
+        ("evals/words.prompt.yml", github("Say"), "`evaluators`"),
+        ("evals/words.prompty", PROMPTY, "its sample data"),
+    ],
+)
+def test_a_converted_file_whose_prompt_is_still_used_is_not_to_be_deleted(
+    file: str,
+    text: str,
+    tests: str,
+    git_repository: Callable[..., GitRepository],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    repository = git_repository("words")
+    policy = {".github/gatekeeper.yml": f"contracts: [{file}, native/*.yaml]\n"}
+    repository.write_all({file: text, **policy, RECORDING: ""})
+    where = ["--repo", str(repository.path)]
+    path = str(repository.path / file)
+    assert main(["convert", path, *where, "--out", str(repository.path / "native")]) == 0
+    said = capsys.readouterr().out
+    assert f"next: remove {tests} from {file}," in said
+    assert "do not delete the file, because native/words.yaml uses its prompt" in said
+
+    without = text.split("testData")[0].replace("sample: {input: tree}\n", "")
+    repository.write_all({file: without})
+    assert main(["validate", *where]) == 0
+    assert "1 contract valid" in capsys.readouterr().out
 
 
 def _checked(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from posixpath import dirname
+from typing import TYPE_CHECKING
 
 from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
@@ -14,6 +15,9 @@ from gatekeeper.contract.contract_files import matching_contracts
 from gatekeeper.contract.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.convert import ConvertedContract
 
 FORMATS = ("github", "openai-evals")
 EXPORTS = "exports"
@@ -74,10 +78,7 @@ def convert(arguments: argparse.Namespace) -> int:
     paths = [contract.files[0].path for contract in found]
     matched = matching_contracts([*paths, file], policy)
     if file in matched and matched > {file}:
-        lines.append(
-            f"next: delete {file}, or remove it from `contracts` in {policy.path_for(file)}, "
-            "because two contracts cannot have the same name"
-        )
+        lines.append(_end_of_old_contract(found, file, policy.path_for(file)))
     if set(paths) - matched:
         place = f"{folder}/*.yaml"
         project = policy.folder_of(place)  # its patterns start there
@@ -86,6 +87,20 @@ def convert(arguments: argparse.Namespace) -> int:
         lines.append(f"next: add {pattern} to `contracts` in {policy.path_for(place)} (now: {now})")
     print_lines(lines)
     return 0
+
+
+def _end_of_old_contract(found: Sequence[ConvertedContract], file: str, policy_file: str) -> str:
+    """Say how the file of the other tool stops being a contract. A native contract can still use
+    its prompt."""
+    why = "because two contracts cannot have the same name"
+    users = [made.files[0].path for made in found if made.keeps_prompt_of(file)]
+    if not users:
+        return f"next: delete {file}, or remove it from `contracts` in {policy_file}, {why}"
+    tests = "its sample data" if file.endswith(".prompty") else "`evaluators`"
+    return (
+        f"next: remove {tests} from {file}, or remove the file from `contracts` in {policy_file}, "
+        f"{why}; do not delete the file, because {users[0]} uses its prompt"
+    )
 
 
 def _export(arguments: argparse.Namespace) -> int:
