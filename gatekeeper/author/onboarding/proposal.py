@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper import numbers
@@ -37,6 +37,7 @@ from gatekeeper.contract.inventory import (
     take_inventory,
 )
 from gatekeeper.contract.models.allowed import models_in_use
+from gatekeeper.contract.models.faults import with_recordings
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.own_code import unlisted_code
 from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
@@ -44,7 +45,9 @@ from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import ContractError, UsageError
 from gatekeeper.gate.judge_calls import judge_models
+from gatekeeper.gate.plan import Job
 from gatekeeper.gate.validate import prepare_contract
+from gatekeeper.providers.model_faults import find_model_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ class _Proposing:
                 return False
             paths = [part.document.path for part in read]
             jobs = [prepare_contract(self.revision, path, self.policy) for path in paths]
+            self._require_models(jobs)
         except (UnreadableError, ContractError) as error:
             what = error.what if isinstance(error, UnreadableError) else error.problems[0].what
             if not self._is_prompt_too(suite):
@@ -202,12 +206,21 @@ class _Proposing:
             raise UnreadableError(what, "rename that file")
         overlay = Overlay(self.revision, {made.path: made.text})
         job = prepare_contract(overlay, made.path, self.policy)
+        self._require_models([job])
         self.models[job.contract.target.model] += 1
         demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
         count = numbers.count(made.fixtures, "fixture")
         note = f"{count} {made.source}; checks: {demands or 'add yours'}"
         self.rows.append(ProposalRow(found.reference, found.kind, made.path, note))
         return made
+
+    def _require_models(self, jobs: Iterable[Job]) -> None:
+        """Raise UnreadableError if the model of a contract cannot be called."""
+        find = with_recordings(find_model_fault, [self.revision])
+        for model in dict.fromkeys(job.contract.target.model for job in jobs):
+            fault = find(model)
+            if fault and fault.certain:
+                raise UnreadableError(fault.what, fault.fix)
 
     def _usual_model(self) -> str:
         hosted = [model for model, _ in self.models.most_common() if is_hosted(model)]

@@ -140,6 +140,35 @@ def test_what_cannot_be_covered_has_a_row_that_says_so() -> None:
     assert "one" in rows["old/b.yaml"].note
 
 
+PROMPT = """\
+model: {model}
+messages:
+  - {{role: user, content: "Say {{{{input}}}}"}}
+testData: [{{input: a}}]
+"""
+
+
+@pytest.mark.parametrize("evaluators", ["", "evaluators: [{name: a, string: {equals: a}}]\n"])
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("meta/llama-3.3-70b-instruct", "there is no provider `meta`"),
+        ("Phi-4", "`Phi-4` cannot be called"),
+        ("recorded/answers.jsonl", "the recording `answers.jsonl` does not exist"),
+    ],
+)
+def test_a_model_that_cannot_be_called_gets_no_contract(
+    model: str, why: str, evaluators: str
+) -> None:
+    text = PROMPT.format(model=model) + evaluators
+    made = propose(revision({"prompts/a.prompt.yml": text}))
+    assert made.skeletons == ()
+    assert made.providers == ()
+    [row] = made.rows
+    assert row.contract is None
+    assert why in row.note
+
+
 def test_a_repository_without_prompts_gets_an_empty_proposal() -> None:
     made = propose(revision({"README.md": "# Nothing here"}))
     assert made.is_empty
