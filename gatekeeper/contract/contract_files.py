@@ -48,7 +48,11 @@ def find_contracts(references: References, policy: Policy) -> list[Sketch]:
         sketch
         for sketch in sketches
         if (sketch.is_contract and sketch.readable)
-        or (not sketch.is_prompt and sketch.file not in used and _is_meant(sketch.file, policy))
+        or (
+            not sketch.is_prompt
+            and sketch.file not in used
+            and (_is_meant(sketch.file, policy) or _is_broken_suite(references.revision, sketch))
+        )
     ]
 
 
@@ -92,6 +96,18 @@ def _is_meant(path: str, policy: Policy) -> bool:
     suffix = PurePosixPath(path).suffix
     spelled = suffix and any(pattern.endswith(suffix) for pattern in policy.contracts)
     return bool(spelled) or suffix.lower() in _SUFFIXES
+
+
+def _is_broken_suite(revision: Revision, sketch: Sketch) -> bool:
+    """Return whether a file that cannot be parsed has the keys of another tool's suite."""
+    if sketch.readable:
+        return False
+    from gatekeeper.contract.discovery.suites import suite_kind
+
+    try:
+        return suite_kind(sketch.file, read_text(revision, sketch.file)) is not None
+    except (UnreadableError, ContractError):
+        return False
 
 
 def _looks_like_one(revision: Revision, path: str) -> bool:

@@ -114,6 +114,17 @@ def test_a_mistake_is_reported_at_its_line_in_the_foreign_file() -> None:
     assert [problem.line for problem in caught.value.problems] == [6]
 
 
+def test_a_suite_with_a_mistake_in_its_syntax_is_reported_whatever_the_pattern_is() -> None:
+    broken = MAIL["evals/mail/ep.json"].rstrip().removesuffix("}") + ",\n"
+    other = {"evals/mail/rows.json": '[{"a": 1},'}  # may be anything
+    files = revision(MAIL | {"evals/mail/ep.json": broken} | other)
+    everything = Policy(contracts=("evals/**",))
+    assert contract_paths(files, everything, SHAPES) == ("evals/mail/ep.json",)
+    with pytest.raises(ContractError) as caught:
+        every_contract(files, everything, SHAPES)
+    assert [problem.path for problem in caught.value.problems] == ["evals/mail/ep.json"]
+
+
 def test_a_file_of_which_nothing_can_be_run_is_an_error() -> None:
     lines = GITHUB[: GITHUB.index("evaluators")] + "evaluators:\n  - uses: acme/grader\n"
     with pytest.raises(ContractError, match="can run nothing in this file") as caught:
