@@ -116,6 +116,10 @@ class Tag:
         found: list[Filter] = []
         while self._take("|"):
             name = self._next().text
+            if name == "safe":  # nothing is escaped, so this filter changes nothing
+                if self._peek("|"):
+                    self._refuse("the filter `safe` must be the last filter")
+                return found
             if name not in _FILTERS:
                 what = f"gatekeeper cannot translate the filter `{name[:50]}` of Nunjucks"
                 self._refuse(what, "put the finished text into the fixture")

@@ -148,6 +148,8 @@ def test_mustache_with_logic_is_refused(text: str, line: int) -> None:
             "bfirst",
         ),
         ("{{ half }} {{ whole }}", "0.5 2"),
+        ("{{ x | safe }} {{ items | dump | safe }}", '<X> & "Y" \'Z\' {{ no }} ["a", "b"]'),
+        ("{{ n | safe }} {{ missing | default('d') | safe }}{{ x | safe if no }}", "3 d"),
     ],
 )
 def test_nunjucks(text: str, expected: str) -> None:
@@ -201,6 +203,7 @@ def test_what_nunjucks_has_and_jinja_has_not_is_refused(text: str, line: int) ->
             "{{ }}",
             "{{ x.upper() }}",
         ),
+        *("{{ x | safe | upper }}", "{{ items | safe | length }}", "{% if x | safe %}{% endif %}"),
         *("{{ x | dump | upper }}", "{{ x | length | default('a') }}", "{{ 'a' 'b' }}"),
     ],
 )
