@@ -96,8 +96,11 @@ def test_a_placeholder_is_filled_in_later_and_nothing_else_changes(repository, c
     assert "timeout-minutes: 45" in gate.read_text("utf-8")
     assert contract.read_text("utf-8") == "mine"
 
+    capsys.readouterr()
     assert init(repository, "--action", f"other/gate@{COMMIT}") == 0
     assert actions(gate) == [f"someone/gate@{COMMIT}"]
+    said = capsys.readouterr().out
+    assert f"kept     {GATE} (to use other/gate@{COMMIT}, edit the existing file)" in said
 
 
 @pytest.mark.parametrize(

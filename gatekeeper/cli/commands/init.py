@@ -37,9 +37,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def init(arguments: argparse.Namespace) -> int:
     """Propose contracts for the prompts found, a policy and workflows. Changes no existing file.
 
-    Only --action does: it writes the release into both workflows. Test suites of other tools run
-    as they are. The other prompts get a contract each. In an empty repository, an example is
-    written.
+    Only --action does: it fills in the release if a workflow does not name one yet. Test suites
+    of other tools run as they are. The other prompts get a contract each. In an empty repository,
+    an example is written.
     """
     from gatekeeper.author.onboarding.proposal import policy_lines, propose
     from gatekeeper.author.onboarding.terminal import show_proposal

@@ -131,6 +131,8 @@ def _write(target: Path, place: str, text: str, action: str | None) -> str:
             if after != before:
                 target.write_text(after, "utf-8", errors="surrogateescape")
                 return f"updated  {place} (the existing file now uses {action})"
+            if action and action not in before:
+                return f"kept     {place} (to use {action}, edit the existing file)"
         return f"kept     {place} (the file exists already)"
     return f"written  {place}"
 
