@@ -7,7 +7,7 @@ answer is checked: its `outputs`, a JSON `response_format`, and else that there 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from posixpath import basename
 from typing import Any
 
@@ -28,6 +28,7 @@ from gatekeeper.errors import ContractError
 
 _FILE = re.compile(r"\$\{file:(.+)\}")
 _SAMPLES = ("sample", "example")
+_MOST_LEVELS = 10
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
 _FORMATS = (
     ("model", "parameters", "response_format"),
@@ -60,6 +61,9 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
         "fixtures": _fixtures(files, document),
         "checks": _checks(document),
     }
+    params = _response_format(document)
+    if params:
+        tree["params"] = At(params, document.position(("outputs",)))
     if isinstance(document.data.get("description"), str):
         tree["description"] = copy_value(document, ("description",))
     written = build_document(document.path, tree, document.position())
@@ -129,19 +133,63 @@ def _checks(document: Document) -> list[At]:
 
 def _output_schema(document: Document) -> tuple[dict[str, Any], Position] | None:
     """Return the JSON Schema of `outputs`; None if they are not named with their types."""
+    properties = _properties(document.data.get("outputs"), _MOST_LEVELS)
+    if not properties:
+        return None
+    return _object_schema(properties, closed=_is_version_2(document)), document.position(
+        ("outputs",)
+    )
+
+
+def _is_version_2(document: Document) -> bool:
+    """Return whether the outputs have a `kind`, which version 2 sends to the model as a schema."""
     outputs = document.data.get("outputs")
-    if isinstance(outputs, list):
-        outputs = {
+    items = outputs.values() if isinstance(outputs, dict) else outputs
+    return isinstance(items, Iterable) and any("kind" in i for i in items if isinstance(i, dict))
+
+
+def _response_format(document: Document) -> dict[str, Any]:
+    """Return what Prompty 2 adds to a request for `outputs`, as parameters."""
+    found = _output_schema(document)
+    written = any(value_at(document, key) is not None for key in _FORMATS)
+    if found is None or written or not _is_version_2(document):
+        return {}
+    schema = {"name": "structured_output", "strict": True, "schema": found[0]}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _properties(written: Any, levels: int) -> dict[str, Any]:
+    """Return the schema of each named part of the outputs, or of an object among them."""
+    if isinstance(written, list):
+        written = {
             item["name"]: item
-            for item in outputs
+            for item in written
             if isinstance(item, dict) and isinstance(item.get("name"), str)
         }
-    if not isinstance(outputs, dict) or not outputs:
-        return None
-    properties: dict[str, Any] = {}
-    for name, item in outputs.items():
-        kind = (item.get("kind") or item.get("type")) if isinstance(item, dict) else None
-        kind = "number" if kind == "float" else kind
-        properties[str(name)] = {"type": kind} if kind in _TYPES else {}
+    if not isinstance(written, dict):
+        return {}
+    return {str(name): _property_schema(item, levels) for name, item in written.items()}
+
+
+def _property_schema(item: Any, levels: int) -> dict[str, Any]:
+    if not isinstance(item, dict) or not levels:
+        return {}
+    kind = item.get("kind") or item.get("type")
+    kind = "number" if kind == "float" else kind
+    schema: dict[str, Any] = {"type": kind} if kind in _TYPES else {}
+    choices = item.get("enumValues")
+    if isinstance(choices, list) and choices:
+        schema["enum"] = choices
+    is_version_2 = "kind" in item
+    if kind == "array" and ("items" in item or is_version_2):
+        schema["items"] = _property_schema(item.get("items", {"kind": "string"}), levels - 1)
+    if kind == "object":
+        inner = _properties(item.get("properties"), levels - 1)
+        if inner or is_version_2:
+            schema |= _object_schema(inner, closed=is_version_2)
+    return schema
+
+
+def _object_schema(properties: dict[str, Any], *, closed: bool) -> dict[str, Any]:
     schema = {"type": "object", "required": [*properties], "properties": properties}
-    return schema, document.position(("outputs",))
+    return schema | ({"additionalProperties": False} if closed else {})

@@ -235,6 +235,45 @@ def test_prompty_2_has_its_samples_with_the_inputs() -> None:
     assert schema["properties"] == {"answer": {"type": "string"}, "score": {"type": "number"}}
 
 
+def test_the_outputs_of_prompty_2_are_sent_and_checked_in_full() -> None:
+    """As Prompty's own runtime sends them: all required, and nothing else allowed."""
+    outputs = """\
+outputs:
+  - {name: label, kind: string, enumValues: [a, b]}
+  - {name: scores, kind: array, items: {kind: float}}
+  - {name: tags, kind: array}
+  - name: place
+    kind: object
+    properties: [{name: city, kind: string}]
+---
+"""
+    text = PROMPTY.replace(", response_format: {type: json_object}", "")
+    contract = loaded(
+        {"evals/basic.prompty": text.replace("---\nsystem", f"{outputs}system")},
+        "evals/basic.prompty",
+    )
+    place = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "required": ["label", "scores", "tags", "place"],
+        "properties": {
+            "label": {"type": "string", "enum": ["a", "b"]},
+            "scores": {"type": "array", "items": {"type": "number"}},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "place": {**place, "additionalProperties": False},
+        },
+        "additionalProperties": False,
+    }
+    assert checks(contract) == [("json_schema", schema)]
+    assert contract.target.params == {
+        "max_tokens": 128,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "structured_output", "strict": True, "schema": schema},
+        },
+    }
+
+
 REGISTRY = """\
 capitals:
   id: capitals.dev.v0
