@@ -7,11 +7,11 @@ answer is checked: its `outputs`, a JSON `response_format`, and else that there 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.definition import Position
+from gatekeeper.contract.definition import NotRun, Position
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import (
     At,
@@ -67,11 +67,23 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     if isinstance(document.data.get("description"), str):
         tree["description"] = copy_value(document, ("description",))
     written = build_document(document.path, tree, document.position())
-    return ForeignSuite((ForeignContract(written),))
+    return ForeignSuite((ForeignContract(written, _not_run(document)),))
 
 
-def _input_samples(data: Mapping[str, Any]) -> Any:
-    """Yield the place, the name and the sample of each input of version 2 that has one."""
+def _not_run(document: Document) -> tuple[NotRun, ...]:
+    """Return a note on the tools, which Prompty sends to the model."""
+    if not document.data.get("tools"):
+        return ()
+    why = (
+        "gatekeeper does not send the tools of a Prompty file to the model; convert the file, and "
+        "write the tools in `params` of the contract"
+    )
+    return (NotRun("tools", document.position(("tools",)), why),)
+
+
+def _input_samples(data: Mapping[str, Any], keys: Sequence[str] = _SAMPLES) -> Any:
+    """Yield the place, the name and the sample of each input of version 2 that has one; with other
+    `keys`, the value of the first key that the input has."""
     inputs = data.get("inputs")
     items: list[tuple[KeyPath, Any, Any]] = []
     if isinstance(inputs, dict):
@@ -83,7 +95,7 @@ def _input_samples(data: Mapping[str, Any]) -> Any:
             if isinstance(item, dict)
         ]
     for key, name, item in items:
-        found = next((k for k in _SAMPLES if isinstance(item, dict) and k in item), None)
+        found = next((k for k in keys if isinstance(item, dict) and k in item), None)
         if found and isinstance(name, str):
             yield (*key, found), name, item[found]
 
@@ -96,10 +108,22 @@ def _fixtures(files: SuiteFiles, document: Document) -> list[At]:
         match = _FILE.fullmatch(sample.strip())
         path, text = files.text(document, ("sample",), match[1] if match else sample)
         source, key, sample = parse_once(text, path), (), parse_once(text, path).data
+    defaults = {
+        name: copy_value(document, key)
+        for key, name, value in _input_samples(document.data, ("default",))
+        if value is not None
+    }
     if sample:
-        return _rows(source, key, sample)
+        rows = _rows(source, key, sample)
+        return [_with_defaults(row, defaults) for row in rows]
     variables = {name: copy_value(document, key) for key, name, _ in _input_samples(document.data)}
-    return [At({"vars": variables}, document.position(("inputs",)))]
+    return [At({"vars": {**defaults, **variables}}, document.position(("inputs",)))]
+
+
+def _with_defaults(row: At, defaults: Mapping[str, At]) -> At:
+    """Return the fixture with the default of each input that its sample leaves out."""
+    given = row.value["vars"]
+    return At({"vars": At({**defaults, **given.value}, given.position)}, row.position)
 
 
 def _rows(source: Document, key: KeyPath, sample: Any) -> list[At]:

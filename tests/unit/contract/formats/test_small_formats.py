@@ -274,6 +274,32 @@ outputs:
     }
 
 
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        ("sample: {question: Why?}\n", {"firstName": "Guest", "question": "Why?"}),
+        ("sample: {question: Why?, firstName: Jo}\n", {"firstName": "Jo", "question": "Why?"}),
+        ("", {"firstName": "Guest", "question": "Which?"}),
+    ],
+)
+def test_an_input_of_prompty_without_a_sample_has_its_default(
+    sample: str, expected: dict[str, str]
+) -> None:
+    text = PROMPTY.replace(
+        "sample:\n  firstName: Jane\n  question: Which tents are there?\n",
+        "inputs:\n  - {name: firstName, kind: string, default: Guest}\n"
+        f"  - {{name: question, kind: string, sample: Which?}}\n{sample}",
+    )
+    contract = loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
+    assert dict(contract.fixtures[0].vars) == expected
+
+
+def test_the_tools_of_a_prompty_file_are_named_as_not_sent() -> None:
+    text = PROMPTY.replace("sample:\n", "tools: [{name: find, kind: function}]\nsample:\n")
+    contract = loaded({"evals/basic.prompty": text}, "evals/basic.prompty")
+    assert skipped(contract) == [("tools", "evals/basic.prompty", 7)]
+
+
 REGISTRY = """\
 capitals:
   id: capitals.dev.v0
