@@ -130,7 +130,9 @@ def _sectioned(text: str, path: str) -> Prompt:
         return Prompt(path, messages or (_whole(body, line),), text)
     model, params = prompt_settings.from_front_matter(front)
     at = front.position(("model",)).line
-    return Prompt(path, messages or (_whole(body, line),), text, model, params, model_line=at)
+    style = prompt_settings.declared_template(front)
+    messages = messages or (_whole(body, line),)
+    return Prompt(path, messages, text, model, params, model_line=at, style=style)
 
 
 def _parted(text: str, path: str) -> tuple[Document | None, str, int, bool]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gatekeeper.contract.definition import TemplateStyle
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_json
 from gatekeeper.errors import ContractError, Problem
 
@@ -14,7 +15,7 @@ Settings = tuple[str | None, dict[str, Any]]
 
 # An answer is always read whole, so streaming is left out.
 _NOT_SENT = ("stream",)
-_TEMPLATES = ("jinja2", "jinja", "prompty")
+_JINJA = ("jinja2", "jinja", "prompty")
 
 
 def from_front_matter(document: Document) -> Settings:
@@ -23,7 +24,6 @@ def from_front_matter(document: Document) -> Settings:
     Everything else in it is metadata.
     """
     data = document.data
-    _require_jinja(document)
     params = _Params(document)
     model = data.get("model")
     name = model if isinstance(model, str) else None
@@ -145,13 +145,20 @@ def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
-def _require_jinja(document: Document) -> None:
+def declared_template(document: Document) -> TemplateStyle:
+    """Return the template language that front matter names, as Prompty does; else Jinja.
+
+    Raises ContractError if it is another language.
+    """
     template = document.data.get("template")
     if isinstance(template, dict):
         template = template.get("format") or template.get("type")
     if isinstance(template, dict):
         template = template.get("kind")
-    if not isinstance(template, str) or template.lower() in _TEMPLATES:
-        return
+    if not isinstance(template, str) or template.lower() in _JINJA:
+        return "jinja"
+    if template.lower() == "mustache":
+        return "mustache"
     what = f"gatekeeper does not support the template language `{template}`"
-    raise ContractError([document.problem(("template",), what, "write the prompt in Jinja2")])
+    fix = "write the prompt in Jinja2 or Mustache"
+    raise ContractError([document.problem(("template",), what, fix)])

@@ -16,13 +16,14 @@ _LONGEST = 500_000
 def in_jinja(prompt: Prompt, style: TemplateStyle | None) -> Prompt:
     """Return the prompt with its messages in Jinja.
 
-    `style` is what the contract declares; None if the prompt itself shows it. Raises ContractError
-    with the line of each part that cannot be translated.
+    `style` is what the contract declares; None if the prompt itself declares or shows it. Raises
+    ContractError with the line of each part that cannot be translated.
     """
     texts = [message.content for message in prompt.messages]
-    found = style or likely_style(prompt.path, prompt.part, texts)
+    declared = prompt.style if prompt.style != "jinja" else None
+    found = style or declared or likely_style(prompt.path, prompt.part, texts)
     if found == "jinja":
-        return prompt
+        return replace(prompt, style="jinja") if declared else prompt
     problems: list[Problem] = []
     messages = tuple(
         _translated(prompt, message, found, problems, by_evidence=style is None)

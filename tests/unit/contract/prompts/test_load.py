@@ -125,7 +125,7 @@ def test_when_role_lines_count(path: str, text: str, expected: object) -> None:
         ("p.prompty", "---\n- a\n---\nx", 2, "not a mapping"),
         ("p.md", "---\na: [\n---\nx", 2, "not YAML"),
         ("p.md", "---\nparams: 3\n---\nx", 2, "not a mapping"),
-        ("p.md", "---\n\ntemplate: mustache\n---\nx", 3, "mustache"),
+        ("p.md", "---\n\ntemplate: liquid\n---\nx", 3, "liquid"),
         ("p.md", "---\ntemplate: {format: {kind: liquid}}\n---\nx", 2, "liquid"),
         ("p.yaml", "a: 1", 1, "no list of messages"),
         ("p.yaml", "- role: robot\n  content: x", 1, "role"),

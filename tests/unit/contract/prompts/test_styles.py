@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
-from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.load import load_prompt, parse_prompt
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.prompts.styles import format_fields
 from gatekeeper.contract.prompts.styles.apply import in_jinja
@@ -285,3 +285,22 @@ def test_hostile_texts_are_translated_in_time(style: TemplateStyle, text: str) -
     with suppress(ContractError):
         in_jinja(prompt, style)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["mustache", "{type: mustache}", "{format: mustache, parser: prompty}"],
+)
+def test_the_front_matter_of_a_prompt_file_declares_mustache(template: str) -> None:
+    text = f"---\ntemplate: {template}\n---\nuser:\nSay {{{{x}}}} and {{{{{{x}}}}}}.\n"
+    prompt = parse_prompt(text, "a.prompty")
+    assert prompt.style == "mustache"
+    assert render_messages(prompt, {"x": "<b>"})[0].content == "Say &lt;b&gt; and <b>."
+    assert parse_prompt(text, "a.prompty", "jinja").style == "jinja"
+
+
+def test_the_front_matter_cannot_declare_another_language() -> None:
+    text = "---\ntemplate: {type: liquid}\n---\nuser:\nSay {{x}}.\n"
+    with pytest.raises(ContractError, match="`liquid`") as caught:
+        parse_prompt(text, "a.prompty")
+    assert caught.value.problems[0].line == 2
