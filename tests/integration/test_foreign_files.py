@@ -11,11 +11,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.checked import CheckOf
 from support.git_repository import GitRepository
+from support.record_all import record_all
 from support.recorded_repository import WORDS, recording
 from support.same_result import without_time_and_calls
 
 from gatekeeper.cli.main import main
 
+CONFIGS = Path(__file__).parents[1] / "support/promptfoo_configs"
 RECORDING = "answers.jsonl"
 POLICY = {".github/gatekeeper.yml": 'contracts: ["evals/**/*.json", "evals/**/*.y*ml"]\n'}
 
@@ -269,3 +271,40 @@ def test_a_pull_request_that_converts_a_suite_changes_nothing(
     assert found.code == 0
     assert found.result is not None
     assert (found.result["contracts"], found.result["unaffected"]) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "failing"),
+    [
+        ("hello", 0, []),
+        ("hello hello", 1, ["python /11/own.py:short"]),
+        ("hallo", 1, ["python /11/own.py:get_assert", "contains hello"]),
+    ],
+)
+def test_python_functions_of_promptfoo_run_before_and_after_the_conversion(
+    output: str,
+    code: int,
+    failing: list[str],
+    git_repository: Callable[..., GitRepository],
+    tmp_path: Path,
+) -> None:
+    made, name = git_repository("code"), "11-code.yaml"
+    made.write_all({f"11/{p.name}": p.read_text("utf-8") for p in (CONFIGS / "11").glob("*.*")})
+    made.write(name, (CONFIGS / name).read_text("utf-8"))
+    policy = f"contracts: [{name}, native/*.yaml]\nchecks: {{python: [11/*.py]}}\n"
+    made.write(".github/gatekeeper.yml", policy)
+    made.commit("suite")
+    where = ["--repo", str(made.path)]
+    replay = ["--replay", str(tmp_path / "recording.jsonl")]
+    record_all(made.path, tmp_path / "recording.jsonl", lambda *_: output)
+    assert main(["run", *where, *replay, "--out", str(tmp_path / "own")]) == code
+    native = str(made.path / "native")
+    assert main(["convert", str(made.path / name), *where, "--out", native]) == 0
+    made.delete(name)
+    made.commit("convert")
+    assert main(["run", *where, *replay, "--out", str(tmp_path / "again")]) == code
+    for out in ("own", "again"):
+        rows = (tmp_path / out / "samples.jsonl").read_text("utf-8").splitlines()
+        [sample] = map(json.loads, rows)
+        assert [c["check"] for c in sample["checks"] if not c["passed"]] == failing
+        assert len(sample["checks"]) == 3
