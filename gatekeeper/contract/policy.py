@@ -198,7 +198,8 @@ def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
             replace(
                 problem,
                 fix=(
-                    f"{problem.fix}. With this mistake on the branch {branch}, every pull request "
+                    f"{problem.fix}{'' if problem.fix.endswith('?') else '.'} "
+                    f"With this mistake on the branch {branch}, every pull request "
                     "fails; repair the policy in a pull request that changes nothing else"
                 ),
             )

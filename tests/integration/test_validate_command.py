@@ -45,4 +45,4 @@ def test_a_broken_policy_on_the_base_branch_is_a_warning(
         line for line in capsys.readouterr().out.splitlines() if "every pull request" in line
     ]
     assert line.startswith("warning: .github/gatekeeper.yml:1:")
-    assert "the branch main" in line
+    assert "did you mean `calls`? With this mistake on the branch main, every" in line
