@@ -59,6 +59,7 @@ bench: setup $(VENV)/.ray-ready
 	$(BIN)/python benchmarks/site.py
 	$(BIN)/python -m benchmarks.local_model
 	$(BIN)/python -m benchmarks.blame_embedded
+	$(BIN)/python -m benchmarks.whole_runs
 	$(BIN)/python benchmarks/ray_nodes.py
 
 # Simulates the decisions and writes the tables of docs/error-rates.md.
@@ -88,6 +89,7 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/startup.py --files 50 --repeat 1 --limit 60
 	$(BIN)/python benchmarks/latency.py --calls 8 --concurrency 4 --delay-ms 20
 	$(BIN)/python -m benchmarks.engine --calls 8 --concurrency 4 --delay-ms 20
+	$(BIN)/python -m benchmarks.whole_runs --calls 8 --concurrency 4 --repeat 1 --smoke
 	$(BIN)/python -m benchmarks.ahead --runs 1 --calls 100
 	$(BIN)/python -m benchmarks.local_model --fixtures 1
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60

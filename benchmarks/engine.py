@@ -24,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,11 +142,13 @@ def build(folder: Path, calls: int, policy: str) -> None:
 
 
 class Cost(NamedTuple):
-    """What a process took. `peak_mb` is None if its memory was not measured."""
+    """What a process took. `peak_mb` is None if its memory was not measured. `measuring` are the
+    seconds of the calls, the checks and the statistics, without start-up and reports."""
 
     wall: float
     processor: float
     peak_mb: float | None = None
+    measuring: float | None = None
 
 
 def run_process(command: Sequence[str], folder: Path) -> Cost:
@@ -171,10 +174,11 @@ def run_check(row: str, calls: int, concurrency: int) -> Cost:
         build(folder, calls, policy)
         command = [sys.executable, "-m", "gatekeeper", "check", "--base", "main", "--head", "pr"]
         cost = run_process([*command, "--out", str(out)], folder)
-        made = json.loads((out / "result.json").read_bytes())["calls"]["made"]
+        result = json.loads((out / "result.json").read_bytes())
+        made = result["calls"]["made"]
         if made != calls:
             raise SystemExit(f"{made} calls were made instead of {calls}")
-    return cost
+    return cost._replace(measuring=result["seconds"])
 
 
 def run_promptfoo(program: str, calls: int, concurrency: int) -> Cost:
@@ -200,7 +204,8 @@ def run_promptfoo(program: str, calls: int, concurrency: int) -> Cost:
         return run_process([*command, "--no-progress-bar", "-o", "out.json"], folder)
 
 
-def _rows(row: str, calls: int, concurrency: int) -> Cost:
+def take_row(row: str, calls: int, concurrency: int) -> Cost:
+    """Return what a row of the table took, in a process of its own."""
     if row in PROCESSES:
         return run_check(row, calls, concurrency)
     if row.endswith(PROMPTFOO):
@@ -212,6 +217,36 @@ def _rows(row: str, calls: int, concurrency: int) -> Cost:
     if ran.returncode:
         raise SystemExit(ran.stderr)
     return Cost(*json.loads(ran.stdout.splitlines()[-1]))
+
+
+def ideal_seconds(calls: int, concurrency: int, delay_ms: float) -> float:
+    """Return the time of the rounds of calls that the server answers."""
+    return math.ceil(calls / concurrency) * delay_ms / 1000
+
+
+@contextmanager
+def server(delay_ms: float) -> Iterator[None]:
+    """A server in another process that answers after the delay; OpenAI's variables name it."""
+    receiving, sending = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("spawn").Process(
+        target=serve, args=(delay_ms / 1000, sending), daemon=True
+    )
+    process.start()
+    try:
+        os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{receiving.recv()}/v1"
+        os.environ["OPENAI_API_KEY"] = "none"
+        yield
+    finally:
+        process.terminate()
+
+
+@contextmanager
+def byte_code() -> Iterator[None]:
+    """Let programs keep their byte code, as an installed program has it."""
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["PYTHONPYCACHEPREFIX"] = cache
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        yield
 
 
 def main() -> None:
@@ -226,33 +261,21 @@ def main() -> None:
     if options.row:
         print(json.dumps(run_row(options.row, *size)))
         return
-    receiving, sending = multiprocessing.Pipe(duplex=False)
-    server = multiprocessing.get_context("spawn").Process(
-        target=serve, args=(options.delay_ms / 1000, sending), daemon=True
-    )
-    server.start()
-    os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{receiving.recv()}/v1"
-    os.environ["OPENAI_API_KEY"] = "none"
-    ideal = math.ceil(options.calls / options.concurrency) * options.delay_ms / 1000
+    ideal = ideal_seconds(*size, options.delay_ms)
     print(f"{options.calls} calls, {options.concurrency} at once, {options.delay_ms:g} ms each")
     print(f"{'':16}{'wall s':>8}{'/ ideal':>9}{'cpu ms a call':>15}{'peak MB':>9}")
     print(f"{'ideal':16}{ideal:8.2f}{1:9.2f}")
     promptfoo = shutil.which(PROMPTFOO)
-    try:
-        with tempfile.TemporaryDirectory() as cache:
-            os.environ["PYTHONPYCACHEPREFIX"] = cache
-            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-            run_check(PROCESSES[0], 2, 2)  # compiles
-            run_check(PROCESSES[1], 2, 2)
-            for row in (*ROWS, *PROCESSES, *([promptfoo] if promptfoo else [])):
-                cost = _rows(row, *size)
-                name = PROMPTFOO if row == promptfoo else row
-                ratio = f"{cost.wall / ideal:9.2f}" if ideal else f"{'-':>9}"
-                a_call = cost.processor / options.calls * 1000
-                peak = "" if cost.peak_mb is None else f"{cost.peak_mb:9.0f}"
-                print(f"{name:16}{cost.wall:8.2f}{ratio}{a_call:15.2f}{peak}", flush=True)
-    finally:
-        server.terminate()
+    with server(options.delay_ms), byte_code():
+        run_check(PROCESSES[0], 2, 2)  # compiles
+        run_check(PROCESSES[1], 2, 2)
+        for row in (*ROWS, *PROCESSES, *([promptfoo] if promptfoo else [])):
+            cost = take_row(row, *size)
+            name = PROMPTFOO if row == promptfoo else row
+            ratio = f"{cost.wall / ideal:9.2f}" if ideal else f"{'-':>9}"
+            a_call = cost.processor / options.calls * 1000
+            peak = "" if cost.peak_mb is None else f"{cost.peak_mb:9.0f}"
+            print(f"{name:16}{cost.wall:8.2f}{ratio}{a_call:15.2f}{peak}", flush=True)
 
 
 if __name__ == "__main__":
