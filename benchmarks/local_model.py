@@ -1,10 +1,11 @@
-"""How many answers a second the embedded model gives, by threads, slots and how threads wait.
+"""How many answers a second the embedded model gives, by threads, slots, batch and waiting.
 
     python -m benchmarks.local_model [--fixtures 40] [--busy]
 
 Two prompts of about 100 tokens, one for each arm, are asked about every fixture in turn, as a check
-does. `reused` is the share of the prompts' tokens that were in the cache of a slot. `--busy` keeps
-every core busy with another process meanwhile. Each row runs in a process of its own. The last line
+does. `batch` is the number of tokens that llama.cpp computes at a time, 512 by default. `reused` is
+the share of the prompts' tokens that were in the cache of a slot. `--busy` keeps every core busy
+with another process meanwhile. Each row runs in a process of its own. The last line
 names the features of the processor that the library uses.
 """
 
@@ -32,6 +33,8 @@ SHOTS = (
     ("Slow, loud and far too warm after ten minutes of use.", "negative"),
 )
 WAITS = {"spin": "active", "sleep": "passive"}
+BATCH = 512
+OTHER_BATCHES = (32, 128, 2048)
 
 
 def prompt(arm: str, fixture: int) -> str:
@@ -51,8 +54,23 @@ def requests(fixtures: int) -> list[Request]:
     ]
 
 
-async def measure(threads: int, slots: int, fixtures: int) -> dict[str, float]:
+def set_batch(batch: int) -> None:
+    """Let llama.cpp compute so many tokens at a time in this process."""
+    import xllamacpp
+
+    usual = xllamacpp.CommonParams
+
+    def with_batch() -> Any:
+        params = usual()
+        params.n_ubatch = batch
+        return params
+
+    xllamacpp.CommonParams = with_batch
+
+
+async def measure(threads: int, slots: int, batch: int, fixtures: int) -> dict[str, float]:
     """Return answers a second, processor seconds an answer, and the share of reused tokens."""
+    set_batch(batch)
     client = local.LocalClient(threads, slots)
     tokens = reused = 0
     read = local._completion
@@ -80,6 +98,14 @@ async def measure(threads: int, slots: int, fixtures: int) -> dict[str, float]:
     return {"rate": calls / wall, "processor": processor / calls, "reused": reused / tokens}
 
 
+def settings(cores: int) -> list[tuple[int, int, int, str]]:
+    """Return the threads, slots, batch and way to wait of each row."""
+    every = itertools.product(sorted({1, cores}), (1, 2, 4), (BATCH,), WAITS)
+    # One thread waits for no other.
+    usual = [row for row in every if row[0] > 1 or row[-1] == "spin"]
+    return [*usual, *((cores, 2, batch, "sleep") for batch in OTHER_BATCHES)]
+
+
 def burn() -> None:
     """Keep a core busy."""
     while True:
@@ -91,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fixtures", type=int, default=40)
     parser.add_argument("--busy", action="store_true")
-    parser.add_argument("--row", nargs=2, type=int, metavar=("THREADS", "SLOTS"))
+    parser.add_argument("--row", nargs=3, type=int, metavar=("THREADS", "SLOTS", "BATCH"))
     options = parser.parse_args()
     if options.row:
         print(json.dumps(asyncio.run(measure(*options.row, options.fixtures))))
@@ -102,13 +128,14 @@ def main() -> None:
     ]
     for other in others:
         other.start()
-    print(f"{'threads':>8}{'slots':>7}{'wait':>7}{'answers/s':>11}{'cpu s each':>12}{'reused':>9}")
+    print(
+        f"{'threads':>8}{'slots':>7}{'batch':>7}{'wait':>7}{'answers/s':>11}{'cpu s each':>12}"
+        f"{'reused':>9}"
+    )
     own = [sys.executable, "-m", "benchmarks.local_model", "--fixtures", str(options.fixtures)]
-    for threads, slots, wait in itertools.product(sorted({1, cores}), (1, 2, 4), WAITS):
-        if threads == 1 and wait == "sleep":
-            continue  # one thread waits for no other
+    for threads, slots, batch, wait in settings(cores):
         row = subprocess.run(
-            [*own, "--row", str(threads), str(slots)],
+            [*own, "--row", str(threads), str(slots), str(batch)],
             env={**os.environ, "OMP_WAIT_POLICY": WAITS[wait]},
             capture_output=True,
             text=True,
@@ -117,7 +144,7 @@ def main() -> None:
             raise SystemExit(row.stderr)
         found = json.loads(row.stdout.splitlines()[-1])
         print(
-            f"{threads:8}{slots:7}{wait:>7}{found['rate']:11.1f}{found['processor']:12.3f}"
+            f"{threads:8}{slots:7}{batch:7}{wait:>7}{found['rate']:11.1f}{found['processor']:12.3f}"
             f"{found['reused']:9.0%}",
             flush=True,
         )
