@@ -276,6 +276,8 @@ def main() -> None:
             a_call = cost.processor / options.calls * 1000
             peak = "" if cost.peak_mb is None else f"{cost.peak_mb:9.0f}"
             print(f"{name:16}{cost.wall:8.2f}{ratio}{a_call:15.2f}{peak}", flush=True)
+    if promptfoo is None:
+        print("promptfoo: left out, because it is not installed (npm install --global promptfoo)")
 
 
 if __name__ == "__main__":
