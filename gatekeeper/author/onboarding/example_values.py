@@ -77,10 +77,12 @@ def _uses(trees: Sequence[nodes.Node]) -> _Uses:
         path = _path(loop.iter, known)
         if path and isinstance(loop.target, nodes.Name):
             loops.setdefault(path, loop)
+    called = {id(call.node) for call in _every(trees, nodes.Call)}
     reads: list[nodes.Getattr | nodes.Getitem] = [*_every(trees, nodes.Getattr)]
     for read in (*reads, *_every(trees, nodes.Getitem)):
         path = _path(read, known)
-        if path and not hasattr(str, path[-1]):
+        is_method = path and id(read) in called and hasattr(str, path[-1])
+        if path and not is_method:
             fields.setdefault(path[:-1], {})[path[-1]] = None
     return _Uses(loops, fields)
 

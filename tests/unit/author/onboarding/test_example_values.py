@@ -29,6 +29,9 @@ def prompt(*texts: str) -> Prompt:
             [{"l": [{"c": "a c"}]}],
         ),
         ("{{ name.upper() }}", "name", "a name"),
+        # A field can have the name of a method of texts.
+        ("{% for d in docs %}{{ d.title }}{% endfor %}", "docs", [{"title": "a title"}]),
+        ("{{ page['count'] }} {{ page.index }}", "page", {"count": "a count", "index": "a index"}),
         ("{% if kind == 'a' %}x{% endif %}", "kind", "a kind"),
     ],
 )
