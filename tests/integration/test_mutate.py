@@ -80,6 +80,29 @@ def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
     assert "✓ noticed" in capsys.readouterr().out
 
 
+def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(
+    repository, tmp_path, monkeypatch
+):
+    examples = "Word: sun\nAnswer: ok\n\nWord: rain\nAnswer: ok\n\n"
+    repository.write("prompts/words.txt", f"Answer with ok only.\n\n{examples}{{{{ word }}}}\n")
+
+    def needs_the_rule_or_an_example(body: dict[str, Any]) -> Reply:
+        said = body["messages"][0]["content"]
+        known = "Answer with ok only." in said or "Answer: ok" in said
+        return Reply("ok" if known else "no", prompt_tokens=len(said.split()))
+
+    with OpenAIServer(needs_the_rule_or_an_example) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, found = mutate(repository, tmp_path, "--mutations", "drop")
+    assert code == 0
+    tokens = [(one["finding"], one["tokens"]) for one in found["mutants"]]
+    assert tokens == [("no_effect", number) for number in (4, 4, 4, 8)]
+    assert (
+        "You can remove any one of 2 parts of the prompt without a change of any output; "
+        "together, these parts have 12 input tokens of each call."
+    ) in (tmp_path / "mutation.md").read_text()
+
+
 def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
     repository, tmp_path, monkeypatch, capsys
 ):

@@ -61,13 +61,7 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     if weak:
         said.append(_advice_to_add(weak, result))
     if dead:
-        tokens = [one.tokens for one in dead if one.tokens is not None]
-        saved = f" ({numbers.tokens(sum(tokens))} input tokens of each call)" if tokens else ""
-        parts = numbers.count(len(dead), "part")
-        said.append(
-            f"You can remove {parts} of the prompt{saved} without a change of any output. "
-            "Delete this text, or add fixtures that need it."
-        )
+        said.append(_advice_to_delete(dead))
     return tuple(said)
 
 
@@ -194,13 +188,35 @@ def _advice_to_add(weak: Sequence[MutantResult], result: MutationResult) -> str:
     )
 
 
+def _advice_to_delete(dead: Sequence[MutantResult]) -> str:
+    """Return what to do about the parts without which no output changes. Each was dropped alone:
+    without several of them, an output can change."""
+    tokens = [one.tokens for one in dead if one.tokens is not None]
+    size = f"{numbers.tokens(sum(tokens))} input tokens of each call" if tokens else ""
+    if len(dead) == 1:
+        return (
+            f"You can remove 1 part of the prompt{size and f' ({size})'} without a change of any "
+            "output. Delete this text, or add fixtures that need it."
+        )
+    return (
+        f"You can remove any one of {numbers.count(len(dead), 'part')} of the prompt without a "
+        f"change of any output{size and f'; together, these parts have {size}'}. The outputs can "
+        "change if you remove several of these parts. Delete one part and run the command again, "
+        "or add fixtures that need these parts."
+    )
+
+
 def _unit(result: MutationResult) -> str:
     return "cluster" if result.clustered else "fixture"
 
 
 def _dead(result: MutationResult) -> list[MutantResult]:
-    return [
+    """Return the dropped parts without an effect; not each example again if all have none
+    together."""
+    dead = [
         one
         for one in result.mutants
         if one.finding == "no_effect" and one.mutant.mutation == "drop"
     ]
+    has_all = any(one.mutant.part.kind == "all examples" for one in dead)
+    return [one for one in dead if not (has_all and one.mutant.part.kind == "example")]
