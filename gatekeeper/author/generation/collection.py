@@ -107,7 +107,8 @@ class Writer:
     async def _write_missing(
         self, wanted: Sequence[Mapping[str, Any]], kept: Sequence[GeneratedTest]
     ) -> list[GeneratedTest]:
-        """Return one test of the rule, or of its inverse, for each missing kind."""
+        """Return one test of the rule and of its inverse for each missing kind, in the scenarios by
+        turns if there are some."""
         written = await ask_together(
             *(
                 write_tests(
@@ -116,13 +117,21 @@ class Writer:
                     self.constraints,
                     self.rules[row["rule"] - 1],
                     1,
-                    Scenario(f"missing-{number}", row["kind"]),
+                    self._missing_scenario(number, row["kind"]),
                 )
                 for number, row in enumerate(wanted, start=1)
             )
         )
         taken = {test.id for test in kept}
         return [test for tests in written for test in tests if test.id not in taken]
+
+    def _missing_scenario(self, number: int, kind: str) -> Scenario:
+        """Return the scenario of a missing kind: a case of a person's scenario if there is one."""
+        name = f"missing-{number}"
+        if not self.scenarios:
+            return Scenario(name, kind)
+        within = self.scenarios[(number - 1) % len(self.scenarios)]
+        return Scenario(f"{within.id}.{name}", f"{within.text}\n{kind}", within.vars)
 
     async def _expand(self, tests: list[GeneratedTest]) -> tuple[list[GeneratedTest], int]:
         """Return the tests with longer inputs, and how many changed."""

@@ -113,6 +113,25 @@ def test_missing_kinds_are_written():
     assert asked["scenario"].startswith("an angry letter")
 
 
+def test_missing_kinds_are_cases_of_a_persons_scenarios():
+    missing = [{"rule": 1, "kind": "an angry letter"}, {"rule": 2, "kind": "an empty letter"}]
+    script = Script(
+        rating={"duplicates": [], "missing": missing},
+        tests={"rule_tests": [row("new")], "inverse_tests": []},
+    )
+    scenarios = (
+        Scenario("shop", "A shop.", {"language": "French"}),
+        Scenario("bank", "A bank.", {"language": "Dutch"}),
+    )
+    made = writer(script, Effort(1, rates=True), *scenarios)
+    tests, _ = asyncio.run(made.improve(TESTS))
+    assert [(test.id, test.vars["language"]) for test in tests[4:]] == [
+        ("polite.shop.missing-1.1", "French"),
+        ("short.bank.missing-2.1", "Dutch"),
+    ]
+    assert script.asked[1][1]["scenario"].startswith("A shop.\nan angry letter")
+
+
 def test_inputs_are_made_longer_and_keep_what_a_scenario_gave():
     def longer(data: Mapping[str, str]) -> dict[str, Any]:
         numbers = range(1, len(data["tests"].splitlines()) + 1)
