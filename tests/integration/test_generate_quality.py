@@ -12,6 +12,7 @@ from support.openai_server import Reply, bad_request, unauthorized
 from support.scripted_author import MODEL, PROMPT, author, stage_of
 from support.scripted_judges import EMBEDDER, INPUTS, JUDGES, quality_author, verdict
 
+from gatekeeper.author.quality.accept import EXAMPLE
 from gatekeeper.cli.main import main
 
 OUT = ".gatekeeper/generate"
@@ -275,7 +276,9 @@ def test_a_person_accepts_proposed_answers(generated, generate, capsys):
     first, second = [name for name, row in found.items() if "proposed" in row["metadata"]][:2]
     assert set(report(generated)["ground_truth"]) == {"model", "proposed", "rejected", "failed"}
     accept = ("generate", PROMPT_FILE, "--accept-ground-truth")
+    capsys.readouterr()
     assert main([*accept, first]) == 0
+    assert "No check of contracts/review.yaml uses `expected`" in capsys.readouterr().err
     now = rows(generated)
     assert now[first]["expected"] == "positive"
     assert now[first]["metadata"]["ground_truth"]["model"] == "openai/gpt-4o"
@@ -291,6 +294,15 @@ def test_a_person_accepts_proposed_answers(generated, generate, capsys):
     assert main([*accept, "nothing"]) == 2
     assert "no proposed answer" in capsys.readouterr().err
     assert main(["validate"]) == 0
+
+    # The check that the command names is one that the contract can have.
+    contract = generated.path / CONTRACT
+    contract.write_text(contract.read_text().replace("checks:\n", f"checks:\n- {EXAMPLE}\n"))
+    assert main(["validate"]) == 0
+    assert generate(*flags, answer=quality_author())[0] == 0
+    capsys.readouterr()
+    assert main([*accept, "all"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_an_empty_or_refused_answer_is_no_proposal(generated, generate):

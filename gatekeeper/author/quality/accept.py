@@ -11,6 +11,7 @@ from gatekeeper.author.generation.run import GenerationPlan
 from gatekeeper.author.quality.ground_truth import accept_answers
 
 ALL = "all"
+EXAMPLE = '{type: equals, value: "{{ expected }}", when: expected is not none}'
 
 
 def accept_proposals(plan: GenerationPlan, ids: Sequence[str], root: Path) -> tuple[str, ...]:
@@ -25,3 +26,15 @@ def accept_proposals(plan: GenerationPlan, ids: Sequence[str], root: Path) -> tu
     texts = {plan.places.fixtures: write_fixture_rows(rows)}
     replace_files(dict(differing(texts, plan.present)), root)
     return changed
+
+
+def unused_notice(plan: GenerationPlan) -> str | None:
+    """Return what to add if the contract says nothing of `expected`, so that no check compares an
+    output with an accepted answer. None if it does, or if there is no contract."""
+    contract = plan.present.contract
+    if contract is None or "expected" in contract:
+        return None
+    return (
+        f"No check of {plan.places.contract} uses `expected`, so the answers have no effect yet. "
+        f"Add a check that compares outputs with them, such as {EXAMPLE}"
+    )

@@ -173,11 +173,13 @@ def _reference(written: str, repo: Path, root: Path) -> str:
 
 
 def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
-    from gatekeeper.author.quality.accept import accept_proposals
+    from gatekeeper.author.quality.accept import accept_proposals, unused_notice
     from gatekeeper.numbers import count
 
     changed = accept_proposals(plan, ids, root)
     print_lines([f"{plan.places.fixtures}: {count(len(changed), 'answer')} accepted"])
+    if notice := unused_notice(plan):
+        print_error(notice)
     return 0
 
 
