@@ -4,11 +4,13 @@
 
 A change of ten edits breaks two fifths of 40 fixtures: by one edit, by two edits that each break
 some, or by two edits that only break together. A broken fixture still passes one time in ten, and
-any other fails one time in twenty. The search and its sequential test are those of the command;
-only the model is simulated. It ends with an error if the harmful edits are named less often than
-promised, an innocent edit is blamed in more than 5 % of runs, a proposed revert leaves a cause in
-more than 1 % of runs, or all of it takes more than 40 % of the calls that every edit alone on every
-fixture would take. Nothing is promised of more rows, in which a broken fixture passes more often.
+any other fails one time in twenty. As in a check, sampling ends when the change is surely worse,
+and the search samples more fixtures if few broken ones are known. The search and its sequential
+test are those of the command; only the model is simulated. It ends with an error if the harmful
+edits are named less often than promised, an innocent edit is blamed in more than 5 % of runs, a
+proposed revert leaves a cause in more than 1 % of runs, or all of it takes more than 40 % of the
+calls that every edit alone on every fixture would take. Nothing is promised of more rows, in which
+a broken fixture passes more often.
 """
 
 from __future__ import annotations
@@ -21,16 +23,18 @@ from dataclasses import dataclass, field
 
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
-from gatekeeper.author.blame.measure import MOST_CONFIRMED
+from gatekeeper.author.blame.measure import ENOUGH_BROKEN, MOST_CONFIRMED
 from gatekeeper.author.blame.rates import Rates, expected_rates
 from gatekeeper.author.blame.search import Group, find_causes, smallest_revert
+from gatekeeper.stats.first_round_boundary import walk_boundary
 from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.sequential import WALK_SHARE
 
 BEGIN, END = "<!-- bench-blame:begin -->", "<!-- bench-blame:end -->"
 EDITS, FIXTURES = 10, 40
 PROMISES = {"one edit": 0.95, "two edits": 0.9, "two edits together": 0.8}
 INNOCENT, INCOMPLETE, CALLS = 0.05, 0.01, 0.4
+LEVEL = 0.05
 _PASSES, _BREAKS = 0.95, 0.4
 _STILL_PASSES, _NOISY = 0.1, (0.3, 0.5)
 """How often a broken fixture passes: in what is promised, and in what is only shown."""
@@ -164,7 +168,6 @@ def _run(
     kind: str, still_passes: float, drawn: random.Random
 ) -> tuple[tuple[Sequence[Group], Group | None], Sequence[Group], int]:
     """One change that the gate blocks: what is found, the causes, and the calls."""
-    everything = frozenset(range(EDITS))
     while True:
         one, other = drawn.sample(range(EDITS), 2)
         causes = {
@@ -173,15 +176,35 @@ def _run(
             "two edits together": [frozenset({one, other})],
         }[kind]
         world = World(causes, drawn, still_passes)
-        base, head = (
-            [world.passes(edits, number) for number in range(FIXTURES)]
-            for edits in (frozenset(), everything)
-        )
-        broke = [n for n in range(FIXTURES) if base[n] and not head[n]]
-        fixed = sum(after and not before for before, after in zip(base, head, strict=True))
-        rates = expected_rates(sum(base) / FIXTURES, 0.0, len(broke), fixed) if broke else None
-        if rates and mcnemar_exact(len(broke), fixed) <= 0.05:
+        checked = _check(world)
+        if checked is None:
+            continue
+        broke, fixed, base_rate = checked
+        rates = expected_rates(base_rate, 0.0, len(broke), fixed)
+        if rates:
             return asyncio.run(world.search(broke, rates)), causes, world.calls
+
+
+def _check(world: World) -> tuple[list[int], int, float] | None:
+    """Return the fixtures that broke, how many were fixed, and base's pass rate; None for a change
+    that the gate does not block. The check ends at the boundary of its first round, and the search
+    samples pairs until enough broken fixtures are known."""
+    boundary = walk_boundary(FIXTURES, LEVEL * WALK_SHARE)
+    broke: list[int] = []
+    bases: list[bool] = []
+    fixed, blocked = 0, False
+    for number in world.drawn.sample(range(FIXTURES), FIXTURES):
+        base = world.passes(frozenset(), number)
+        head = world.passes(frozenset(range(EDITS)), number)
+        world.calls += 2 * blocked  # until then, they are calls of the check
+        bases.append(base)
+        fixed += head and not base
+        if base and not head:
+            broke.append(number)
+        blocked = blocked or len(broke) >= boundary.fewest[len(broke) + fixed]
+        if blocked and len(broke) >= ENOUGH_BROKEN:
+            break
+    return (broke, fixed, sum(bases) / len(bases)) if blocked else None
 
 
 if __name__ == "__main__":

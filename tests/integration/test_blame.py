@@ -16,6 +16,7 @@ from gatekeeper.cli.main import main
 
 BASE = "Be kind.\nAnswer with ok only.\nUse small letters.\n\nWord: {{ word }}\n"
 HEAD = "Be very kind.\nUse small letters.\nThink twice.\n\nWord: {{ word }}\n"
+SEED = f"{1:032x}"
 
 
 @pytest.fixture
@@ -73,8 +74,12 @@ def test_with_the_cache_of_a_check_only_the_search_is_paid_for(repository, tmp_p
         return "ok" if "Answer with ok only." in prompt_of(body) else "OK, gladly."
 
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-is-long-enough-to-sign-a-cache")
+    # One call at a time, so that no call is under way, and cancelled, when the check ends.
+    repository.switch("main")
+    repository.commit("policy", {".github/gatekeeper.yml": "limits: {concurrency: 1}\n"})
+    repository.branch("slow", "main")
     repository.commit("change", {"prompts/words.txt": HEAD})
-    arms = ["--base", "main", "--head", "pr", "--repo", str(repository.path)]
+    arms = ["--base", "main", "--head", "slow", "--repo", str(repository.path)]
     cache = ["--cache", str(tmp_path / "cache.jsonl")]
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -103,6 +108,25 @@ def test_edits_that_only_break_together_are_one_cause(repository, tmp_path, monk
     assert reverted in (first, second)
     assert found["revert"]["passed"] == found["revert"]["measured"] == len(found["fixtures"])
     assert found["revert"]["replacement"]["start"] == reverted["line"]
+
+
+def test_a_cause_that_broke_few_of_the_first_fixtures_is_named_too(
+    repository, tmp_path, monkeypatch
+):
+    """The check ends after seven broken fixtures. One edit breaks most of them."""
+    monkeypatch.setattr("gatekeeper.gate.work.new_order_seed", lambda: SEED)
+
+    def answer(body: dict[str, Any]) -> str:
+        prompt = prompt_of(body)
+        word = int(prompt.split("word")[-1])
+        missing = "Answer with ok only." if word % 3 else "Be kind."
+        return "ok" if missing in prompt else "no"
+
+    code, (found,) = blame(repository, HEAD, answer, tmp_path, monkeypatch)
+    assert (code, found["outcome"]) == (0, "explained")
+    texts = {edit["before"].strip() for cause in found["causes"] for edit in cause["edits"]}
+    assert texts == {"Answer with ok only.", "Be kind."}
+    assert len(found["fixtures"]) >= 12
 
 
 def test_a_change_that_breaks_nothing_is_not_searched(repository, tmp_path, monkeypatch):

@@ -41,19 +41,25 @@ _WEAK_EVIDENCE = math.log(4)
 _MOST_EDITS = 200
 MOST_CONFIRMED = 12
 """Fixtures on which the revert is measured, after the search has found it harmless."""
+ENOUGH_BROKEN = 12
+"""Broken fixtures to search on. A check ends after about seven, and of two causes one can have
+broken a single one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The fixtures that a change broke, and what a test of some of its edits can expect."""
+    """The fixtures that a change broke, and what a test of some of its edits can expect. `outcomes`
+    are those of the check, on all fixtures that it measured."""
 
     fixtures: tuple[str, ...]
     rates: Rates
+    outcomes: tuple[Outcome, ...] = ()
 
 
 def find_broken(outcomes: Iterable[Outcome]) -> Broken | None:
     """Return the fixtures that pass more often on base than on head; None if chance alone explains
     them. `outcomes` are those of one evaluation, on both arms."""
+    outcomes = tuple(outcomes)
     passed: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {"base": [], "head": []})
     for outcome in outcomes:
         if outcome.passed is not None:
@@ -67,7 +73,7 @@ def find_broken(outcomes: Iterable[Outcome]) -> Broken | None:
     base = _share([one for arms in both.values() for one in arms["base"]])
     head = _share([one for name in broke for one in both[name]["head"]])
     rates = expected_rates(base, head, len(broke), fixed)
-    return Broken(broke, rates) if rates else None
+    return Broken(broke, rates, outcomes) if rates else None
 
 
 async def blame(
@@ -108,6 +114,8 @@ async def blame(
         clock=clock,
     )
     searchable = 0 < len(edits) <= _MOST_EDITS
+    if searchable:
+        await tests.find_more_broken()
     found = await find_causes(len(edits), tests.breaks) if searchable else Found()
     causes = [await tests.cause(group) for group in found.causes]
     revert = await tests.revert(found.causes) if found.explained else None
@@ -123,7 +131,7 @@ async def blame(
         edits=edits,
         causes=tuple(causes),
         outcome=outcome,
-        fixtures=broken.fixtures,
+        fixtures=tests.broken.fixtures,
         calls=Calls(made=tests.made, cached=tests.cached),
         cost_usd=tests.cost_usd,
         ended=ended,
@@ -172,6 +180,25 @@ class _Tests:
     def __post_init__(self) -> None:
         self._started = self.clock()
 
+    async def find_more_broken(self) -> None:
+        """Sample fixtures that the check did not need, on both arms, until enough broken ones are
+        known."""
+        known = {one.sample.trial.fixture for one in self.broken.outcomes}
+        known.update(self.broken.fixtures)
+        others = [one.id for one in self.evaluation.contract.fixtures if one.id not in known]
+        missing = ENOUGH_BROKEN - len(self.broken.fixtures)
+        if missing <= 0 or not others:
+            return
+        contract = _narrowed(self.evaluation.contract, others, 1)
+        try:
+            plan = plan_trials(contract, self.head, self.base, {}, order_seed=self.order_seed)
+        except ContractError:
+            return
+        watch = _PairWatch(self.evaluation, missing=missing)
+        await self._run(plan.trials, watch)
+        more = find_broken((*self.broken.outcomes, *watch.outcomes))
+        self.broken = more or self.broken
+
     async def breaks(self, group: Group) -> bool | None:
         """Return whether base with only these edits breaks; None if it could not be decided."""
         repeated = _REPETITIONS if self._varies(group) else 1
@@ -215,6 +242,11 @@ class _Tests:
         if not trials or self.ended:
             return ()
         watch = _Watch(self.evaluation, until)
+        await self._run(trials, watch)
+        return watch.outcomes
+
+    async def _run(self, trials: Sequence[Trial], watch: _Watch) -> None:
+        """Run the trials, and count what they use of the limits."""
         run = await run_trials(
             trials,
             self.client,
@@ -235,7 +267,6 @@ class _Tests:
             self.cost_usd = (self.cost_usd or 0) + (run.cost_usd or 0) if known else None
         if run.ended != "done":
             self.ended = run.detail or run.ended
-        return watch.outcomes
 
     def _plan(self, group: Group, repeated: int) -> Sequence[Trial]:
         """Return the trials; none if base with these edits is no prompt."""
@@ -280,7 +311,7 @@ class _Watch:
     """Evaluates samples until the rates are decided; every sample without rates."""
 
     evaluation: Evaluation
-    until: Rates | None
+    until: Rates | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     _decided: bool = field(default=False, init=False)
 
@@ -298,6 +329,24 @@ class _Watch:
         if self.until:
             passed = [one.passed for one in self.outcomes if one.passed is not None]
             self._decided = self.until.decide(passed) is not None
+
+
+@dataclass
+class _PairWatch(_Watch):
+    """Evaluates pairs of samples until so many fixtures more pass on base and fail on head."""
+
+    missing: int = 0
+    _passed: dict[str, dict[str, bool]] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome) -> None:
+        super().add(outcome)
+        if outcome.passed is None:
+            return
+        trial = outcome.sample.trial
+        arms = self._passed.setdefault(trial.fixture, {})
+        arms[trial.arm] = outcome.passed
+        self.missing -= arms == {"base": True, "head": False}
+        self._decided = self.missing <= 0
 
 
 def _narrowed(contract: Contract, fixtures: Sequence[str], repeated: int) -> Contract:
