@@ -103,6 +103,23 @@ def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(
     ) in (tmp_path / "mutation.md").read_text()
 
 
+def test_a_line_of_several_parts_shows_what_happens_without_each(
+    repository, tmp_path, monkeypatch, capsys
+):
+    repository.write("prompts/words.txt", "Answer with ok only. Be kind.\n\n{{ word }}\n")
+
+    def needs_the_first_sentence(body: dict[str, Any]) -> Reply:
+        return Reply("ok" if "Answer with ok only." in body["messages"][0]["content"] else "no")
+
+    with OpenAIServer(needs_the_first_sentence) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, _ = mutate(repository, tmp_path, "--mutations", "drop")
+    assert code == 0
+    assert "   1 ○✓ Answer with ok only. Be kind.\n   2\n" in capsys.readouterr().out
+    page = (tmp_path / "mutation.html").read_text()
+    assert '<tr class="inconclusive"><th scope="row">1</th><td>no effect, noticed</td>' in page
+
+
 def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
     repository, tmp_path, monkeypatch, capsys
 ):

@@ -73,12 +73,12 @@ def mutant_table(result: MutationResult) -> str:
 
 
 def _prompt(result: MutationResult) -> str:
-    findings = words.finding_by_line(result)
+    by_line = words.findings_by_line(result)
     rows = []
     for number, line in result.numbered_lines:
-        finding = findings.get(number)
-        kind = f' class="{_CLASSES[finding]}"' if finding else ""
-        said = words.FINDINGS[finding] if finding else ""
+        findings = by_line.get(number, ())
+        kind = f' class="{_CLASSES[findings[0]]}"' if findings else ""
+        said = ", ".join(words.FINDINGS[finding] for finding in findings)
         rows.append(
             f'<tr{kind}><th scope="row">{number}</th><td>{said}</td>'
             f"<td><code>{escape(visible(line))}</code></td></tr>"

@@ -54,13 +54,14 @@ def show_mutation(
 
 
 def _prompt(result: MutationResult) -> Text:
-    findings = words.finding_by_line(result)
+    by_line = words.findings_by_line(result)
+    width = max(map(len, by_line.values()), default=1)
     shown = Text()
     for number, line in result.numbered_lines:
-        finding = findings.get(number)
-        mark = _MARKS[finding] if finding else " "
-        text = f"{number:>4} {mark} {clip(plain_line(line), _LONGEST_LINE)}".rstrip()
-        shown.append(f"{text}\n", _STYLES[finding] if finding else "dim")
+        findings = by_line.get(number, ())
+        marks = "".join(_MARKS[finding] for finding in findings)
+        text = f"{number:>4} {marks:<{width}} {clip(plain_line(line), _LONGEST_LINE)}".rstrip()
+        shown.append(f"{text}\n", _STYLES[findings[0]] if findings else "dim")
     return shown
 
 

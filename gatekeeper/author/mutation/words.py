@@ -110,11 +110,11 @@ def drops_parts(result: MutationResult) -> bool:
     return any(one.mutant.mutation == "drop" for one in result.mutants)
 
 
-def finding_by_line(result: MutationResult) -> Mapping[int, Finding]:
-    """Return what happens if the line's text is dropped, or changed if nothing was dropped, by line
-    number; for a line of several parts, the finding that needs attention most. All examples
-    together do not count if one of them has a finding of its own."""
-    found: dict[int, Finding] = {}
+def findings_by_line(result: MutationResult) -> Mapping[int, tuple[Finding, ...]]:
+    """Return what happens if the line's parts are dropped, or changed if nothing was dropped, by
+    line number. A line of several parts has each finding once, that which needs attention most
+    first. All examples together do not count if one of them has a finding of its own."""
+    found: dict[int, set[Finding]] = {}
     dropped = drops_parts(result)
     for one in result.mutants:
         if dropped and one.mutant.mutation != "drop":
@@ -122,9 +122,11 @@ def finding_by_line(result: MutationResult) -> Mapping[int, Finding]:
         if one.mutant.part.kind == "all examples":
             continue
         for line in range(one.mutant.part.line, one.mutant.part.last_line + 1):
-            if line not in found or URGENCY[one.finding] > URGENCY[found[line]]:
-                found[line] = one.finding
-    return found
+            found.setdefault(line, set()).add(one.finding)
+    return {
+        line: tuple(sorted(findings, key=lambda finding: -URGENCY[finding]))
+        for line, findings in found.items()
+    }
 
 
 def mutation_document(result: MutationResult) -> dict[str, Any]:
