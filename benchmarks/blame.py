@@ -188,11 +188,11 @@ def _run(
 def _check(world: World) -> tuple[list[int], int, float] | None:
     """Return the fixtures that broke, how many were fixed, and base's pass rate; None for a change
     that the gate does not block. The check ends at the boundary of its first round, and the search
-    samples pairs until enough broken fixtures are known."""
+    samples pairs until enough broken fixtures are known, at most as many as the check."""
     boundary = walk_boundary(FIXTURES, LEVEL * WALK_SHARE)
     broke: list[int] = []
     bases: list[bool] = []
-    fixed, blocked = 0, False
+    fixed, blocked, most = 0, False, FIXTURES
     for number in world.drawn.sample(range(FIXTURES), FIXTURES):
         base = world.passes(frozenset(), number)
         head = world.passes(frozenset(range(EDITS)), number)
@@ -201,8 +201,9 @@ def _check(world: World) -> tuple[list[int], int, float] | None:
         fixed += head and not base
         if base and not head:
             broke.append(number)
-        blocked = blocked or len(broke) >= boundary.fewest[len(broke) + fixed]
-        if blocked and len(broke) >= ENOUGH_BROKEN:
+        if not blocked and len(broke) >= boundary.fewest[len(broke) + fixed]:
+            blocked, most = True, 2 * len(bases)
+        if blocked and (len(broke) >= ENOUGH_BROKEN or len(bases) >= most):
             break
     return (broke, fixed, sum(bases) / len(bases)) if blocked else None
 

@@ -182,7 +182,7 @@ class _Tests:
 
     async def find_more_broken(self) -> None:
         """Sample fixtures that the check did not need, on both arms, until enough broken ones are
-        known."""
+        known; at most as many as the check measured."""
         known = {one.sample.trial.fixture for one in self.broken.outcomes}
         known.update(self.broken.fixtures)
         others = [one.id for one in self.evaluation.contract.fixtures if one.id not in known]
@@ -195,7 +195,7 @@ class _Tests:
         except ContractError:
             return
         watch = _PairWatch(self.evaluation, missing=missing)
-        await self._run(plan.trials, watch)
+        await self._run(plan.trials[: 2 * len(known)], watch)
         more = find_broken((*self.broken.outcomes, *watch.outcomes))
         self.broken = more or self.broken
 
