@@ -114,9 +114,7 @@ async def blame(
         clock=clock,
     )
     searchable = 0 < len(edits) <= _MOST_EDITS
-    if searchable:
-        await tests.find_more_broken()
-    found = await find_causes(len(edits), tests.breaks) if searchable else Found()
+    found = await tests.search() if searchable else Found()
     causes = [await tests.cause(group) for group in found.causes]
     revert = await tests.revert(found.causes) if found.explained else None
     outcome: BlameOutcome = "explained" if found.explained else "partly" if causes else "unclear"
@@ -180,7 +178,12 @@ class _Tests:
     def __post_init__(self) -> None:
         self._started = self.clock()
 
-    async def find_more_broken(self) -> None:
+    async def search(self) -> Found:
+        """Find the causes, on enough broken fixtures."""
+        await self._find_more_broken()
+        return await find_causes(len(self.edits), self.breaks)
+
+    async def _find_more_broken(self) -> None:
         """Sample fixtures that the check did not need, on both arms, until enough broken ones are
         known; at most as many as the check measured."""
         known = {one.sample.trial.fixture for one in self.broken.outcomes}
