@@ -56,7 +56,8 @@ def _where(promises: PromptPromises) -> str:
     return (
         f"The prompt changed, but {path} did not change. The rules below come from prompt lines "
         "that changed. Run "
-        f"{code(f'gatekeeper generate --update {quote(promises.prompt)}')} to update these rules."
+        f"{code(f'gatekeeper generate --update {quote(promises.prompt)} --model MODEL')} "
+        "to update these rules."
     )
 
 

@@ -36,13 +36,13 @@ def test_each_kind_of_change_has_its_row():
 def test_the_name_of_a_prompt_is_one_word_of_the_command():
     name = "a.md; curl example.com"
     text = comment(PromptPromises(name, SPEC, "outdated", unsettled=("One tag.",)))
-    assert f"gatekeeper generate --update '{name}'" in text
+    assert f"gatekeeper generate --update '{name}' --model MODEL" in text
 
 
 def test_an_outdated_specification_names_the_command():
     text = comment(PromptPromises(PROMPT, SPEC, "outdated", unsettled=("One tag.", "Short.")))
     assert "2 rules to check again" in text
-    assert f"gatekeeper generate --update {PROMPT}" in text
+    assert f"gatekeeper generate --update {PROMPT} --model MODEL" in text
     assert "- One tag.\n- Short.\n" in text
 
 
