@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import Affected, find_affected
@@ -11,6 +12,7 @@ from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.render import render_messages
 
 EVERYTHING = Policy(contracts=("evals/**/*",), prompts=("evals/**/*",))
 
@@ -92,3 +94,24 @@ def changed(
 def loaded(files: Mapping[str, str], path: str) -> Contract:
     """Return a contract of the files."""
     return load_contract(revision(files), path, SHAPES)
+
+
+def sent(contract: Contract, number: int = 0) -> list[tuple[str, str]]:
+    """The messages of one fixture."""
+    fixture = contract.fixtures[number]
+    messages = render_messages(contract.target.prompt, fixture.vars)
+    return [(message.role, message.content) for message in messages]
+
+
+def checks(contract: Contract) -> list[tuple[str, Any]]:
+    """The type of each check, and its main parameter."""
+    main = ("value", "values", "pattern", "fields", "max", "schema", "criteria")
+    return [
+        (spec.type, next((spec.params[name] for name in main if name in spec.params), None))
+        for spec in contract.checks
+    ]
+
+
+def skipped(contract: Contract) -> list[tuple[str, str, int | None]]:
+    """What is not run: its kind, with path and line."""
+    return [(part.kind, part.position.path, part.position.line) for part in contract.not_run]
