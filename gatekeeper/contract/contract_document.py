@@ -28,7 +28,8 @@ _MOST_NAMED = 10
 @dataclass(frozen=True, slots=True)
 class ContractDocument:
     """The data of one contract. `file` is the file that holds it, `paths` and `patterns` what else
-    was read to translate it; `prompt` is its prompt if no file holds that as it is sent."""
+    was read to translate it; `prompt` is its prompt if no file holds that as it is sent. `not_run`
+    is what a foreign file asks for and gatekeeper does not do, or what a native contract lists."""
 
     document: Document
     file: str
@@ -47,7 +48,7 @@ def read_contract_documents(revision: Revision, file: str) -> tuple[ContractDocu
     document = _parse(read_text(revision, file), file)
     suite = read_suite(revision, document)
     if suite is None:
-        return (ContractDocument(document, file),)
+        return (ContractDocument(document, file, not_run=_listed_as_not_run(document)),)
     return tuple(
         ContractDocument(
             contract.document,
@@ -78,6 +79,19 @@ def read_contract_document(revision: Revision, path: str) -> ContractDocument:
     names = ", ".join(f"`{known}`" for known in paths[:_MOST_NAMED])
     what = "the file holds several contracts" if path == file else f"there is no contract `{path}`"
     raise ContractError([Problem(file, what, f"name one of {names}")])
+
+
+def _listed_as_not_run(document: Document) -> tuple[NotRun, ...]:
+    """Return what a native contract lists as `not_run`, which `gatekeeper convert` writes. Leaves
+    out broken entries, which the schema reports when the contract is loaded."""
+    listed = document.data.get("not_run") if isinstance(document.data, dict) else None
+    return tuple(
+        NotRun(part["kind"], document.position(("not_run", index)), part["why"])
+        for index, part in enumerate(listed if isinstance(listed, list) else ())
+        if isinstance(part, dict)
+        and isinstance(part.get("kind"), str)
+        and isinstance(part.get("why"), str)
+    )
 
 
 def is_prompt(file: str, data: Mapping[str, Any]) -> bool:

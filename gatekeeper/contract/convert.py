@@ -1,7 +1,8 @@
 """Writes the contracts of a foreign file as native contracts.
 
 A converted contract sends the same requests and evaluates the same checks: both are made of the
-same document (contract/formats/foreign_suite.py). What is not run stands in its first lines.
+same document (contract/formats/foreign_suite.py). What is not run stands in its key `not_run`,
+so that reports still name it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 Shapes = Mapping[str, CheckShape]
+
+_NOT_RUN = "not_run:\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +96,20 @@ def _converted(
         files.append(written)
         data["prompt"] = relpath(written.path, folder or ".")
         data["template"] = "jinja"
-    text = _header(read.file, contract.not_run) + write_yaml(data)
+    header = f"# Converted from {' '.join(read.file.split())}.\n"
+    text = header + write_yaml(data) + _not_run_key(contract.not_run)
     made = ConvertedFile(join(folder, f"{contract.name}.yaml"), text)
     return ConvertedContract(contract, (made, *files))
 
 
-def _header(file: str, not_run: tuple[NotRun, ...]) -> str:
-    lines = [f"Converted from {file}."]
-    for skipped in not_run:
-        at = f"{skipped.position.path}:{skipped.position.line or 1}"
-        lines.append(f"Not run: {skipped.kind} ({at}): {skipped.why.rstrip('.')}.")
-    return "".join(f"# {' '.join(line.split())}\n" for line in lines)
+def _not_run_key(not_run: tuple[NotRun, ...]) -> str:
+    """Return the key `not_run`. Comments say where its entries come from."""
+    text = _NOT_RUN if not_run else ""
+    for part in not_run:
+        place = f"{part.position.path}:{part.position.line or 1}"
+        entry = write_yaml({"not_run": [{"kind": part.kind, "why": part.why}]})
+        text += f"# {' '.join(place.split())}\n{entry.removeprefix(_NOT_RUN)}"
+    return text
 
 
 def _prompt_file(prompt: Prompt, folder: str, name: str) -> ConvertedFile:

@@ -287,7 +287,8 @@ class Contract:
     are checks that are sampled in another way, each as a contract, which is `part_of` this one.
     `template` is the declared style of the prompt's templates. What a mode adds to the requests
     comes from `checks_of_mode`; None if these are `checks`.
-    `not_run` is what the foreign file of a translated contract asks for and nothing here does.
+    `not_run` is what the foreign file of a translated or converted contract asks for and nothing
+    here does.
     """
 
     name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,7 +14,6 @@ from support.checked import CheckOf
 from support.git_repository import GitRepository
 from support.record_all import record_all
 from support.recorded_repository import WORDS, recording
-from support.same_result import without_time_and_calls
 
 from gatekeeper.cli.main import main
 
@@ -137,6 +137,10 @@ def test_a_converted_contract_gives_the_same_result(
         [("acme", file)],
         [("python", file)],
     )
+    [contract] = again["contracts"]
+    [part] = contract["not_run"]
+    line = before[part["path"]].splitlines()[part["line"] - 1]
+    assert (part["path"], line) == ("evals/words.yaml", f"- kind: {part['kind']}")
 
 
 PROMPTY = """\
@@ -210,16 +214,26 @@ def _native(repository: GitRepository, files: Mapping[str, str], file: str) -> d
 
 
 def _said(result: Mapping[str, Any]) -> Any:
-    """The result without paths, and without the note on what the foreign file also asks for."""
+    """The result without commits and time, and without the names of files and their lines."""
     [contract] = result["contracts"]
-    return without_time_and_calls(
-        {
-            "verdict": result["verdict"],
-            "reasons": [r for r in contract["reasons"] if r["code"] != "not_run"],
-            **{key: contract[key] for key in ("paired", "slo", "fixtures", "limits", "repairs")},
-            **{arm: {**contract[arm], "prompt": None} for arm in ("base", "head")},
-        }
-    )
+    places = [f"({part['path']}:{part['line']})" for part in contract["not_run"]]
+    reasons = [
+        {**reason, "text": reduce(lambda text, at: text.replace(at, ""), places, reason["text"])}
+        for reason in contract["reasons"]
+    ]
+    without_files = {
+        **contract,
+        "path": None,
+        "reasons": reasons,
+        "affected_by": [found["change"] for found in contract["affected_by"]],
+        "not_run": [(part["kind"], part["why"]) for part in contract["not_run"]],
+        **{arm: {**contract[arm], "prompt": None} for arm in ("base", "head")},
+    }
+    of_the_run = ("base", "head", "started", "seconds")
+    return {
+        **{key: value for key, value in result.items() if key not in of_the_run},
+        "contracts": [without_files],
+    }
 
 
 def test_each_report_says_what_is_not_run(check_of: CheckOf, tmp_path: Path) -> None:
@@ -271,6 +285,40 @@ def test_a_pull_request_that_converts_a_suite_changes_nothing(
     assert found.code == 0
     assert found.result is not None
     assert (found.result["contracts"], found.result["unaffected"]) == ([], 1)
+
+
+@pytest.mark.parametrize("prompt", ["Say", "Shout"])
+def test_an_entry_of_not_run_may_be_removed(
+    prompt: str, check_of: CheckOf, git_repository: Callable[..., GitRepository]
+) -> None:
+    foreign, _, answered, file = CASES["harness"]
+    base = {**foreign, **POLICY, RECORDING: answered}
+    before = _native(git_repository("before"), base, file)
+    after = _native(git_repository("after"), {**base, **harness(prompt)}, file)
+    without = {path: text.split("not_run:")[0] for path, text in after.items()}
+    assert without != after
+    found = check_of({**POLICY, RECORDING: answered, **before}, without)
+    assert found.result is not None
+    if prompt == "Say":
+        assert (found.code, found.result["contracts"], found.result["unaffected"]) == (0, [], 1)
+    else:
+        assert found.codes() == {"regression"}
+        assert (found.contract["weakened"], found.contract["not_run"]) == ([], [])
+
+
+def test_validate_names_what_a_converted_contract_does_not_run(
+    git_repository: Callable[..., GitRepository], capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign, _, answered, file = CASES["harness"]
+    base = {**foreign, **POLICY, RECORDING: answered}
+    natives = _native(git_repository("before"), base, file)
+    repository = git_repository("words")
+    repository.write_all({**POLICY, RECORDING: answered, **natives})
+    line = natives["evals/words.yaml"].splitlines().index("- kind: acme") + 1
+    capsys.readouterr()
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+    note = "not run: `acme`: gatekeeper has no check for invariants of this type"
+    assert f"note: evals/words.yaml:{line}:3: {note}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,12 @@ def test_limits_are_read_and_leave_the_digest_of_a_contract_without_any() -> Non
         ("gate: {latency_p90: +20%}", "12:8: gate.latency_p90", "did you mean `latency_p95`?"),
         ("repair: {max_steps: -1}", "12:21: repair.max_steps", "not at least 0"),
         ("mode: hope", "12:7: mode", "not one of observe"),
+        ("not_run: javascript", "12:10: not_run", "is not a list"),
+        ("not_run: [javascript]", "12:11: not_run[0]", "is not a mapping"),
+        ("not_run: [{kind: javascript}]", "12:11: not_run[0]", "`why` is missing; add `why`"),
+        ("not_run: [{kind: 3, why: x}]", "12:18: not_run[0].kind", "3 is not text"),
+        ("not_run: [{kind: x, why: ''}]", "12:26: not_run[0].why", "empty"),
+        ("not_run: [{kind: x, why: y, wy: z}]", "12:29: not_run[0].wy", "did you mean `why`?"),
     ],
 )
 def test_faults_of_fields(line: str, place: str, what: str) -> None:

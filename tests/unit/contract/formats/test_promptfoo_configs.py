@@ -117,6 +117,9 @@ def test_a_converted_contract_evaluates_and_sends_the_same(name: str) -> None:
         before.target.model,
         before.target.params,
     )
+    assert [(note.kind, note.why) for note in converted.not_run] == [
+        (note.kind, note.why) for note in before.not_run
+    ]
     for one, other in zip(before.fixtures, converted.fixtures, strict=True):
         assert render_messages(before.target.prompt, one.vars) == render_messages(
             converted.target.prompt, other.vars
