@@ -142,13 +142,15 @@ def build(folder: Path, calls: int, policy: str) -> None:
 
 
 class Cost(NamedTuple):
-    """What a process took. `peak_mb` is None if its memory was not measured. `measuring` are the
-    seconds of the calls, the checks and the statistics, without start-up and reports."""
+    """What a process took. `peak_mb` is None if its memory was not measured. `sampling` are the
+    seconds from the first request to the last answer, by the server's clock. `measuring` are those
+    of the calls, the checks and the statistics, without start-up and reports."""
 
     wall: float
     processor: float
     peak_mb: float | None = None
     measuring: float | None = None
+    sampling: float | None = None
 
 
 def run_process(command: Sequence[str], folder: Path) -> Cost:
@@ -178,7 +180,14 @@ def run_check(row: str, calls: int, concurrency: int) -> Cost:
         made = result["calls"]["made"]
         if made != calls:
             raise SystemExit(f"{made} calls were made instead of {calls}")
-    return cost._replace(measuring=result["seconds"])
+        outputs = [json.loads(line)["output"] for line in (out / "samples.jsonl").open()]
+    return cost._replace(measuring=result["seconds"], sampling=_span(outputs))
+
+
+def _span(outputs: Sequence[str]) -> float:
+    """Return the seconds from the first request to the last answer."""
+    calls = [(float(arrived), float(took)) for took, arrived in map(str.split, outputs)]
+    return max(arrived + took / 1000 for arrived, took in calls) - min(calls)[0]
 
 
 def run_promptfoo(program: str, calls: int, concurrency: int) -> Cost:

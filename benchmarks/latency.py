@@ -24,7 +24,8 @@ from gatekeeper.providers.hosted import HostedClient
 
 
 def serve(delay: float, ready: Connection) -> None:
-    """Answers every request after `delay` seconds with the time that it took; sends its port."""
+    """Answers every request after `delay` seconds with the milliseconds that it took, and the time
+    of its arrival in seconds; sends its port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -32,9 +33,10 @@ def serve(delay: float, ready: Connection) -> None:
                 fields = head.lower().split(b"\r\n")
                 length = next(f for f in fields if f.startswith(b"content-length:"))
                 await reader.readexactly(int(length.split(b":")[1]))
-                arrived = time.perf_counter()
+                time_of_day, arrived = time.time(), time.perf_counter()
                 await asyncio.sleep(delay)
-                writer.write(_response(f"{(time.perf_counter() - arrived) * 1000:.1f}"))
+                took = (time.perf_counter() - arrived) * 1000
+                writer.write(_response(f"{took:.1f} {time_of_day:.4f}"))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -84,7 +86,7 @@ async def _measure(calls: int, concurrency: int) -> dict[str, list[float]]:
             started = time.perf_counter()
             completion = await client.complete(request)
             caller.append((time.perf_counter() - started) * 1000)
-            server.append(float(completion.text))
+            server.append(float(completion.text.split()[0]))
             if completion.latency_ms is not None:
                 wire.append(completion.latency_ms)
 
