@@ -131,8 +131,8 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--contracts", type=int, default=500)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=2, help="seconds of wall time")
-    parser.add_argument("--limit-all", type=float, default=6, help="where all are affected")
+    parser.add_argument("--limit", type=float, default=1, help="seconds of wall time")
+    parser.add_argument("--limit-all", type=float, default=1, help="where all are affected")
     options = parser.parse_args()
     expected = {"other": 0, "prompt": 1, "template": options.contracts, "every": options.contracts}
     failed = False

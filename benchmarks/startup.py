@@ -104,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--limit", type=float, default=0.5, help="seconds of wall time")
+    parser.add_argument("--limit", type=float, default=0.3, help="seconds of wall time")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = build(Path(temporary) / "repository", options.files).path
