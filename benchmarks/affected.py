@@ -1,7 +1,7 @@
 """How long it takes to see which of many contracts a pull request affects.
 
     python benchmarks/affected.py [--files 20000] [--contracts 500] [--repeat 5]
-                                  [--limit 2] [--limit-all 6]
+                                  [--limit 1] [--limit-all 1]
 
 Builds a repository of that many files, with a prompt and a file of twenty fixtures for each
 contract, and times a process of its own, from its start to the list, on four branches: one that

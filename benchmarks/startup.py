@@ -1,6 +1,6 @@
 """How long a pull request that touches no prompt waits for its answer.
 
-    python benchmarks/startup.py [--files 2000] [--repeat 7] [--limit 0.5]
+    python benchmarks/startup.py [--files 2000] [--repeat 7] [--limit 0.3]
 
 Builds a repository with one contract and many other files, changes one of the others on a
 branch, and runs `gatekeeper check` on it: the median wall and processor time, beside those of
