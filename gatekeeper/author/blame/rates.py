@@ -44,7 +44,8 @@ def expected_rates(base: float, head: float, broke: int, fixed: int) -> Rates | 
     """Return the rates that a test can expect.
 
     Args:
-        base: Base's pass rate over all fixtures, which chance did not select.
+        base: Base's pass rate over all fixtures, which chance did not select; over those that broke
+            if answers do not vary.
         head: Head's pass rate on the fixtures that broke.
         broke: The number of fixtures that broke, some of them by chance.
         fixed: The number that became better: as many as these broke by chance, on average.
