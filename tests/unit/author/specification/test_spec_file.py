@@ -43,7 +43,8 @@ WISHES = st.builds(
 
 @st.composite
 def specifications(draw) -> Specification:
-    ids = iter(draw(st.lists(NAME, unique=True, min_size=6, max_size=6)))
+    # The prefix keeps them apart from the ids of scenarios and metrics: an id is used once.
+    ids = map("i-{}".format, draw(st.lists(NAME, unique=True, min_size=6, max_size=6)))
     return Specification(
         draw(TEXT),
         draw(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20)),
