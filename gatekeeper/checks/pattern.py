@@ -9,9 +9,10 @@ a group's repetition keeps each of its turns.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gatekeeper.checks.check import ParameterError
 from gatekeeper.checks.output import shorten
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT_MS = 250
 
 # Each timeout holds up the whole run, so a pattern that keeps running out of time is given up.
-# What it leaves undetermined ends in the verdict `error` either way.
 TIMEOUTS_ALLOWED = 10
 # A search that had to be killed took some seconds, and not milliseconds.
 _KILL_COUNTS_AS = 5
@@ -43,6 +43,9 @@ _SIMPLE = re.compile(
     rf"(?:{_ATOM}(?:(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})[?+]?)?+)*+", re.DOTALL
 )
 _SIMPLE_LENGTH = 200
+
+
+Found = TypeVar("Found")
 
 
 class _Spent:
@@ -76,7 +79,11 @@ class Match(NamedTuple):
 
 
 class TimedPattern:
-    """A compiled pattern whose searches raise TimeoutError rather than go on for ever."""
+    """A compiled pattern whose searches raise TimeoutError rather than go on for ever.
+
+    A search that runs out of time is tried once more: when the machine stalls for a moment, an
+    ordinary search runs out of time too.
+    """
 
     def __init__(
         self, pattern: str, *, ignore_case: bool = False, timeout_ms: float = DEFAULT_TIMEOUT_MS
@@ -92,26 +99,30 @@ class TimedPattern:
 
     def search(self, text: str) -> bool:
         """Return whether the pattern matches anywhere in the text."""
+        return self._within_time(lambda: self._search(text))
+
+    def find_all(self, text: str, most: int) -> list[Match]:
+        """Return the first matches of the pattern in the text. Raises TimeoutError."""
+        found = self._within_time(lambda: self._ask(text, most=most)["matches"])
+        return [Match(*match) for match in found]
+
+    def _within_time(self, attempt: Callable[[], Found]) -> Found:
         if self._timeouts >= TIMEOUTS_ALLOWED:
             raise TimeoutError(
                 f"{self._name()} reached the time limit {self._timeouts} times, "
                 "so gatekeeper does not try the pattern again"
             )
+        with suppress(TimeoutError):
+            return attempt()
+        return attempt()
+
+    def _search(self, text: str) -> bool:
         if self._compiled is None or len(text) > _SEARCHED_HERE:
             return bool(self._ask(text)["found"])
         try:
             return self._compiled.search(text, timeout=self._timeout_ms / 1000) is not None
         except TimeoutError:
             raise self._out_of_time(1) from None
-
-    def find_all(self, text: str, most: int) -> list[Match]:
-        """Return the first matches of the pattern in the text. Raises TimeoutError."""
-        if self._timeouts >= TIMEOUTS_ALLOWED:
-            raise TimeoutError(
-                f"{self._name()} reached the time limit {self._timeouts} times, "
-                "so gatekeeper does not try the pattern again"
-            )
-        return [Match(*found) for found in self._ask(text, most=most)["matches"]]
 
     def _ask(self, text: str, **settings: Any) -> Mapping[str, Any]:
         """Search in the child."""

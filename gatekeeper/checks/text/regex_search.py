@@ -5,11 +5,13 @@ To match the whole output, anchor the pattern with `^` and `$`. Write flags insi
 pattern, special characters in the value keep their special meaning in the regular expression. To
 look for literal text, use `equals` or `contains`.
 
-If a search takes longer than `timeout_ms`, the check is undetermined, because the fault lies in the
-pattern and not in the model. The message of the undetermined check names the pattern. The timeout
-does not count as a failure, but the run ends with the verdict `error`. After ten timeouts,
-gatekeeper does not try the pattern again. Before gatekeeper calls any model, it refuses every
-pattern that takes more than 3 seconds or 512 MB to compile, such as `((a{1000}){1000}){1000}`.
+If a search takes longer than `timeout_ms`, gatekeeper tries it once more. If the second try also
+takes longer, the check is undetermined, because the fault lies in the pattern and not in the model.
+The message of the undetermined check names the pattern. The report lists the sample as not
+measured. If the samples that were not measured could change the verdict, the verdict is `error`.
+After ten timeouts, gatekeeper does not try the pattern again. Before gatekeeper calls any model, it
+refuses every pattern that takes more than 3 seconds or 512 MB to compile, such as
+`((a{1000}){1000}){1000}`.
 """
 
 from __future__ import annotations

@@ -82,12 +82,37 @@ def test_a_search_that_takes_too_much_is_undetermined(hostile: str, text: str) -
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
 
 
-def test_a_search_that_was_killed_counts_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stalled", [Answers([], "killed"), Answers([{"fault": "time"}])])
+def test_a_search_is_tried_again_after_the_machine_stalled(
+    stalled: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = TimedPattern("(a)b")
+    answers = iter([stalled, Answers([{"found": True}])])
+    monkeypatch.setattr(pattern._CHILD, "ask", lambda request: next(answers))
+    assert made.search("ab") is True
+
+
+def test_a_search_in_this_process_is_tried_again_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class StallsOnce:
+        tries = 0
+
+        def search(self, text: str, timeout: float) -> object:
+            self.tries += 1
+            if self.tries == 1:
+                raise TimeoutError
+            return None
+
+    made, compiled = TimedPattern("ab"), StallsOnce()
+    monkeypatch.setattr(made, "_compiled", compiled)
+    assert made.search("ab") is False
+    assert compiled.tries == 2
+
+
+def test_a_search_that_is_killed_twice_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     made = TimedPattern("(a)b")
     monkeypatch.setattr(pattern._CHILD, "ask", lambda request: Answers([], "killed"))
-    for _ in range(2):
-        with pytest.raises(TimeoutError, match="did not finish within"):
-            made.search("ab")
+    with pytest.raises(TimeoutError, match="did not finish within"):
+        made.search("ab")
     with pytest.raises(TimeoutError, match="does not try the pattern again"):
         made.search("ab")
     with pytest.raises(ParameterError, match="killed"):

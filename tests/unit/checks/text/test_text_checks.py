@@ -208,7 +208,7 @@ class TestRegex:
         params = {"pattern": "^(a|aa)+$", "timeout_ms": 1}
         evaluate = CHECKS["regex"].prepare(params, NO_FILES)
         hard, easy = make_sample("a" * 60 + "!"), make_sample("a")
-        for _ in range(TIMEOUTS_ALLOWED):
+        for _ in range(TIMEOUTS_ALLOWED // 2):  # each search is tried twice
             assert evaluate(easy).passed is True
             assert evaluate(hard).passed is None
         assert evaluate(easy).passed is None
