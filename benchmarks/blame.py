@@ -9,8 +9,9 @@ and the search samples more fixtures if few broken ones are known. The search an
 test are those of the command; only the model is simulated. It ends with an error if the harmful
 edits are named less often than promised, an innocent edit is blamed in more than 5 % of runs, a
 proposed revert leaves a cause in more than 1 % of runs, or all of it takes more than 40 % of the
-calls that every edit alone on every fixture would take. Nothing is promised of more rows, in which
-a broken fixture passes more often.
+calls that every edit alone on every fixture would take. In more rows, a broken fixture passes more
+often: three times in ten, of which it promises only that an innocent edit is blamed in at most 5 %
+of runs, and five times in ten, of which it promises nothing.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ LEVEL = 0.05
 _PASSES, _BREAKS = 0.95, 0.4
 _STILL_PASSES, _NOISY = 0.1, (0.3, 0.5)
 """How often a broken fixture passes: in what is promised, and in what is only shown."""
+_INNOCENT_UP_TO = 0.3
+"""Up to which of them it is promised that an innocent edit is hardly ever blamed."""
 _REPETITIONS = 5
 
 
@@ -105,6 +108,8 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
             name = f"{seed}|{kind}" if still == _STILL_PASSES else f"{seed}|{kind}|{still}"
             found = _count(kind, still, random.Random(name), runs)  # noqa: S311
             rows.append([kind, f"{still * 100:.0f} % still pass", *found.cells(runs)])
+            if still <= _INNOCENT_UP_TO:
+                broken += found.innocent_blamed(name, runs)
             if still == _STILL_PASSES:
                 broken += found.broken_promises(kind, promised, runs)
     said = (
@@ -137,13 +142,18 @@ class _Counts:
         counts = (self.named, self.innocent, self.proposed, self.incomplete)
         return [*(rate(n, runs) for n in counts), f"{self.share(runs) * 100:.0f} %"]
 
+    def innocent_blamed(self, name: str, runs: int) -> list[str]:
+        """Say so if an innocent edit is blamed more often than promised, by more than the
+        simulation's error."""
+        if wilson(self.innocent, runs, 0.99).low <= INNOCENT:
+            return []
+        return [f"{name}: an innocent edit blamed in {self.innocent} of {runs} runs"]
+
     def broken_promises(self, kind: str, promised: float, runs: int) -> list[str]:
         """What is worse than promised by more than the simulation's error."""
         broken = []
         if wilson(self.named, runs, 0.99).high < promised:
             broken.append(f"{kind}: named in {self.named} of {runs} runs")
-        if wilson(self.innocent, runs, 0.99).low > INNOCENT:
-            broken.append(f"{kind}: an innocent edit blamed in {self.innocent} of {runs} runs")
         if wilson(self.incomplete, runs, 0.99).low > INCOMPLETE:
             said = f"a revert that leaves a cause in {self.incomplete} of {runs} runs"
             broken.append(f"{kind}: {said}")

@@ -4,8 +4,9 @@ groups in which something breaks.
 The search is delta debugging (Zeller 1999, *Yesterday, my program worked. Today, it does not.
 Why?*, ESEC/FSE) with the rule of QuickXplain for edits that only break together (Junker 2004,
 *QuickXplain: preferred explanations and relaxations for over-constrained problems*, AAAI). Each
-answer comes from a sequential test, so it can be wrong with a small probability; what is found is
-therefore tested once more, alone and left out.
+answer comes from a sequential test, so it can be wrong with a small probability. What is found is
+therefore tested once more: each edit of a cause left out, the cause alone, and all edits without
+it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ async def find_causes(edits: int, breaks: Breaks, most_causes: int = 4) -> Found
             # The whole change is known to break the prompt; what remains of it is tested.
             if causes and not await tests.of(left):
                 return Found(tuple(causes), explained=True)
-            cause = await _smallest(tests, left, frozenset())
+            cause = await _without_harmless(tests, await _smallest(tests, left, frozenset()))
             if not await tests.again(cause):
                 return Found(tuple(causes))
             causes.append(cause)
@@ -84,6 +85,18 @@ async def _smallest(tests: _Tests, group: Group, given: Group) -> Group:
     # Each half is harmless by itself: edits of both break the prompt together.
     needed = await _smallest(tests, first, given | second)
     return needed | await _smallest(tests, second, given | needed)
+
+
+async def _without_harmless(tests: _Tests, cause: Group) -> Group:
+    """Return the cause without the edits that it breaks the prompt without.
+
+    If a test takes a half with a harmful edit for harmless, the search adds edits of the other half
+    to the cause.
+    """
+    for edit in sorted(cause):
+        if len(cause) > 1 and await tests.again(cause - {edit}):
+            cause -= {edit}
+    return cause
 
 
 class _Tests:

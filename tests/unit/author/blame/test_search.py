@@ -63,6 +63,16 @@ def test_a_cause_that_does_not_break_again_is_not_named():
     assert asyncio.run(find_causes(4, breaks)) == Found()
 
 
+def test_an_edit_is_taken_out_of_a_cause_that_breaks_without_it():
+    """The first test takes the half of the harmful edit, 1, for harmless."""
+    wrong = iter([False])
+
+    async def breaks(group: Group) -> bool:
+        return next(wrong, 1 in group)
+
+    assert asyncio.run(find_causes(4, breaks)) == Found((frozenset({1}),), explained=True)
+
+
 def test_a_sequential_test_keeps_its_error():
     """At most ERROR of the tests of harmless edits call them harmful (Wald 1945)."""
     rates, drawn = Rates(0.95, 0.5), random.Random(3)  # noqa: S311
