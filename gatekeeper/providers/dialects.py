@@ -74,6 +74,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             tools="none",
         ),
         "deepseek": Dialect(),
+        "github": _SERVER,
         "groq": Dialect(renamed=_SHORTER_NAME),
         "together_ai": Dialect(guessed=True),
         "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True, tools="none"),

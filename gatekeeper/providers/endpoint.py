@@ -85,7 +85,7 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
     provider = CATALOGUE.get("litellm_proxy" if asks_a_proxy(environ) else name.provider)
     if provider is None:
         raise UsageError(
-            f"{model}: there is no provider `{name.provider}`; {known_providers(name.provider)}"
+            f"{model}: there is no provider `{name.provider}`; {known_providers(model)}"
         )
     written = _first(environ, provider.addresses)
     address = written or provider.address

@@ -14,12 +14,19 @@ _KEY = re.compile(r"API_KEY$")
 _ADDRESS = re.compile(r"(?:API_BASE|BASE_URL)$")
 _SHORTEST = 16
 """Shorter values are placeholders for servers that need no key, and can be guessed."""
+_OF_ONE_JOB = "ghs_"
+"""How the tokens begin that GitHub makes for a job, such as a key of GitHub Models. The next job
+could not verify what such a token signed."""
 
 
 def model_access(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the keys by their names, and the addresses that they are for, because another server
-    answers differently. Empty without a key of 16 characters or more."""
-    keys = [(n, v) for n, v in environ.items() if _KEY.search(n) and len(v) >= _SHORTEST]
+    answers differently. Empty without a key of 16 characters or more that other jobs have too."""
+    keys = [
+        (name, value)
+        for name, value in environ.items()
+        if _KEY.search(name) and len(value) >= _SHORTEST and not value.startswith(_OF_ONE_JOB)
+    ]
     if not keys:
         return ()
     return (*keys, *((n, v) for n, v in environ.items() if _ADDRESS.search(n)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from gatekeeper.contract.github_model_names import from_github_name
 from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.syntax.schema_errors import nearest
@@ -31,7 +32,7 @@ def find_model_fault(model: str) -> ModelFault | None:
         return ModelFault(f"`{model[:100]}` cannot be called", fix, True)
     if provider not in CATALOGUE and not asks_a_proxy(os.environ):
         what = f"`{model}`: there is no provider `{provider}`"
-        return ModelFault(what, known_providers(provider), True)
+        return ModelFault(what, known_providers(model), True)
     other = mistyped_model(model)
     if other is None:
         return None
@@ -43,9 +44,13 @@ def asks_a_proxy(environ: Mapping[str, str]) -> bool:
     return environ.get("USE_LITELLM_PROXY", "").lower() == "true"
 
 
-def known_providers(provider: str) -> str:
-    """Return the nearest known provider, or all of them."""
-    fix = nearest(provider, (*CATALOGUE, "local", "recorded"))
+def known_providers(model: str) -> str:
+    """Say how to write a model whose provider is not known: with the nearest known provider, or
+    with one of all of them."""
+    on_github = from_github_name(model)
+    if on_github != model:
+        return f"for a model of GitHub Models, write `{on_github}`"
+    fix = nearest(model.partition("/")[0], (*CATALOGUE, "local", "recorded"))
     return fix if fix.endswith("?") else f"{fix}; {_OWN_SERVER}"
 
 

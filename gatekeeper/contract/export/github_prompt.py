@@ -18,6 +18,7 @@ from gatekeeper.contract.export.exported import (
 )
 from gatekeeper.contract.export.judges import llm_evaluator
 from gatekeeper.contract.export.messages import is_text, rendered, simple_messages
+from gatekeeper.contract.github_model_names import to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 
@@ -65,7 +66,7 @@ def export(contract: Contract, document: Document) -> Exported:
     data: dict[str, Any] = {"name": contract.name}
     if contract.description:
         data["description"] = contract.description
-    data |= {"model": contract.target.model, **_params(contract, losses)}
+    data |= {"model": to_github_name(contract.target.model), **_params(contract, losses)}
     data["messages"] = [{"role": role, "content": text} for role, text in simple.messages]
     data["testData"] = rows.values
     data["evaluators"] = evaluators

@@ -11,6 +11,7 @@ from typing import Any
 from gatekeeper.contract.definition import CheckSpec, Fixture
 from gatekeeper.contract.export.exported import rendered_values
 from gatekeeper.contract.export.messages import is_text
+from gatekeeper.contract.github_model_names import to_github_name
 from gatekeeper.contract.judge_settings import ENOUGH
 
 _ASKS = {
@@ -38,7 +39,7 @@ def llm_evaluator(check: CheckSpec, fixtures: Sequence[Fixture]) -> list[dict[st
     evaluator = {
         "name": check.name,
         "llm": {
-            "modelId": asked.model,
+            "modelId": to_github_name(asked.model),
             "systemPrompt": asked.criteria,
             "prompt": f"Output:\n{{{{completion}}}}\n\n{_answer(asked)}",
             "choices": [{"choice": c, "score": int(passes)} for c, passes in asked.choices.items()],

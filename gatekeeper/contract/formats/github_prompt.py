@@ -23,6 +23,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_name,
     copy_value,
 )
+from gatekeeper.contract.github_model_names import from_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError
 
@@ -216,7 +217,7 @@ def _llm_check(
         **given,
         "choices": At(scores, _at(document, key, "choices")),
         "pass": min(passing),
-        "model": At(model, _at(document, key, "modelId")),
+        "model": At(from_github_name(model), _at(document, key, "modelId")),
     }
 
 

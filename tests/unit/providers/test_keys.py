@@ -21,6 +21,7 @@ ADDRESS = {"OPENAI_BASE_URL": "https://models.example/v1", "AZURE_API_BASE": "ht
         (ADDRESS, {}),
         ({"OPENAI_API_KEY": "fifteen-letters"}, {}),
         (KEY | {"OTHER_API_KEY": ""}, KEY),
+        (KEY | {"GITHUB_API_KEY": "ghs_0123456789abcdef"}, KEY),
     ],
 )
 def test_keys_and_the_addresses_they_are_for(

@@ -25,6 +25,7 @@ PLACE = Position("contracts/a.yaml", 4, 8)
         ("local/smolm2", "local/smollm2"),
         ("gtp-4o-mini", "gpt-4o-mini"),
         ("opneai", "openai/"),
+        ("meta/Llama-3.3-70B-Instruct", "`github/meta/Llama-3.3-70B-Instruct`"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(model: str, meant: str) -> None:

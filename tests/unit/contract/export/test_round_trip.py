@@ -203,7 +203,7 @@ def test_a_judge_becomes_an_evaluator_that_asks_for_one_word() -> None:
             "choices": {"wrong": 0, "half": 0.5, "right": 1},
             "model": "openai/gpt-4o",
         },
-        {"judge": "tone", "name": "tone", "tone": "friendly", "model": "openai/gpt-4o"},
+        {"judge": "tone", "name": "tone", "tone": "friendly", "model": "github/meta/x"},
     ]
     found, _, [read] = exported("github", checks=checks)
     assert kinds(found.differs) == ["rule", "scale", "choices", "tone"]
@@ -213,7 +213,10 @@ def test_a_judge_becomes_an_evaluator_that_asks_for_one_word() -> None:
     ]
     assert passing == [["yes"], ["2", "3"], ["half", "right"], ["yes"]]
     assert "Be brief." in read.checks[0].params["criteria"]
-    assert {check.params["model"] for check in read.checks} == {"openai/gpt-4o"}
+    assert [check.params["model"] for check in read.checks] == [
+        *["openai/gpt-4o"] * 3,
+        "github/meta/x",
+    ]
 
 
 WORDS = st.text(st.sampled_from("ab {}%#\n'\\é\u2028:-\"|>"), min_size=1, max_size=12)

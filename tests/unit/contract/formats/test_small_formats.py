@@ -29,7 +29,7 @@ def test_github_evaluators_are_checks() -> None:
     more = GITHUB + (
         "  - {name: near, uses: github/similarity}\n"
         "  - {name: true, uses: github/groundedness}\n"
-        "  - name: kind\n    llm:\n      modelId: openai/gpt-4o\n"
+        "  - name: kind\n    llm:\n      modelId: meta/Llama-3.3-70B-Instruct\n"
         "      prompt: Is {{completion}} a kind answer to {{input}}? {{ other }}\n"
         "      choices:\n        - {choice: 'yes', score: 1}\n        - {choice: 'no', score: 0}\n"
     ).replace("name: true", "name: grounded")
@@ -42,6 +42,7 @@ def test_github_evaluators_are_checks() -> None:
     assert (contains.params["value"], contains.params["ignore_case"]) == ("{{ expected }}", True)
     assert (exact.type, exact.params["strip"]) == ("equals", True)
     assert (near.params["model"], near.params["pass"]) == ("openai/gpt-4o", 2)
+    assert kind.params["model"] == "github/meta/Llama-3.3-70B-Instruct"
     assert kind.params["choices"] == {"yes": 1, "no": 0}
     assert "(the data named `output`)" in kind.params["criteria"]
     assert "{{ '? {{ other }}' }}" in kind.params["criteria"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gatekeeper.contract.github_model_names import to_github_name
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.errors import ContractError
 
@@ -85,3 +86,19 @@ def test_two_values_are_refused_where_the_second_stands(kind, front, line, field
 def test_equal_values_may_stand(kind, front, model, params):
     prompt = parse(kind, front)
     assert (prompt.model, dict(prompt.params)) == (model, params)
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("meta/Llama-3.3-70B-Instruct", "github/meta/Llama-3.3-70B-Instruct"),
+        ("microsoft/Phi-4", "github/microsoft/Phi-4"),
+        ("openai/gpt-4.1", "openai/gpt-4.1"),
+        ("metal/x", "metal/x"),
+    ],
+)
+def test_only_github_answers_for_some_publishers(name, model):
+    assert parse("p.prompt.yml", f"model: {name}\n").model == model
+    assert parse("p.md", f"model: {name}\n").model == name
+    assert to_github_name(model) == name
+    assert to_github_name("github/openai/gpt-4.1") == "github/openai/gpt-4.1"
