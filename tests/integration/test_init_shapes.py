@@ -227,6 +227,25 @@ def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> Non
     assert yaml.safe_load((made.path / POLICY).read_text("utf-8"))["models"] == ["anthropic/*"]
 
 
+def test_github_models_are_asked_with_the_job_s_own_token(git_repository, capsys) -> None:
+    made = git_repository("token")
+    prompt = GITHUB_PROMPT.replace("openai/gpt-4o-mini", "meta/Llama-3.3-70B-Instruct")
+    made.commit("before", {"ai/label.prompt.yml": prompt + EVALUATORS})
+    where = ["--repo", str(made.path)]
+
+    assert main(["init", *where]) == 0
+    assert "add the secret" not in capsys.readouterr().out
+    for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
+        workflow = made.path / ".github/workflows" / name
+        text = workflow.read_text("utf-8")
+        (job,) = yaml.safe_load(text)["jobs"].values()
+        assert job["permissions"]["models"] == "read"
+        assert "GITHUB_API_KEY: ${{ github.token }}" in text
+        workflow.write_text(text.replace("GITHUB_API_KEY", "OTHER"), "utf-8")
+    assert main(["init", *where]) == 0
+    assert capsys.readouterr().out.count(": models: read\n") == 2
+
+
 def test_a_prompt_of_a_project_gets_its_contract_there(git_repository) -> None:
     repository = git_repository("projects")
     project = f"services/mail/{POLICY}"

@@ -72,7 +72,7 @@ def init(arguments: argparse.Namespace) -> int:
 
 def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iterator[str]:
     """Yield what to do now."""
-    from gatekeeper.cli.starter import WORKFLOWS, has_placeholder, missing_secrets
+    from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
 
     keys = keys or (["OPENAI_API_KEY"] if found.is_empty else [])
     needed = ", ".join(keys)
@@ -87,10 +87,13 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     )
     first = f"Then set {needed} and run" if keys else "Then run"
     yield f"{first} `gatekeeper run`, which tests every contract of the last commit once."
-    secrets = f"add the secret{'s' * (len(keys) > 1)} {needed}, and " if keys else ""
-    yield f"On GitHub: {secrets}require the check `Prompt gate`."
-    for place, lines in missing_secrets(root, keys).items():
+    secrets = [key for key in keys if key != KEY_OF_THE_JOB]
+    add = f"add the secret{'s' * (len(secrets) > 1)} {', '.join(secrets)}, and " if secrets else ""
+    yield f"On GitHub: {add}require the check `Prompt gate`."
+    for place, lines in missing_keys(root, keys).items():
         yield f"{place} does not pass every key to gatekeeper. Add to `env` of the step: {lines}"
+        if KEY_OF_THE_JOB in lines:
+            yield f"Add to `permissions` of the job in {place}: models: read"
     yield (
         f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
         "every merge; error budgets need these runs."

@@ -27,6 +27,9 @@ _POLICY = {"policy.yml": ".github/gatekeeper.yml"}
 PLACES = {**_EXAMPLE, **_POLICY, **WORKFLOWS}
 _PLACEHOLDER = re.compile(r"OWNER/gatekeeper@COMMIT(?: #[^\n]*)?")
 _BRANCHES = "branches: [main]"
+KEY_OF_THE_JOB = "GITHUB_API_KEY"
+"""The key of GitHub Models. It is the job's own token: no secret may begin with `GITHUB_`."""
+_PERMISSION = re.compile(r"^( *)pull-requests: .*\n", re.MULTILINE)
 _KEY = re.compile(r"^( *)OPENAI_API_KEY: .*\n", re.MULTILINE)
 _ACTION = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+@(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _HOW_TO_NAME = (
@@ -61,12 +64,14 @@ def workflow_files(branch: str, keys: Sequence[str] = ()) -> Mapping[str, str]:
 
     Args:
         branch: The branch whose pushes the nightly workflow measures.
-        keys: The names of the secrets that the models need; none means OPENAI_API_KEY.
+        keys: The names of the keys that the models need; none means OPENAI_API_KEY.
     """
     found = {}
     for name, place in WORKFLOWS.items():
         text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
-        found[place] = _KEY.sub(lambda at: _secrets(at[1], keys), text) if keys else text
+        if KEY_OF_THE_JOB in keys:
+            text = _PERMISSION.sub(r"\1models: read # to call GitHub Models\n\g<0>", text, 1)
+        found[place] = _KEY.sub(lambda at: _passed(at[1], keys), text) if keys else text
     return found
 
 
@@ -101,14 +106,14 @@ def has_placeholder(root: Path) -> bool:
     return any(_PLACEHOLDER.search(_text(root / place)) for place in WORKFLOWS.values())
 
 
-def missing_secrets(root: Path, keys: Sequence[str]) -> Mapping[str, str]:
-    """Return what to add to each workflow that does not name one of these secrets."""
+def missing_keys(root: Path, keys: Sequence[str]) -> Mapping[str, str]:
+    """Return what to add to each workflow that does not name one of these keys."""
     found = {}
     for place in WORKFLOWS.values():
         text = _text(root / place)
         lacking = [key for key in keys if key not in text]
         if text and lacking:
-            found[place] = ", ".join(_secrets("", lacking).splitlines())
+            found[place] = ", ".join(_passed("", lacking).splitlines())
     return found
 
 
@@ -116,8 +121,10 @@ def _packaged(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _secrets(indent: str, keys: Sequence[str]) -> str:
-    return "".join(f"{indent}{key}: ${{{{ secrets.{key} }}}}\n" for key in keys)
+def _passed(indent: str, keys: Sequence[str]) -> str:
+    """Return the lines that pass the keys to the action."""
+    values = {key: "github.token" if key == KEY_OF_THE_JOB else f"secrets.{key}" for key in keys}
+    return "".join(f"{indent}{key}: ${{{{ {value} }}}}\n" for key, value in values.items())
 
 
 def _write(target: Path, place: str, text: str, action: str | None) -> str:
