@@ -207,7 +207,7 @@ class Sample:
     output: str = ""
     repairs: tuple[str, ...] = ()
     shared: bool = False
-    """True if the other arm's identical request was reused and no call was made."""
+    """True if the answer to the identical request of an earlier sample was reused."""
     judge_answers: tuple[JudgeAnswer, ...] = ()
     ledger: tuple[AppliedRepair, ...] = ()
 

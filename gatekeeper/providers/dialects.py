@@ -74,7 +74,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             tools="none",
         ),
         "deepseek": Dialect(),
-        "github": _SERVER,
+        "github": replace(_SERVER, renamed=_SHORTER_NAME),
         "groq": Dialect(renamed=_SHORTER_NAME),
         "together_ai": Dialect(guessed=True),
         "fireworks_ai": Dialect(renamed=_SHORTER_NAME, guessed=True, named=True, tools="none"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Protocol
 
@@ -334,22 +334,19 @@ class _Runner:
         trial = self._trials[index]
         if not self._watch.wants(trial):
             return
-        call.used = True
         self._failed += call.completion is None and not call.unrecorded
         outcome = call.outcomes.pop(index, None) or self._watch.evaluate(self._sample(index, call))
+        if outcome.sample.shared != call.used:
+            outcome = replace(outcome, sample=replace(outcome.sample, shared=call.used))
+        call.used = True
         self._samples.append(outcome.sample)
         self._watch.add(outcome)
 
     def _sample(self, index: int, call: Call) -> Sample:
         output = call.completion.text if call.completion else ""
-        return Sample(
-            self._trials[index],
-            call.completion,
-            call.error,
-            output,
-            shared=index != call.trials[0],
-            judge_answers=call.judge_answers.get(index, ()),
-        )
+        answered = (self._trials[index], call.completion, call.error, output)
+        judged = call.judge_answers.get(index, ())
+        return Sample(*answered, shared=call.used, judge_answers=judged)
 
     def _cancel_unwanted(self) -> None:
         """Cancel the calls that cannot change anything any more.

@@ -19,7 +19,7 @@ from support.fake_client import (
 )
 
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
@@ -78,6 +78,17 @@ def test_identical_requests_of_one_contract_are_made_once() -> None:
     # Two calls were planned, and both were made.
     assert (result.made, result.saved) == (2, 0)
     assert len(distinct_requests(trials)) == 2
+
+
+def test_a_call_counts_for_the_first_sample_that_took_its_answer() -> None:
+    class HeadAlone(FakeWatch):
+        def wants(self, trial: Trial) -> bool:
+            return trial.arm == "head" and super().wants(trial)
+
+    trials = [trial(0, "base", text="same"), trial(0, text="same"), trial(1, text="same")]
+    assert [s.shared for s in run(trials, FakeClient(), HeadAlone()).samples] == [False, True]
+    long = FakeClient(lambda _: Completion("x" * 100_001))
+    assert [s.shared for s in run(trials, long, HeadAlone()).samples] == [False, True]
 
 
 def test_a_failure_of_a_shared_call_is_a_failure_of_both() -> None:
