@@ -12,7 +12,7 @@ from gatekeeper.contract.embeddings import is_comparison
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers import anthropic, embeddings, openai_compatible
+from gatekeeper.providers import anthropic, embeddings, ollama, openai_compatible
 from gatekeeper.providers.answer_stream import AnswerStream
 from gatekeeper.providers.call_requirements import (
     missing_key,
@@ -50,7 +50,11 @@ class ChatApi(Protocol):
 
 
 NATIVE_APIS: Mapping[str, ChatApi] = MappingProxyType(
-    {**dict.fromkeys(DIALECTS, openai_compatible), "anthropic": anthropic}
+    {
+        **dict.fromkeys(DIALECTS, openai_compatible),
+        "anthropic": anthropic,
+        "ollama_chat": ollama,
+    }
 )
 """The API of each provider that is called natively."""
 

@@ -6,7 +6,6 @@ https://platform.openai.com/docs/api-reference/chat
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,14 +27,12 @@ from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_end
 from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.openai_stream import THOUGHT_TAGS, ChatStream
+from gatekeeper.providers.openai_stream import ChatStream
+from gatekeeper.providers.thoughts import without_thoughts
 from gatekeeper.providers.tool_calls import read_chat_calls
 
 _AZURE_VERSION = "2025-02-01-preview"
 """litellm's, for the variable AZURE_API_VERSION that is not set."""
-
-_TAGS = "|".join(THOUGHT_TAGS)
-_THOUGHTS = re.compile(rf"<(?:{_TAGS})>.*?</(?:{_TAGS})>(.*)", re.DOTALL)
 
 
 def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
@@ -152,8 +149,7 @@ def _text(message: Mapping[str, Any]) -> object:
     """Return the text, without the model's thoughts if they are in the text itself."""
     content = message.get("content")
     if isinstance(content, str) and not ({"reasoning_content", "reasoning"} & message.keys()):
-        thought = _THOUGHTS.match(content)
-        return thought[1] if thought else content
+        return without_thoughts(content)
     return content
 
 

@@ -12,9 +12,7 @@ from typing import Any
 from gatekeeper.providers.answer_stream import JoinedText, read_object
 from gatekeeper.providers.answers import UnreadableAnswer
 from gatekeeper.providers.server_sent_events import Event
-
-THOUGHT_TAGS = ("think", "thinking", "budget:thinking")
-"""The tags around thoughts that a model writes into its text."""
+from gatekeeper.providers.thoughts import THOUGHT_TAGS
 
 _OPENING = tuple(f"<{tag}>" for tag in THOUGHT_TAGS)
 _CLOSING = tuple(f"</{tag}>" for tag in THOUGHT_TAGS)

@@ -14,11 +14,15 @@ from support.native_clients import (
     ANTHROPIC_KEY,
     CLAUDE,
     KEY,
+    LLAMA,
+    OLLAMA_KEY,
     ask,
     asked,
+    asked_to_answer,
     chat,
     counted,
     messages,
+    ollama_chat,
     point_at,
     said,
     used,
@@ -175,6 +179,37 @@ ANTHROPIC_ANSWERS: dict[str, Answer] = {
     "overloaded": error(529, "Overloaded"),
 }
 
+OLLAMA_TOOL = {"id": "call_1", "function": {"index": 0, "name": "f", "arguments": {"a": "Zürich"}}}
+OLLAMA_ANSWERS: dict[str, Answer] = {
+    "success": Answer(200, ollama_chat()),
+    "unicode": Answer(200, ollama_chat("Grüße 🙂\u202e")),
+    "length": Answer(200, ollama_chat("Hi", "length")),
+    "empty": Answer(200, ollama_chat("")),
+    "no reason": Answer(200, ollama_chat("Hi", None)),
+    "a model that was only loaded": Answer(200, ollama_chat("", "load")),
+    "no text, no reason": Answer(200, ollama_chat("", None)),
+    "thoughts": Answer(200, ollama_chat("<think>\nwell\n</think>\nHi")),
+    "thoughts aside": Answer(200, ollama_chat("Hi", message={"thinking": "well"})),
+    "thoughts aside and within": Answer(
+        200, ollama_chat("<think>a</think>Hi", message={"thinking": "b"})
+    ),
+    "tool calls": Answer(200, ollama_chat("", message={"tool_calls": [OLLAMA_TOOL]})),
+    "text and calls": Answer(200, ollama_chat("Hm", message={"tool_calls": [OLLAMA_TOOL] * 2})),
+    "no message": Answer(200, {"model": "llama3.2:1b", "done": True}),
+    "an error with 200": Answer(200, {"error": "llama runner process has terminated"}),
+    "malformed": Answer(200, b'{"message": ['),
+    "no object": Answer(200, b'"Hi"'),
+    "nothing": Answer(200, b""),
+    "redirect": Answer(301, b"", {"Location": "https://evil.example/api/chat"}),
+    "an unknown option": Answer(400, {"error": 'option "stop" must be of type array'}),
+    "no tools": Answer(400, {"error": "llama3.2:1b does not support tools"}),
+    "unauthorized": Answer(401, {"error": "unauthorized"}),
+    "unknown model": Answer(404, {"error": "model 'llama3.2:1b' not found"}),
+    "rate limited": Answer(429, {"error": "too many requests"}, {"Retry-After": "3"}),
+    "server error": Answer(500, {"error": "llama runner process has terminated: exit status 2"}),
+    "busy": Answer(503, {"error": "server busy, please try again. maximum pending requests"}),
+}
+
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnsweringServer]:
@@ -208,3 +243,19 @@ def test_messages_are_read_alike(server: AnsweringServer, name: str) -> None:
     for header in ("x-api-key", "anthropic-version", "content-type"):
         assert first.headers[header] == second.headers[header]
     assert ANTHROPIC_KEY not in f"{native} {litellm}"
+
+
+@pytest.mark.parametrize("name", OLLAMA_ANSWERS)
+def test_answers_of_ollama_are_read_alike(server: AnsweringServer, name: str) -> None:
+    server.answer = OLLAMA_ANSWERS[name]
+    request = asked(LLAMA, temperature=0, max_tokens=50, stop=["x"])
+    native, litellm = ask(request, False), ask(request, True)
+    assert said(native) == said(litellm), (str(native), str(litellm))
+    first, second = asked_to_answer(server)
+    assert first.headers["user-agent"] == "gatekeeper"
+    assert second.headers["user-agent"] != "gatekeeper"
+    assert first.body == second.body
+    assert first.path == second.path == "/api/chat"
+    assert first.headers["authorization"] == second.headers["authorization"]
+    assert first.headers["authorization"] == f"Bearer {OLLAMA_KEY}"
+    assert OLLAMA_KEY not in f"{native} {litellm}"

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from support.answering_server import AnsweringServer, Received
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
@@ -15,8 +16,10 @@ from gatekeeper.providers.hosted import HostedClient
 
 KEY = "sk-test-0123456789abcdef"
 ANTHROPIC_KEY = "sk-ant-0123456789abcdef"
+OLLAMA_KEY = "ollama-0123456789abcdef"
 OPENAI = "openai/gpt-4o-mini"
 CLAUDE = "anthropic/claude-haiku-4-5"
+LLAMA = "ollama_chat/llama3.2:1b"
 SHORT = (Message("system", "Be short."), Message("user", "Hi"))
 
 
@@ -62,12 +65,34 @@ def messages(*content: Any, reason: Any = "end_turn", **more: Any) -> dict[str, 
     }
 
 
+def ollama_chat(content: Any = "Hi", reason: Any = "stop", **more: Any) -> dict[str, Any]:
+    """An answer of Ollama's /api/chat."""
+    return {
+        "model": "llama3.2:1b",
+        "created_at": "2026-11-23T14:33:14.2452153Z",
+        "message": {"role": "assistant", "content": content, **more.pop("message", {})},
+        "done_reason": reason,
+        "done": True,
+        "total_duration": 1168125,
+        "prompt_eval_count": 1000,
+        "eval_count": 100,
+        **more,
+    }
+
+
 def point_at(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have OpenAI's and Anthropic's models asked at the server."""
+    """Have the models of OpenAI, Anthropic and Ollama asked at the server."""
     monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("ANTHROPIC_API_BASE", address)
     monkeypatch.setenv("ANTHROPIC_API_KEY", ANTHROPIC_KEY)
+    monkeypatch.setenv("OLLAMA_API_BASE", address)
+    monkeypatch.setenv("OLLAMA_API_KEY", OLLAMA_KEY)
+
+
+def asked_to_answer(server: AnsweringServer) -> list[Received]:
+    """The requests for answers: litellm also asks Ollama what it knows of a model."""
+    return [each for each in server.requests if each.path != "/api/show"]
 
 
 def asked(model: str = OPENAI, **params: Any) -> Request:
