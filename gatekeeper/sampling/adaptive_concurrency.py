@@ -141,5 +141,5 @@ def pace_of_each_model(
     on_refusal: Callable[[], None] | None = None,
 ) -> Mapping[str, ModelPace]:
     """Return the paces of all models of a run; each is made when its model is first called."""
-    prefixes = PrefixWriter(client)
+    prefixes = PrefixWriter(client, clock)
     return defaultdict(lambda: ModelPace(most, retry, clock, sleep, prefixes, on_refusal))

@@ -7,8 +7,9 @@ start at the same time would each write it, and writing is dearer than reading a
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from gatekeeper.contract.definition import Message
@@ -18,6 +19,9 @@ from gatekeeper.sampling.client import CachingClient, ModelClient
 
 _Prefix = tuple[str, tuple[Message, ...]]
 
+KEPT_SECONDS = 300
+"""How long a provider keeps a prefix after its last use: five minutes at Anthropic."""
+
 _FAILURES = 2
 """After this many failed writers, calls stop waiting. If a provider does not answer at all, calls
 that wait for each other would take much longer to fail."""
@@ -26,35 +30,45 @@ that wait for each other would take much longer to fail."""
 class PrefixWriter:
     """Holds back calls whose prefix another call is writing."""
 
-    def __init__(self, client: ModelClient) -> None:
+    def __init__(self, client: ModelClient, clock: Callable[[], float]) -> None:
         self._client = client if isinstance(client, CachingClient) else None
-        self._written: set[_Prefix] = set()
+        self._clock = clock
+        self._kept_until: dict[_Prefix, float] = {}
         self._writing: dict[_Prefix, asyncio.Event] = {}
         self._failed: Counter[_Prefix] = Counter()
 
     @asynccontextmanager
     async def turn(self, request: Request) -> AsyncIterator[None]:
-        """Wait while another call writes the request's prefix. If that call fails, the next writes
-        it; after `_FAILURES` of them, nobody waits any more. A refusal because of load is no
-        failure here: `ModelPace` slows down for it."""
+        """Wait while another call writes the request's prefix. A prefix that no call has used for
+        `KEPT_SECONDS` is written again. If the writing call fails, the next writes it; after
+        `_FAILURES` of them, nobody waits any more. A refusal because of load is no failure here:
+        `ModelPace` slows down for it."""
         prefix = self._prefix(request)
         while prefix is not None and prefix in self._writing:
             await self._writing[prefix].wait()
-        if prefix is None or prefix in self._written:
+        if prefix is None:
+            yield
+            return
+        if self._clock() < self._kept_until.get(prefix, -math.inf):
+            self._use(prefix)
             yield
             return
         ended = self._writing[prefix] = asyncio.Event()
         try:
             yield
-            self._written.add(prefix)
+            self._use(prefix)
         except CallFailed as failure:
             self._failed[prefix] += not failure.throttled
             if self._failed[prefix] >= _FAILURES:
-                self._written.add(prefix)
+                self._kept_until[prefix] = math.inf
             raise
         finally:
             del self._writing[prefix]
             ended.set()
+
+    def _use(self, prefix: _Prefix) -> None:
+        until = self._clock() + KEPT_SECONDS
+        self._kept_until[prefix] = max(until, self._kept_until.get(prefix, until))
 
     def _prefix(self, request: Request) -> _Prefix | None:
         shared = request.shared_prefix

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fake_client import UNLIMITED, FakeClient, content, heads, run
+from support.fake_client import UNLIMITED, FakeClient, FakeTime, content, heads, run
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.digests import request_digest
 from gatekeeper.contract.trial import Completion, Request, SharedPrefix, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import group_calls
+from gatekeeper.sampling.prefix_writer import KEPT_SECONDS, PrefixWriter
 from gatekeeper.sampling.shared_prefix import shared_prefixes
 
 SYSTEM = Message("system", "Be short. Grüße")
@@ -127,6 +128,69 @@ def with_a_prefix(fixtures: int) -> list[Trial]:
         request = replace(trial.request, messages=messages, shared_prefix=shared)
         trials.append(replace(trial, request=request))
     return trials
+
+
+def prefixed(model: str, prefix: str, number: int) -> Trial:
+    """A trial of the model whose request begins with the prefix."""
+    said = (Message("system", prefix), Message("user", f"{number}"))
+    request = Request(model, said, {}, None, 0, shared_prefix=SharedPrefix(1, 9000))
+    return Trial("c", f"{model} {prefix} {number}", "head", 0, request)
+
+
+def test_each_prefix_of_each_model_has_one_call_that_goes_alone() -> None:
+    """A cache belongs to one model. Calls with other prefixes do not wait for this call."""
+    kinds = [(model, prefix) for model in ("m", "n") for prefix in ("a", "b")]
+    started: list[tuple[str, str]] = []
+    answered: list[tuple[str, str]] = []
+    early: list[tuple[str, str]] = []
+
+    async def answer(request: Request) -> Completion:
+        kind = request.model, content(request)
+        early.extend([kind] * (kind in started and kind not in answered))
+        started.append(kind)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        answered.append(kind)
+        return Completion("ok")
+
+    client = Caching(answer)
+    trials = [prefixed(*kind, number) for number in range(8) for kind in kinds]
+    result = run(trials, client, limits=replace(UNLIMITED, concurrency=len(trials)))
+    assert result.made == len(trials)
+    assert early == []
+    assert started[:4] == kinds
+    assert client.most == len(trials) - len(kinds)
+
+
+def test_a_prefix_that_the_provider_has_dropped_is_written_by_one_call_again() -> None:
+    time = FakeTime()
+    writer = PrefixWriter(Caching(), time)
+    request = prefixed("m", "a", 1).request
+
+    async def waits_for_another() -> bool:
+        """Return whether a second call waits for a first one that is under way."""
+        async with writer.turn(request):
+            second = asyncio.create_task(enter())
+            for _ in range(5):
+                await asyncio.sleep(0)
+            waited = not second.done()
+        await second
+        return waited
+
+    async def enter() -> None:
+        async with writer.turn(request):
+            return
+
+    async def main() -> None:
+        assert await waits_for_another()
+        for _ in range(3):  # each use keeps it for longer
+            time.now += KEPT_SECONDS - 1
+            assert not await waits_for_another()
+        time.now += KEPT_SECONDS
+        assert await waits_for_another()
+        assert not await waits_for_another()
+
+    asyncio.run(main())
 
 
 def test_calls_that_are_not_cached_do_not_wait() -> None:
