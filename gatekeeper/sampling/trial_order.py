@@ -10,8 +10,14 @@
 - Fixtures of one cluster follow each other. A cluster is compared when its last fixture is sampled,
   and a large cluster must not be compared later than a small one for that reason.
 
-A cache of prompts needs no other order: all fixtures of an arm begin with the same messages
-(sampling/shared_prefix.py), so every call after the first of its arm finds them.
+A cache of prompts needs no other order. All fixtures of an arm begin with the same messages
+(sampling/shared_prefix.py), so every call after the first of its arm finds them. Fixtures that
+share more than this, such as a document, do not follow each other, for two reasons:
+
+- In the first round, the test looks after every pair (stats/sequential.py). If the pairs were
+  sorted by their texts, the first ones would not be a random sample of all.
+- A cache can be read only after the call that wrote it. Calls that begin alike and start together
+  would each write; in a random order, nearly all of them start apart.
 
 Two rules keep a pull request from choosing its order:
 
