@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.judged_check import judge_models_of
-from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt
+from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt, rule_prompt
 from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.definition import CheckSpec, Contract
@@ -40,7 +40,8 @@ def _built_in_prompt(spec: CheckSpec) -> dict[str, str]:
     name = spec.params.get("judge")
     if spec.type != "judge" or name not in PRESETS or "prompt" in spec.params:
         return {}
-    return {"prompt": preset_prompt(name), "data_rules": DATA_RULES}
+    of_rule = {"rule_prompt": rule_prompt()} if "rule" in spec.params else {}
+    return {"prompt": preset_prompt(name), "data_rules": DATA_RULES, **of_rule}
 
 
 def matching_calibrations(

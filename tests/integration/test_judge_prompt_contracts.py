@@ -24,6 +24,7 @@ from gatekeeper.contract.trial import Completion, Request, Sample
 from scripts.publish_schema import ANSWERS, JUDGE_SCHEMAS, schema_text
 
 JUDGES, USER = "gatekeeper/checks/judges/prompts", "gatekeeper/contract/simulated_user/user.md"
+ONE_RULE = f"{JUDGES}/complies_rule.md"
 NO_FILES = Files({}, "contracts/c.yaml")
 READS, RIGHT, SUPPORTED = "can be read", "is the right verdict", "finds what is not supported"
 
@@ -39,7 +40,7 @@ def _verdict(fixture: str, wrong: str) -> tuple[Broken, ...]:
 BROKEN: Mapping[str, tuple[Broken, ...]] = {
     "tone": _verdict("calm-partly", "yes"),
     "rubric": _verdict("apology-date", "no"),
-    "complies": _verdict("one-word", "no"),
+    "complies": (*_verdict("one-word", "no"), *_verdict("rule-other-broken", "no")),
     "answers_question": _verdict("two-parts", "yes"),
     "prefer": _verdict("same", "A"),
     "faithful": (
@@ -80,12 +81,13 @@ def files() -> Mapping[str, bytes]:
 def test_every_prompt_has_a_contract_that_can_pass_and_fail(
     kind: str, files: Mapping[str, bytes]
 ) -> None:
-    prompt = USER if kind == "simulated-user" else f"{JUDGES}/{kind}.md"
-    assert_can_pass_and_fail(contract_of(kind), [prompt], BROKEN[kind], files, READS)
+    prompts = [USER] if kind == "simulated-user" else [f"{JUDGES}/{kind}.md"]
+    prompts += [ONE_RULE] if kind == "complies" else []
+    assert_can_pass_and_fail(contract_of(kind), prompts, BROKEN[kind], files, READS)
 
 
 def test_every_prompt_and_schema_is_covered(files: Mapping[str, bytes]) -> None:
-    assert {f"{JUDGES}/{kind}.md" for kind in PRESETS} == {
+    assert {*(f"{JUDGES}/{kind}.md" for kind in PRESETS), ONE_RULE} == {
         path for path in files if Path(path).parent == Path(JUDGES)
     }
     assert BROKEN.keys() == {*PRESETS, "simulated-user"}

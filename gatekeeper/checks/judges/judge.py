@@ -3,9 +3,10 @@
 The parameter `judge` names the property to grade. `rubric` grades the output by your own criteria.
 `faithful` grades whether the context supports every claim, and `tone` grades how the output is
 written. `answers_question` grades whether the output answers the question, and `complies` grades
-whether the output obeys the prompt. `prefer` compares the outputs of head with the outputs of base.
-For a single output, `prefer` always passes. Write `judge: rubric` without a `type`. The key `judge`
-at the top level of the contract names the model for all judges of the contract.
+whether the output obeys the prompt, or one `rule` of the prompt. `prefer` compares the outputs of
+head with the outputs of base. For a single output, `prefer` always passes. Write `judge: rubric`
+without a `type`. The key `judge` at the top level of the contract names the model for all judges of
+the contract.
 [judges.md](judges.md) describes the kinds of judges, the use of several judges, and the limits of
 trust in judges.
 
@@ -35,6 +36,7 @@ from gatekeeper.checks.judges.presets import (
     PRESETS,
     answer_form,
     filled_prompt,
+    preset_of,
     preset_prompt,
     require_own,
 )
@@ -53,7 +55,7 @@ class Judge:
     """A prepared judge."""
 
     def __init__(self, name: str, params: Parameters, files: Files) -> None:
-        preset = PRESETS[name]
+        preset = preset_of(params)
         require_own(name, preset, params)
         form, least, passing = answer_form(preset, params)
         path = params.get("prompt", f"{name}.md")
@@ -123,7 +125,11 @@ class Judge:
         if self._name == "answers_question" and "question" not in given:
             given["question"] = _last_of_user(sample.trial.request.messages)
         if self._name == "complies" and "instructions" not in given:
-            given["instructions"] = _prompt_text(self._prompts, sample.trial.arm)
+            # One rule is the same promise on both arms, so the same prompt explains its words.
+            arm = "base" if "rule" in self._params else sample.trial.arm
+            given["instructions"] = _prompt_text(self._prompts, arm)
+        if "rule" in self._params:
+            given["rule"] = self._params["rule"]
         return given
 
 
@@ -205,6 +211,15 @@ CHECK = Check(
             "description": (
                 "For `complies`: the rules that the output must obey. By "
                 "default, the rules are the prompt that produced the output, without the input."
+            ),
+        },
+        rule={
+            "type": "string",
+            "minLength": 1,
+            "description": (
+                "For `complies`: one rule. The judge grades only this rule, and reads the rule "
+                "together with `instructions`. With `rule`, `instructions` is by default base's "
+                "prompt, for the outputs of base and of head."
             ),
         },
         choices={

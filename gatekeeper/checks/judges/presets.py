@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -75,7 +75,7 @@ PRESETS: Mapping[str, Preset] = {
     "prefer": Preset((), ("criteria", "question"), ("criteria",)),
     "complies": Preset(
         (),
-        ("instructions",),
+        ("instructions", "rule"),
         (),
         (
             Choice("no", 0.0, "the output breaks a rule"),
@@ -83,15 +83,31 @@ PRESETS: Mapping[str, Preset] = {
         ),
     ),
 }
+_ONE_RULE = (
+    Choice("no", 0.0, "the output breaks the rule"),
+    Choice("yes", 1.0, "the output obeys the rule"),
+)
+"""The choices of `complies` with the parameter `rule`."""
 
-OWN = ("criteria", "tone", "context", "question", "reference", "instructions")
+OWN = ("criteria", "tone", "context", "question", "reference", "instructions", "rule")
 """Every parameter that only some kinds of judges have."""
+
+
+def preset_of(params: Parameters) -> Preset:
+    """Return the preset of a judge's parameters."""
+    preset = PRESETS[params["judge"]]
+    return replace(preset, choices=_ONE_RULE) if "rule" in params else preset
 
 
 @cache
 def preset_prompt(name: str) -> str:
     """Return the text of a preset's prompt file."""
     return (Path(__file__).parent / "prompts" / f"{name}.md").read_text("utf-8")
+
+
+def rule_prompt() -> str:
+    """Return what the prompt of `complies` says in addition about the parameter `rule`."""
+    return preset_prompt("complies_rule")
 
 
 def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, str]:
@@ -125,7 +141,8 @@ def answer_form(preset: Preset, params: Parameters) -> tuple[AnswerForm, float, 
 def filled_prompt(
     text: str, preset: Preset, params: Parameters, form: AnswerForm, path: str
 ) -> str:
-    """Return the prompt with its placeholders filled, and the rules about data added."""
+    """Return the prompt with its placeholders filled, and with what it says about one rule and
+    about data."""
     values = {name: str(params[name]) for name in ("criteria", "tone") if name in params}
     values["choices"] = form.listed
     found = set(_PLACEHOLDER.findall(text))
@@ -142,7 +159,8 @@ def filled_prompt(
             f"`{path}` does not use `{unused[0]}`", f"write {{{{ {unused[0]} }}}} into the file"
         )
     filled = _PLACEHOLDER.sub(lambda match: values[match[1]], text)
-    return f"{filled.rstrip()}\n\n{DATA_RULES}"
+    parts = [filled, *([rule_prompt()] if "rule" in params else [])]
+    return "\n\n".join([*(part.rstrip() for part in parts), DATA_RULES])
 
 
 def require_own(name: str, preset: Preset, params: Parameters) -> None:
