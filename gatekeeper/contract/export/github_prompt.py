@@ -16,7 +16,7 @@ from gatekeeper.contract.export.exported import (
     rendered_values,
     single_questions,
 )
-from gatekeeper.contract.export.judges import llm_evaluator
+from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
 from gatekeeper.contract.export.messages import is_text, rendered, simple_messages
 from gatekeeper.contract.github_model_names import to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -169,6 +169,7 @@ def _differences(check: CheckSpec) -> Iterator[str]:
             "for the judge, GitHub uses its own prompt and one model; the model answers with one "
             "word and gives no reason"
         )
+        yield from judge_differences(check)
         return
     ignores = bool(parameter(check, "ignore_case"))
     if check.type == "equals" and ignores:

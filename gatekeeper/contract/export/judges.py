@@ -4,7 +4,7 @@ GitHub Models, and for `ModelBasedClassify` of OpenAI Evals."""
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,14 @@ from gatekeeper.contract.github_model_names import to_github_name
 from gatekeeper.contract.judge_settings import ENOUGH
 
 _ASKS = {
-    "rubric": ("criteria", "The output must meet these criteria:"),
-    "tone": ("tone", "The output must have this tone:"),
-    "complies": ("instructions", "The output must obey these rules:"),
+    "rubric": {"criteria": "The output must meet these criteria:"},
+    "tone": {"tone": "The output must have this tone:"},
+    "complies": {
+        "rule": "The output must obey this rule:",
+        "instructions": "The output must obey these rules:",
+    },
 }
+"""What is exported of each kind of judge: the first of these parameters that the check has."""
 _SHOWN = ("context", "question", "reference", "prompt")
 
 
@@ -69,15 +73,15 @@ def _answer(asked: Question) -> str:
 
 def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | str:
     """Return what other tools can ask a model; why not, if they cannot ask it."""
-    asks = _ASKS.get(check.params["judge"])
-    if asks is None or asks[0] not in check.params:
+    asks = _ASKS.get(check.params["judge"], {})
+    name = next((name for name in asks if name in check.params), None)
+    if name is None:
         return f"the export format has no equivalent of the judge `{check.params['judge']}`"
     if any(name in check.params for name in _SHOWN):
         return (
             "the check shows the judge more than the output, and the export format shows only the "
             "output"
         )
-    name, opening = asks
     texts = {*rendered_values(check.params[name], fixtures, check.position)}
     text = next(iter(texts))
     if len(texts) > 1 or not isinstance(text, str) or not is_text(text):
@@ -86,7 +90,13 @@ def judge_question(check: CheckSpec, fixtures: Sequence[Fixture]) -> Question | 
     if len(models) > 1 or check.params.get("repeat", 1) > 1:
         return "the check combines several answers of judges, and the export format has only one"
     choices, meanings = _choices(check)
-    return Question(str(models[0]), "\n".join([opening, text, *meanings]), choices)
+    return Question(str(models[0]), "\n".join([asks[name], text, *meanings]), choices)
+
+
+def judge_differences(check: CheckSpec) -> Iterator[str]:
+    """Yield in which ways the exported judge sees less than the judge of the check."""
+    if "rule" in check.params:
+        yield "the exported judge sees only the rule, and neither the prompt nor `instructions`"
 
 
 def _choices(check: CheckSpec) -> tuple[Mapping[str, bool], list[str]]:

@@ -23,7 +23,7 @@ from gatekeeper.contract.export.exported import (
     parameter,
     single_questions,
 )
-from gatekeeper.contract.export.judges import graded_spec, judge_question
+from gatekeeper.contract.export.judges import graded_spec, judge_differences, judge_question
 from gatekeeper.contract.export.messages import is_text, rendered
 from gatekeeper.contract.formats.foreign_suite import contract_name
 from gatekeeper.contract.formats.openai_graded import SETTINGS
@@ -177,6 +177,7 @@ def _differences(check: CheckSpec) -> Iterator[str]:
             "for the judge, `oaieval` uses its own prompt and one model; the model answers with "
             "one word"
         )
+        yield from judge_differences(check)
     if check.type in ("equals", "enum"):
         yield "`Match` also passes an output that has more text after the expected text"
     if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):

@@ -219,6 +219,16 @@ def test_a_judge_becomes_an_evaluator_that_asks_for_one_word() -> None:
     ]
 
 
+def test_one_rule_is_exported_without_the_prompt_that_explains_it() -> None:
+    check = {"judge": "complies", "name": "rule", "rule": "One {word}.", "model": "openai/gpt-4o"}
+    for to in ("github", "openai-evals"):
+        found, _, read = exported(to, checks=[{**check, "instructions": "Be brief."}])
+        [judge] = [one for contract in read for one in contract.checks]
+        assert judge.params["criteria"].startswith("The output must obey this rule:\nOne {word}.")
+        assert "Be brief." not in judge.params["criteria"]
+        assert "only the rule" in found.differs[-1].why
+
+
 WORDS = st.text(st.sampled_from("ab {}%#\n'\\é\u2028:-\"|>"), min_size=1, max_size=12)
 
 
