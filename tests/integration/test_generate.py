@@ -39,6 +39,8 @@ def test_a_prompt_gets_a_contract_that_runs_and_a_recording_that_repeats_it(
     first, second = spec["rules"]
     assert first["check"] == {"type": "enum", "values": ["positive", "negative"]}
     assert (second["judge"], second["lines"]) == ("complies", [3])
+    judged = yaml.safe_load(written["review.yaml"])["checks"][1]
+    assert judged == {"name": second["id"], "judge": "complies", "rule": "The output is polite."}
     rows = [json.loads(line) for line in written["review.fixtures.jsonl"].splitlines()]
     assert {row["category"] for row in rows} == {"rule", "inverse_rule"}
     assert {row["cluster"] for row in rows} == {first["id"], second["id"]}
@@ -65,7 +67,9 @@ def test_a_prompt_gets_a_contract_that_runs_and_a_recording_that_repeats_it(
         shown = [str(body["messages"]) for body in model.requests if stage_of(body)]
         assert shown
         assert all("The output is polite." in text for text in shown)
-        assert not any("Review:" in text for text in shown)
+        assert all("Review: {{ review }}" in text for text in shown)
+        inputs = [row["vars"]["review"] for row in rows]
+        assert not any(given in text for given in inputs for text in shown)
     samples = Path(".gatekeeper/out/samples.jsonl").rename("samples.jsonl")
     assert main(["run", "--replay", str(samples)]) == 0
 

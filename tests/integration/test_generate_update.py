@@ -10,6 +10,7 @@ from support import scripted_author
 from support.generate_fixtures import ANSWERS, CONTRACT, FIXTURES, SPEC
 from support.scripted_author import MODEL, PROMPT, author, no_check, stage_of
 
+from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.cli.main import main
 
 LABEL, POLITE = "either-positive-negative", "polite"
@@ -317,3 +318,22 @@ def test_an_estimate_of_an_update_counts_what_changed(repository, run, capsys):
     assert run("--update", "--estimate") == (0, [])
     said = capsys.readouterr().out
     assert "2 rules (assuming 1 new rule, one for each changed line): at most 7 calls" in said
+
+
+@pytest.mark.parametrize("edit", ["", "# mine\n"])
+def test_a_judge_of_an_earlier_version_learns_the_prompt_unless_a_person_edited_it(
+    repository, run, capsys, edit
+):
+    """Earlier contracts gave a rule to its judge as `instructions`, without the prompt."""
+    new = texts(repository)[CONTRACT]
+    assert "rule: The output is polite." in new
+    earlier = new.replace("rule: The output", "instructions: The output")
+    spec = yaml.safe_load(texts(repository)[SPEC])
+    spec["made"]["contract"] = content_digest(earlier)
+    repository.write(SPEC, yaml.safe_dump(spec, sort_keys=False))
+    repository.write(CONTRACT, earlier + edit)
+    capsys.readouterr()
+
+    assert run("--update") == (0, [])
+    assert texts(repository)[CONTRACT] == (earlier + edit if edit else new)
+    assert ("is kept as it is, because you changed it" in capsys.readouterr().err) is bool(edit)

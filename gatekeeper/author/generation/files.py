@@ -287,7 +287,7 @@ def contract_check(rule: Rule) -> dict[str, Any]:
     """Return the check of a rule as a contract writes it."""
     if rule.check is not None:
         return {"name": rule.id, **{k: v for k, v in rule.check.items() if k != "name"}}
-    return {"name": rule.id, "judge": "complies", "instructions": literal(rule.text)}
+    return {"name": rule.id, "judge": "complies", "rule": literal(rule.text)}
 
 
 def _metric_check(metric: Metric) -> dict[str, Any]:
