@@ -313,12 +313,12 @@ class _Runner:
             call.completion = kept or stored_completion(call.completion)
 
     def _deliver(self, *, past_gaps: bool = False) -> None:
-        """Hand over the samples that are next in the plan."""
+        """Hand over the samples that are next in the plan. Only wanted trials are waited for."""
         before = len(self._samples)
         while self._delivered < len(self._trials):
-            index = self._delivered
-            call = self._call_of[index]
-            if (call.state == "lost" or not call.is_over) and not past_gaps:
+            index, call = self._delivered, self._call_of[self._delivered]
+            awaited = not call.is_over and self._watch.wants(self._trials[index])
+            if (call.state == "lost" or awaited) and not past_gaps:
                 break
             self._delivered += 1
             if index == call.trials[0] and call.queued:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,6 +105,21 @@ def test_what_is_no_longer_wanted_is_not_called() -> None:
     result = run(trials, client, FakeWatch(enough=2), Limits(concurrency=1))
     assert len(client.asked) == 4
     assert (result.made, result.saved, result.surplus, result.ended) == (4, 18, 0, "done")
+
+
+def test_a_shared_call_is_not_made_if_known_samples_decide_each_contract_that_shares_it() -> None:
+    """Mutants of one prompt share the calls of their base arm."""
+    plan = [(name, text) for name in ("m1", "m2") for text in (f"{name} known", "shared")]
+    trials = [
+        replace(trial(number, contract=name, text=text), part_of="c")
+        for number, (name, text) in enumerate(plan)
+    ]
+    client, watch = FakeClient(), FakeWatch(enough=1)
+    known = {index: Completion("known", replayed=True) for index in (0, 2)}
+    found = run(trials, client, watch, known=known)
+    assert client.asked == []
+    assert [sample.trial.contract for sample in found.samples] == ["m1", "m2"]
+    assert (found.made, found.saved) == (0, 1)
 
 
 def test_calls_under_way_when_the_contract_is_decided_are_surplus() -> None:
