@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from gatekeeper.author.generation.model_mutations import (
+    ANSWERS,
     ModelMutants,
     ask_for_mutants,
     mutation_requests,
     parts_to_rewrite,
     recorded_model,
 )
+from gatekeeper.author.generation.model_run import AnswerFile
 from gatekeeper.author.mutation.mutants import Mutant, Mutation, make_mutants, rewrite_part
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
@@ -28,13 +30,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class ModelMutations:
     """How the mutants of a model are made: by `model`, or from a recording. With `resume`, answers
-    of an earlier run in `out` are used again."""
+    of an earlier run in `out` are used again, and always those of the sample cache `cache`."""
 
     model: str
     recording: Path | None
     out: Path
     estimate: bool
     resume: bool = False
+    cache: Path | None = None
 
     @classmethod
     def of(cls, arguments: argparse.Namespace, wanted: bool) -> Self | None:
@@ -54,7 +57,8 @@ class ModelMutations:
         model: str | None = arguments.model or (recorded_model(recording) if recording else None)
         if not model:
             raise UsageError("--mutations model needs --model, the model that rewrites parts")
-        return cls(model, recording, arguments.out, arguments.estimate, arguments.resume)
+        run = arguments.out, arguments.estimate, arguments.resume, arguments.cache
+        return cls(model, recording, *run)
 
     def ask(
         self,
@@ -78,10 +82,13 @@ class ModelMutations:
             self.model,
             revision,
             policy,
-            self.out,
-            self.recording,
+            AnswerFile(
+                self.out / ANSWERS,
+                self.recording,
+                self.resume and self.recording is None,
+                self.cache,
+            ),
             known,
-            resume=self.resume and self.recording is None,
         )
         if not found.mutants and set(mutations) == {"model"}:
             raise MeasurementError(" ".join(found.notices) + " No mutant is left to measure.")

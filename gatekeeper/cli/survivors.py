@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.author.cost_words import cost_lines
 from gatekeeper.author.generation.estimate import USUAL_TOKENS
-from gatekeeper.author.generation.session import ask_models
+from gatekeeper.author.generation.model_run import AnswerFile
+from gatekeeper.author.generation.session import ANSWERS, ask_models
 from gatekeeper.author.generation.survivors import (
     ProtectedPart,
     planned_requests,
@@ -19,7 +20,7 @@ from gatekeeper.author.generation.survivors import (
 )
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.new_files import write_new_files
-from gatekeeper.cli.output import print_lines
+from gatekeeper.cli.output import print_error, print_lines
 from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count
 from gatekeeper.reports.redact import environment_redactor
@@ -52,7 +53,7 @@ def write_for_survivors(
         usual, most = planned_requests(*planned, USUAL_TOKENS), planned_requests(*planned)
         said = f"{count(len(mutants), 'part')}, at most {count(len(most), 'call')}"
         return _say([said, *cost_lines([(request, 1.0) for request in usual], most)])
-    parts, calls_made = ask_models(
+    parts, calls_made, notices = ask_models(
         lambda asker: protect(
             asker,
             plan.prompt,
@@ -63,10 +64,10 @@ def write_for_survivors(
         ),
         plan,
         options,
-        arguments.out,
-        arguments.replay,
-        resume=arguments.resume,
+        AnswerFile(arguments.out / ANSWERS, arguments.replay, arguments.resume, arguments.cache),
     )
+    for notice in notices:
+        print_error(notice)
     rows = [row for part in parts for row in part.rows]
     if rows:
         text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -43,6 +43,11 @@ class SampleCache:
         """
         if path is None or work.kind != "check":
             return cls()
+        return cls.of_file(path)
+
+    @classmethod
+    def of_file(cls, path: Path) -> Self:
+        """Open the cache at the path, whatever it is used for."""
         from gatekeeper.providers.cache_file import read_cache
         from gatekeeper.providers.keys import model_access
         from gatekeeper.sampling.cache import signing_key
@@ -69,14 +74,8 @@ class SampleCache:
         failures."""
         if self.key is None:
             return ()
-        from gatekeeper.providers.cache_file import read_cache, write_cache
         from gatekeeper.reports.redact import redactor
-        from gatekeeper.sampling.cache import (
-            continued,
-            contracts_with_cut_answers,
-            live_entries,
-            measured,
-        )
+        from gatekeeper.sampling.cache import continued, contracts_with_cut_answers, measured
 
         now = datetime.now(UTC)
         redact = redactor(secrets_in(os.environ))
@@ -94,9 +93,16 @@ class SampleCache:
             earlier = self.entries.get(entry.plan)
             if pairs or (earlier and judged.keys() - earlier.judged.keys()):
                 new.append(continued(earlier, replace(entry, pairs=pairs, judged=judged)))
-        if not new:
-            return notices
+        return (*notices, *self.add(new, now))
+
+    def add(self, new: Sequence[Entry], now: datetime) -> tuple[str, ...]:
+        """Add entries to the file. Returns notices about failures."""
+        from gatekeeper.providers.cache_file import read_cache, write_cache
+        from gatekeeper.sampling.cache import live_entries
+
+        if self.key is None or not new:
+            return ()
         # What a run beside this one has kept meanwhile was drawn first, and stands.
         meanwhile = read_cache(self.path, self.key, now).entries
         entries = live_entries([*meanwhile.values(), *self.entries.values(), *new])
-        return (*notices, *write_cache(self.path, entries.values(), self.key))
+        return write_cache(self.path, entries.values(), self.key)

@@ -23,6 +23,9 @@ old answers from misleading:
 If a run ends too early, its complete pairs are kept and the next run continues after them: the
 entry grows at its end, and expires as a whole MOST_AGE after its first pairs.
 
+The answers that `generate` and `mutate` ask for before anything is compared belong to no contract
+and decide nothing about a merge. So each of them is an entry of its own (`answer_entry`).
+
 An entry is a line of JSON with an HMAC-SHA256 over all of it, whose key is made of the keys for the
 models. Without those keys, a person who can write the file can only remove a whole entry or restore
 an older state of it.
@@ -79,7 +82,8 @@ class Entry:
     measured: datetime
     pairs: tuple[Pair, ...]
     judged: Mapping[str, Completion] = field(default_factory=dict)
-    """What judges answered about the samples, by `question_key`: the first answer stands too."""
+    """What judges answered about the samples, by `question_key`: the first answer stands too. In an
+    entry without a contract, the answer to the one request of its plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,24 @@ def recall_judge_answers(
     keys = {plan.key for plan in _plans(trials).values()}
     known = (entries[key].judged for key in keys if key in entries)
     return {key: answer for judged in known for key, answer in judged.items()}
+
+
+def answer_entry(request: Request, answer: Completion, now: datetime) -> Entry:
+    """Return the entry of an answer that belongs to no contract."""
+    plan = _answer_plan(request)
+    return Entry(plan, "", "", now, (), {plan: answer})
+
+
+def recall_answer(request: Request, entries: Mapping[str, Entry]) -> Completion | None:
+    """Return the known answer to a request that belongs to no contract; None if there is none.
+    `entries` are by their plan."""
+    plan = _answer_plan(request)
+    known = entries[plan].judged.get(plan) if plan in entries else None
+    return None if known is None else replace(known, replayed=True)
+
+
+def _answer_plan(request: Request) -> str:
+    return digest(["answer", *_meaning(request)])
 
 
 def earlier_order_seeds(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[str, str]:
@@ -210,6 +232,8 @@ def live_entries(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 def _goes_on_behind(first: Entry, entry: Entry) -> bool:
+    if not first.contract:
+        return False  # one answer, to which nothing is added
     same_order = entry.order_seed == first.order_seed
     return same_order and entry.pairs[: len(first.pairs)] == first.pairs
 

@@ -49,13 +49,14 @@ SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEX
 @dataclass(frozen=True, slots=True)
 class ModelMutants:
     """The mutants of a model, and how many of its proposals were left out, by the reason. `calls`
-    reached the model; `cost_usd` is None if no cost is known."""
+    reached the model; `cost_usd` is None if no cost is known. `said` are other notices."""
 
     mutants: tuple[Mutant, ...]
     left_out: Mapping[str, int]
     model: str
     calls: int = 0
     cost_usd: float | None = None
+    said: tuple[str, ...] = ()
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -65,7 +66,8 @@ class ModelMutants:
             f"{count(len(self.mutants), 'usable mutation')} proposed by {self.model} "
             f"({count(self.calls, 'call') if self.calls else 'recorded'}{spent})."
         )
-        return (made, *(f"{count(n, 'proposal')} left out: {why}." for why, n in self._sorted))
+        left_out = (f"{count(n, 'proposal')} left out: {why}." for why, n in self._sorted)
+        return (made, *left_out, *self.said)
 
     def policy_after(self, policy: Policy) -> Policy:
         """Return the policy with what these calls left of its limits on calls and cost."""
@@ -124,27 +126,22 @@ def ask_for_mutants(
     model: str,
     revision: Revision,
     policy: Policy,
-    out: Path,
-    recording: Path | None = None,
+    answers: AnswerFile,
     known: Collection[str] = (),
-    *,
-    resume: bool = False,
 ) -> ModelMutants:
-    """Ask the model within the limits of the policy. The answers go to `out`, also if the run
-    fails: they were paid for. With a recording, no model is called and nothing is written. With
-    `resume`, answers that are in `out` already are not asked for again.
+    """Ask the model within the limits of the policy. The answers are kept, also if the run fails:
+    they were paid for.
 
     Raises UsageError, ContractError, MeasurementError and WriteError.
     """
-    require_recording(recording)
-    if recording is None:
+    require_recording(answers.replay)
+    if answers.replay is None:
         require_known_models([(Position("--model"), model)], [revision])
     models = AskedModels([model], revision, policy)
-    answers = AnswerFile(out / ANSWERS, recording, resume)
-    (mutants, left_out), asker = run_asker(
+    (mutants, left_out), asker, said = run_asker(
         lambda asker: propose_mutants(asker, prompt, known), models, answers
     )
-    return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd)
+    return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd, said)
 
 
 def recorded_model(recording: Path) -> str:

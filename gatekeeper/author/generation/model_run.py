@@ -18,6 +18,7 @@ from gatekeeper.author.generation.resume import ResumedClient
 from gatekeeper.errors import MeasurementError
 from gatekeeper.reports.terminal.stage_progress import StageProgress
 from gatekeeper.reports.write import require_writable
+from gatekeeper.runs.cached_client import CachedClient
 from gatekeeper.runs.models import free_price, open_models, require_recording
 from gatekeeper.runs.signals import with_signals
 
@@ -32,11 +33,14 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
     """Where the answers of a run are. `path` is written. With `replay`, all answers come from that
-    file and nothing is written. With `resume`, answers that `path` holds are not asked for."""
+    file and nothing is written. With `resume`, answers that `path` holds are not asked for.
+    Neither are those of the sample cache `cache`, to which a run adds its answers if it ends
+    well."""
 
     path: Path
     replay: Path | None = None
     resume: bool = False
+    cache: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,9 @@ class AskedModels:
 
 def run_asker(
     work: Callable[[Asker], Coroutine[Any, Any, T]], models: AskedModels, answers: AnswerFile
-) -> tuple[T, Asker]:
-    """Return the result of work that asks models, and the asker with its calls. SIGINT and SIGTERM
-    end it.
+) -> tuple[T, Asker, tuple[str, ...]]:
+    """Return the result of work that asks models, the asker with its calls, and notices about the
+    cache. SIGINT and SIGTERM end it.
 
     Raises UsageError, MeasurementError and WriteError.
     """
@@ -69,6 +73,9 @@ def run_asker(
     resumed = ResumedClient(answers.path, client) if answers.resume else None
     if resumed:
         client = open_models((models.revision,), through_litellm, source=resumed)
+    cached = CachedClient(answers.cache, client) if answers.cache and not answers.replay else None
+    if cached:
+        client = open_models((models.revision,), through_litellm, source=cached)
     file = AnswerWriter(answers.path, resumed.earlier if resumed else "")
     price = free_price if answers.replay else worst_cost
     shown = None if answers.replay else StageProgress()
@@ -101,7 +108,8 @@ def run_asker(
                 file.finish(resumed.joined(text) if resumed and failed else text)
         return made, asker
 
-    return asyncio.run(with_signals(client, within, shown))
+    made, asker = asyncio.run(with_signals(client, within, shown))
+    return made, asker, cached.keep() if cached else ()
 
 
 async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asyncio.Event) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -71,18 +71,16 @@ def generate_files(
     plan: GenerationPlan,
     options: GenerateOptions,
     root: Path,
-    out: Path,
-    replay: Path | None = None,
+    answers: AnswerFile,
     then: LastStep | None = None,
-    *,
-    resume: bool = False,
 ) -> Session:
     """Ask the model and write the files below `root`.
 
-    The answers go to `out`, also if the run fails: they were paid for. Raises UsageError,
-    ContractError, MeasurementError and WriteError; then no other file is changed.
+    The answers are kept, also if the run fails: they were paid for. Reports go to their folder.
+    Raises UsageError, ContractError, MeasurementError and WriteError; then no other file is
+    changed.
     """
-    require_recording(replay)
+    require_recording(answers.replay)
     require_visible(plan.present, root)
     step = plan_update(plan) if options.update else None
     present = items_as_they_are(plan) if options.as_is else None
@@ -93,19 +91,21 @@ def generate_files(
         items = present or await _ask_stages(plan, step, asker, options)
         return await then(plan, asker, items) if then else items
 
+    said: tuple[str, ...] = ()
     if present and not then:
         items, calls = present, "0 calls"
     else:
         more = then.models if then else ()
-        items, calls = ask_models(ask, plan, options, out, replay, more, resume=resume)
+        items, calls, said = ask_models(ask, plan, options, answers, more)
     stays = options.update or options.as_is
     made = generated_files(plan, items, keep_models(plan, options) if stays else options)
     changed = dict(differing(made.texts, plan.present))
     require_unchanged(plan.present, root)
     reports = then.reports() if then else {}
     if reports:
-        write_files(reports, out)
+        write_files(reports, answers.path.parent)
     replace_files(changed, root)
+    made = replace(made, notices=(*made.notices, *said))
     return Session(made, tuple(changed), calls)
 
 
@@ -121,18 +121,14 @@ def ask_models(
     work: Callable[[Asker], Coroutine[Any, Any, T]],
     plan: GenerationPlan,
     options: GenerateOptions,
-    out: Path,
-    replay: Path | None = None,
+    answers: AnswerFile,
     more: Sequence[tuple[str, str]] = (),
-    *,
-    resume: bool = False,
-) -> tuple[T, str]:
-    """Return the result of work that asks models, and its calls in words. SIGINT and SIGTERM end
-    it. Writes the answers to `out`. `more` are models besides those of the options, each with its
-    flag. With `resume`, answers that are in `out` already are not asked for again. Raises as
+) -> tuple[T, str, tuple[str, ...]]:
+    """Return the result of work that asks models, its calls in words, and notices. SIGINT and
+    SIGTERM end it. `more` are models besides those of the options, each with its flag. Raises as
     `generate_files` does."""
-    require_recording(replay)
-    if replay is None:
+    require_recording(answers.replay)
+    if answers.replay is None:
         named = [(Position(flag), model) for flag, model in (*_named(options), *more)]
         require_known_models(named, [plan.revision])
     models = AskedModels(
@@ -142,9 +138,9 @@ def ask_models(
         plan.present.specification.wishes.instructions,
         plan.prompt.lines_with_text,
     )
-    made, asker = run_asker(work, models, AnswerFile(out / ANSWERS, replay, resume))
+    made, asker, said = run_asker(work, models, answers)
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
-    return made, f"{count(asker.sent, 'call')}{spent}"
+    return made, f"{count(asker.sent, 'call')}{spent}", said
 
 
 def _named(options: GenerateOptions) -> list[tuple[str, str]]:

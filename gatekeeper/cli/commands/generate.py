@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.effort import DEFAULT as DEFAULT_EFFORT
 from gatekeeper.author.generation.effort import EFFORTS
-from gatekeeper.cli.arguments import add_out
+from gatekeeper.cli.arguments import add_cache, add_out
 from gatekeeper.cli.output import print_error, print_lines
 from gatekeeper.cli.quality_arguments import add_quality, read_quality
 from gatekeeper.errors import UsageError
@@ -80,6 +80,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="continue a run that failed: request only the answers that are not in its "
         "generate.answers.jsonl",
     )
+    add_cache(parser)
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -202,14 +203,15 @@ def _run(
     arguments: argparse.Namespace,
     root: Path,
 ) -> int:
-    from gatekeeper.author.generation.session import generate_files
+    from gatekeeper.author.generation.model_run import AnswerFile
+    from gatekeeper.author.generation.session import ANSWERS, generate_files
     from gatekeeper.author.quality.run import QualitySteps
     from gatekeeper.author.quality.words import quality_lines
 
     steps = QualitySteps(quality) if quality else None
-    done = generate_files(
-        plan, options, root, arguments.out, arguments.replay, steps, resume=arguments.resume
-    )
+    path = arguments.out / ANSWERS
+    answers = AnswerFile(path, arguments.replay, arguments.resume, arguments.cache)
+    done = generate_files(plan, options, root, answers, steps)
     found = quality_lines(steps.report) if steps and steps.report else ()
     print_lines([*_lines(plan, done.generated, done.written), *found, done.calls])
     for notice in done.generated.notices:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from gatekeeper.cli.arguments import add_order_seed, add_out, add_replay
+from gatekeeper.cli.arguments import add_cache, add_order_seed, add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, print_lines, write_and_show
 from gatekeeper.contract.policy import load_policy
@@ -55,6 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
+    add_cache(parser)
     order = parser.add_mutually_exclusive_group()
     order.add_argument(
         "--resume",
@@ -104,10 +105,16 @@ def mutate(arguments: argparse.Namespace) -> int:
         answers = None if arguments.replay else arguments.out / FILE
         if answers:
             refuse_unfinished_batches(answers.parent)
-        options = RunOptions(replay=arguments.replay, answers=answers, unfinished=unfinished)
+        options = RunOptions(
+            replay=arguments.replay,
+            cache=arguments.cache,
+            answers=answers,
+            unfinished=unfinished,
+        )
         result, measured = measure_mutants(plan, options)
     if asked:
-        result = replace(result, notices=(*asked.notices, *result.notices))
+        notices = tuple(dict.fromkeys((*asked.notices, *result.notices)))
+        result = replace(result, notices=notices)
     code = _report(result, measured, arguments.out)
     if answers and not result.count("unknown"):
         forget_unfinished(answers)
