@@ -152,7 +152,7 @@ testData: [{{input: a}}]
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        ("meta/llama-3.3-70b-instruct", "there is no provider `meta`"),
+        ("acme/llama-3.3-70b-instruct", "there is no provider `acme`"),
         ("Phi-4", "`Phi-4` cannot be called"),
         ("recorded/answers.jsonl", "the recording `answers.jsonl` does not exist"),
     ],
