@@ -125,6 +125,8 @@ class Completion:
     """The number of the prompt's tokens that the provider read from its cache."""
     cache_write_tokens: int | None = None
     """The number of the prompt's tokens that the provider wrote to its cache."""
+    reasoning_tokens: int | None = None
+    """The number of the `completion_tokens` that the model used for its reasoning."""
     tool_calls: tuple[ToolCall, ...] = ()
     """The tools that the model asks to use, in its order. The answer may also have text."""
     turns: tuple[Turn, ...] = ()

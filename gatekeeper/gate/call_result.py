@@ -33,9 +33,9 @@ class Calls:
     no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for.
     `throttled` were refused by a provider because of load; they are in `made`. `cached_tokens` were
-    read from the providers' caches, `cache_write_tokens` written to them; None if unknown. `judge`
-    are the calls to judges, `user` those to simulated users, None without any; those that reached a
-    model are in `made`."""
+    read from the providers' caches, `cache_write_tokens` written to them, and `reasoning_tokens` of
+    the answers used for reasoning; None if unknown. `judge` are the calls to judges, `user` those
+    to simulated users, None without any; those that reached a model are in `made`."""
 
     made: int = 0
     cached: int = 0
@@ -46,5 +46,6 @@ class Calls:
     throttled: int = 0
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
     judge: JudgeCalls | None = None
     user: JudgeCalls | None = None

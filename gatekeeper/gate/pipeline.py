@@ -271,6 +271,7 @@ def _calls(sampled: Run) -> Calls:
         throttled=sampled.throttled,
         cached_tokens=_total(c.cached_tokens for c in paid),
         cache_write_tokens=_total(c.cache_write_tokens for c in paid),
+        reasoning_tokens=_total(c.reasoning_tokens for c in paid),
         judge=_asked(sampled.judged, graded),
         user=_asked(sampled.simulated, sum(bool(answer.users) for answer in answers)),
     )

@@ -18,10 +18,11 @@ class TokenUsage:
     """Tokens of one call, by how they are billed.
 
     `prompt` includes `cached` and `cache_writes`; `cache_writes_1h` are those of the writes that
-    are kept for an hour. `completion` includes `reasoning`. `tier` is the service tier that
-    answered, `surcharges` what makes every token dearer: a region, a speed. `other` says that some
-    tokens are of a kind that has a price of its own: audio, images; `says_cached` that the provider
-    counts what it read from its cache; `batched` that they are billed as those of a batch.
+    are kept for an hour. `completion` includes `reasoning`; None if the provider does not count it.
+    `tier` is the service tier that answered, `surcharges` what makes every token dearer: a region,
+    a speed. `other` says that some tokens are of a kind that has a price of its own: audio, images;
+    `says_cached` that the provider counts what it read from its cache; `batched` that they are
+    billed as those of a batch.
     """
 
     prompt: int
@@ -29,7 +30,7 @@ class TokenUsage:
     cached: int = 0
     cache_writes: int = 0
     cache_writes_1h: int = 0
-    reasoning: int = 0
+    reasoning: int | None = None
     tier: str | None = None
     surcharges: tuple[str, ...] = ()
     other: bool = False

@@ -95,6 +95,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         ttft_ms=exchange.ttft_ms,
         cached_tokens=token_count(said.get("cache_read_input_tokens")),
         cache_write_tokens=token_count(said.get("cache_creation_input_tokens")),
+        reasoning_tokens=usage.reasoning if usage else None,
         tool_calls=read_message_calls(document),
     )
 
@@ -188,6 +189,22 @@ def _counts_both(part: object) -> bool:
     )
 
 
+def reasoning_in(said: Mapping[str, Any], completion: int) -> int | None:
+    """Return how many tokens of the answer are thoughts; None if the API does not count them."""
+    rounds = said.get("iterations")
+    counts = list(map(_thoughts, rounds)) if isinstance(rounds, list) else []
+    if not counts or None in counts:
+        counts = [_thoughts(said)]
+    known = [count for count in counts if count is not None]
+    return min(sum(known), completion) if known else None
+
+
+def _thoughts(part: object) -> int | None:
+    details = part.get("output_tokens_details") if isinstance(part, Mapping) else None
+    said = details.get("thinking_tokens") if isinstance(details, Mapping) else None
+    return token_count(said)
+
+
 def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
     """Return the tokens; None if the provider does not report them. No prompt has no tokens."""
     rounds = said.get("iterations")
@@ -217,6 +234,7 @@ def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
             sum(count_in(part, "cache_creation", "ephemeral_1h_input_tokens") for part in parts),
             written,
         ),
+        reasoning=reasoning_in(said, completion),
         tier=tier if isinstance(tier, str) else None,
         surcharges=tuple(
             name.lower()

@@ -93,13 +93,14 @@ def call_cost(
     paid_input, paid_output = paid_input or 0.0, paid_output or 0.0
     written = price.of(_WRITTEN, paid_input)
     plain = max(usage.prompt - usage.cached - usage.cache_writes, 0)
+    reasoning = usage.reasoning or 0
     cost = (
         plain * paid_input
         + usage.cached * price.of(_CACHED, _cached_default(entry, paid_input))
         + (usage.cache_writes - usage.cache_writes_1h) * written
         + usage.cache_writes_1h * price.of(_WRITTEN_1H, written)
-        + max(usage.completion - usage.reasoning, 0) * paid_output
-        + usage.reasoning * _reasoning_price(price, paid_output)
+        + max(usage.completion - reasoning, 0) * paid_output
+        + reasoning * _reasoning_price(price, paid_output)
     )
     cost *= share
     for name in usage.surcharges:

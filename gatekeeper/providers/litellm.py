@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import fingerprint_of, token_count
+from gatekeeper.providers.anthropic import reasoning_in
 from gatekeeper.providers.call_cost import believed_cost
 from gatekeeper.providers.call_requirements import (
     missing_key,
@@ -221,7 +222,8 @@ async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool
 
 def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
     content, known = _text_and_reason(response)
-    ending = read_ending(read_document(exchange.body), content, known)
+    document = read_document(exchange.body)
+    ending = read_ending(document, content, known)
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     usage = getattr(response, "usage", None)
@@ -241,8 +243,22 @@ def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> 
         finish_reason=ending.reason,
         cached_tokens=token_count(getattr(_details(usage), "cached_tokens", None)),
         cache_write_tokens=token_count(getattr(_details(usage), "cache_creation_tokens", None)),
+        reasoning_tokens=_reasoning(usage, document, completion_tokens),
         tool_calls=_tool_calls(response),
     )
+
+
+def _reasoning(usage: Any, document: Any, completion: int | None) -> int | None:
+    """Return how many tokens of the answer are reasoning. For an answer of Anthropic that does not
+    count them, litellm would give an estimate."""
+    if completion is None:
+        return None
+    if isinstance(document, Mapping) and document.get("type") == "message":
+        said = document.get("usage")
+        return reasoning_in(said, completion) if isinstance(said, Mapping) else None
+    details = getattr(usage, "completion_tokens_details", None)
+    count = token_count(getattr(details, "reasoning_tokens", None))
+    return None if count is None else min(count, completion)
 
 
 def _details(usage: Any) -> Any:

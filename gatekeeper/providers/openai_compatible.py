@@ -89,6 +89,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         finish_reason=ending.reason,
         ttft_ms=exchange.ttft_ms,
         cached_tokens=usage.cached if usage and usage.says_cached else None,
+        reasoning_tokens=usage.reasoning if usage else None,
         tool_calls=read_chat_calls(message),
     )
 
@@ -179,10 +180,7 @@ def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
         cached=count_in(said, "prompt_cache_hit_tokens") or count_in(said, given, "cached_tokens"),
         cache_writes=count_in(said, given, "cache_write_tokens")
         or count_in(said, given, "cache_creation_tokens"),
-        reasoning=min(
-            count_in(said, made, "reasoning_tokens") or count_in(said, "reasoning_tokens"),
-            completion,
-        ),
+        reasoning=_reasoning(said, completion),
         tier=tier if isinstance(tier, str) else None,
         other=any(others),
     )
@@ -192,6 +190,15 @@ def _says_cached(usage: Mapping[str, Any]) -> bool:
     details = usage.get("prompt_tokens_details")
     said = details.get("cached_tokens") if isinstance(details, Mapping) else None
     return any(token_count(c) is not None for c in (said, usage.get("prompt_cache_hit_tokens")))
+
+
+def _reasoning(usage: Mapping[str, Any], completion: int) -> int | None:
+    """Return how many tokens of the answer are reasoning, at most all of them; None if the provider
+    does not count them."""
+    details = usage.get("completion_tokens_details")
+    said = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    counts = (token_count(count) for count in (said, usage.get("reasoning_tokens")))
+    return next((min(count, completion) for count in counts if count is not None), None)
 
 
 _OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")

@@ -205,6 +205,7 @@ def _recorded(row: Mapping[str, object]) -> _Recorded:
         fingerprint=_text_or_none(row, "fingerprint"),
         finish_reason=_text_or_none(row, "finish_reason"),
         ttft_ms=_number(row, "ttft_ms") if "ttft_ms" in row else None,
+        reasoning_tokens=_count(row, "reasoning_tokens"),
         tool_calls=read_tool_calls(row.get("tool_calls", [])),
     )
     return _Recorded(completion, error)

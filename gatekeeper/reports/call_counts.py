@@ -28,6 +28,8 @@ def describe_calls(calls: Calls) -> str:
         words.append(
             f"{numbers.count(calls.cached_tokens, 'token')} read from the provider's cache"
         )
+    if calls.reasoning_tokens:
+        words.append(f"{numbers.count(calls.reasoning_tokens, 'output token')} used for reasoning")
     if calls.judge:
         words += _of_others(calls.judge, "judges")
     if calls.user:

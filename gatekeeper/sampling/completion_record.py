@@ -8,7 +8,7 @@ from typing import Any
 
 from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, ToolCall, Turn
 
-_LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens")
+_LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
 
 _MOST = 1e15

@@ -114,6 +114,7 @@ def join_turns(turns: Sequence[Turn]) -> Completion:
     written = _total(answer.completion_tokens for answer in answers)
     cached = _total(answer.cached_tokens for answer in answers)
     stored = _total(answer.cache_write_tokens for answer in answers)
+    reasoned = _total(answer.reasoning_tokens for answer in answers)
     return replace(
         answers[-1],
         latency_ms=_total(answer.latency_ms for answer in answers),
@@ -123,6 +124,7 @@ def join_turns(turns: Sequence[Turn]) -> Completion:
         completion_tokens=None if written is None else int(written),
         cached_tokens=None if cached is None else int(cached),
         cache_write_tokens=None if stored is None else int(stored),
+        reasoning_tokens=None if reasoned is None else int(reasoned),
         replayed=all(answer.replayed for answer in answers),
         turns=tuple(turns),
     )

@@ -79,6 +79,10 @@ OPENAI_ANSWERS: dict[str, Answer] = {
     "reasoning": Answer(
         200, chat(usage=used(1000, 100, completion_tokens_details={"reasoning_tokens": 64}))
     ),
+    "no reasoning": Answer(
+        200, chat(usage=used(1000, 100, completion_tokens_details={"reasoning_tokens": 0}))
+    ),
+    "reasoning beside the details": Answer(200, chat(usage=used(1000, 100, reasoning_tokens=64))),
     "priority": Answer(200, chat(service_tier="priority")),
     "flex": Answer(200, chat(service_tier="flex")),
     "default tier": Answer(200, chat(service_tier="default")),
@@ -125,6 +129,7 @@ def text(said: str) -> dict[str, str]:
 
 
 USED = {"type": "tool_use", "id": "2", "name": "g", "input": {"a": [1.5, "Zürich", None]}}
+THOUGHT = {"thinking_tokens": 64}
 WRITTEN = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 200}
 ANTHROPIC_ANSWERS: dict[str, Answer] = {
     "success": Answer(200, messages()),
@@ -143,6 +148,21 @@ ANTHROPIC_ANSWERS: dict[str, Answer] = {
     "written": Answer(200, messages(usage=counted(cache_creation_input_tokens=300))),
     "written for an hour": Answer(
         200, messages(usage=counted(cache_creation_input_tokens=300, cache_creation=WRITTEN))
+    ),
+    "counted thoughts": Answer(
+        200,
+        messages(
+            {"type": "thinking", "thinking": "well"},
+            text("Hi"),
+            usage=counted(output_tokens_details=THOUGHT),
+        ),
+    ),
+    "counted thoughts of rounds": Answer(
+        200, messages(usage=counted(iterations=[counted(output_tokens_details=THOUGHT)] * 2))
+    ),
+    "thoughts of one round": Answer(
+        200,
+        messages(usage=counted(iterations=[counted(output_tokens_details=THOUGHT), counted()])),
     ),
     "null counts": Answer(
         200,

@@ -83,6 +83,8 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "nothing": messages(reason=None) | {"content": []},
     "cached": messages() | {"usage": counted(cache_read_input_tokens=500)},
     "written": messages() | {"usage": counted(cache_creation_input_tokens=500)},
+    "counted thoughts": messages(THINKING, BLOCK)
+    | {"usage": counted(output_tokens_details={"thinking_tokens": 64})},
     "tier": messages() | {"usage": counted(service_tier="batch")},
     "another model": messages(model="claude-opus-4-1"),
 }

@@ -142,5 +142,6 @@ def said(outcome: Completion | Exception) -> tuple[Any, ...]:
         outcome.finish_reason,
         outcome.cached_tokens or 0,
         outcome.cache_write_tokens or 0,
+        outcome.reasoning_tokens,
         tuple((call.name, as_json(call.arguments), call.id) for call in outcome.tool_calls),
     )

@@ -140,6 +140,7 @@ def _sample_rows(result: GateResult) -> Iterator[Row]:
         trial, completion = outcome.sample.trial, outcome.sample.completion
         yield {
             **run,
+            "reasoning_tokens": None,
             "tool_calls": [],
             "repair_ledger": [],
             **sample_document(outcome),
@@ -250,6 +251,7 @@ SAMPLES = Table(
         "ttft_ms": "number",
         "prompt_tokens": "whole",
         "completion_tokens": "whole",
+        "reasoning_tokens": "whole",
         "cost_usd": "number",
         "judge_answers": "whole",
         "judge_cost_usd": "number",

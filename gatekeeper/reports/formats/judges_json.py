@@ -1,20 +1,11 @@
-"""What result.json says of judges."""
+"""What result.json says of the agreement of judges."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.gate.call_result import JudgeCalls
 from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.stats.estimate import Estimate
-
-
-def judge_calls_document(calls: JudgeCalls | None) -> dict[str, Any] | None:
-    """Return the calls to judges or simulated users, and their cost for 100 samples."""
-    if calls is None:
-        return None
-    return {**asdict(calls), "cost_per_100_samples_usd": calls.cost_per_100_samples}
 
 
 def judge_agreement_document(found: JudgeAgreement) -> dict[str, Any]:

@@ -139,6 +139,7 @@ def _completion(row: Mapping[str, Any]) -> Completion:
         finish_reason=row.get("finish_reason"),
         cut=_cut(row),
         ttft_ms=_number(row, "ttft_ms"),
+        reasoning_tokens=row.get("reasoning_tokens"),
         tool_calls=read_tool_calls(row.get("tool_calls", [])),
     )
 

@@ -25,10 +25,8 @@ from gatekeeper.gate.result import (
     SloResult,
     UnderBase,
 )
-from gatekeeper.reports.formats.judges_json import (
-    judge_agreement_document,
-    judge_calls_document,
-)
+from gatekeeper.reports.formats.calls_json import calls_document
+from gatekeeper.reports.formats.judges_json import judge_agreement_document
 from gatekeeper.reports.formats.preference_json import preference_document
 from gatekeeper.reports.formats.steps_json import step_documents
 from gatekeeper.stats.error_budget import ErrorBudget
@@ -64,19 +62,7 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "order_seed": result.order_seed,
         "started": started.isoformat(),
         "seconds": result.seconds,
-        "calls": {
-            "made": result.calls.made,
-            "cached": result.calls.cached,
-            "saved": result.calls.saved,
-            "surplus": result.calls.surplus,
-            "failed": result.calls.failed,
-            "unrecorded": result.calls.unrecorded,
-            "throttled": result.calls.throttled,
-            "cached_tokens": result.calls.cached_tokens,
-            "cache_write_tokens": result.calls.cache_write_tokens,
-            "judge": judge_calls_document(result.calls.judge),
-            "user": judge_calls_document(result.calls.user),
-        },
+        "calls": calls_document(result.calls),
         "cost_usd": result.cost_usd,
         "most_cost_usd": result.most_cost_usd,
         "contracts": [_contract(contract) for contract in result.contracts],

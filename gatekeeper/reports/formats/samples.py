@@ -64,6 +64,7 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "ttft_ms": completion.ttft_ms if completion else None,
         "prompt_tokens": completion.prompt_tokens if completion else None,
         "completion_tokens": completion.completion_tokens if completion else None,
+        **_reasoning(completion),
         "cost_usd": completion.cost_usd if completion else None,
         "fingerprint": completion.fingerprint if completion else None,
         "finish_reason": completion.finish_reason if completion else None,
@@ -76,6 +77,12 @@ def _tool_calls(completion: Completion | None) -> dict[str, Any]:
     """Return the tool calls; nothing for the many answers that have none."""
     calls = tool_call_records(completion.tool_calls) if completion else []
     return {"tool_calls": calls} if calls else {}
+
+
+def _reasoning(completion: Completion | None) -> dict[str, int]:
+    """Return the tokens of the reasoning; nothing for the many answers without that count."""
+    count = completion.reasoning_tokens if completion else None
+    return {} if count is None else {"reasoning_tokens": count}
 
 
 def _turns(completion: Completion | None, steps: Sequence[str]) -> dict[str, Any]:
@@ -97,6 +104,7 @@ def _turn(turn: Turn, step: str | None) -> dict[str, Any]:
         "ttft_ms": answer.ttft_ms,
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,
+        **_reasoning(answer),
         "cost_usd": answer.cost_usd,
         "fingerprint": answer.fingerprint,
         "finish_reason": answer.finish_reason,
@@ -141,6 +149,7 @@ def _judge_answer(answer: JudgeAnswer) -> dict[str, Any]:
         "latency_ms": completion.latency_ms if completion else None,
         "prompt_tokens": completion.prompt_tokens if completion else None,
         "completion_tokens": completion.completion_tokens if completion else None,
+        **_reasoning(completion),
         "cost_usd": completion.cost_usd if completion else None,
         "fingerprint": completion.fingerprint if completion else None,
         "finish_reason": completion.finish_reason if completion else None,

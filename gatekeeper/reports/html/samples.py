@@ -335,7 +335,10 @@ def _facts(outcome: Outcome) -> str:
         facts += _earlier(outcome.sample)
         if completion.prompt_tokens is not None and completion.completion_tokens is not None:
             tokens = f"{completion.prompt_tokens:,} → {completion.completion_tokens:,}"
-            facts.append(f"{tokens} tokens")
+            reasoned = completion.reasoning_tokens
+            facts.append(
+                f"{tokens} tokens" + (f" ({reasoned:,} for reasoning)" if reasoned else "")
+            )
         if completion.cached_tokens:
             facts.append(f"{completion.cached_tokens:,} prompt tokens from the provider's cache")
         if completion.cost_usd is not None:

@@ -72,6 +72,12 @@ def test_a_sample_is_found_by_request_and_repetition() -> None:
     assert replay(request(repetition=1), *lines).text == "again"
 
 
+def test_tokens_of_the_reasoning_are_replayed() -> None:
+    assert replay(request(), row(reasoning_tokens=1)).reasoning_tokens == 1
+    assert replay(request(), row()).reasoning_tokens is None
+    assert "reasoning_tokens" in str(failure(request(), row(reasoning_tokens=-1)))
+
+
 def test_what_was_not_known_stays_unknown() -> None:
     unknown = dict.fromkeys(("latency_ms", "prompt_tokens", "completion_tokens", "cost_usd"))
     assert replay(request(), row(**unknown)) == Completion("openai/a on Hi", replayed=True)

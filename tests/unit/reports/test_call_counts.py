@@ -42,6 +42,13 @@ def test_what_providers_read_from_their_caches_is_told() -> None:
         assert describe_calls(Calls(40, cached_tokens=nothing)) == "40 calls made"
 
 
+def test_output_tokens_for_reasoning_are_told() -> None:
+    found = describe_calls(Calls(40, reasoning_tokens=1_204))
+    assert found == "40 calls made, 1,204 output tokens used for reasoning"
+    for nothing in (None, 0):
+        assert describe_calls(Calls(40, reasoning_tokens=nothing)) == "40 calls made"
+
+
 @pytest.mark.parametrize(
     ("cost", "most", "said"),
     [

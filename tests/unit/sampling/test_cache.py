@@ -38,6 +38,7 @@ completions = st.builds(
     completion_tokens=st.none() | st.integers(0, 10**9),
     cost_usd=amounts,
     ttft_ms=amounts,
+    reasoning_tokens=st.none() | st.integers(0, 10**9),
     fingerprint=st.none() | st.text(),
 )
 keys = st.text("0123456789abcdef", min_size=64, max_size=64)

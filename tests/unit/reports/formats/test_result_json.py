@@ -35,6 +35,7 @@ CALLS = {
     "throttled": 0,
     "cached_tokens": None,
     "cache_write_tokens": None,
+    "reasoning_tokens": None,
     "judge": None,
     "user": None,
 }

@@ -21,6 +21,19 @@ def test_the_answers_before_the_last_one_are_shown() -> None:
     assert _facts(outcome("only")) == ""
 
 
+def test_tokens_of_the_reasoning_are_a_part_of_the_output() -> None:
+    request = Request("m", (), {}, None, 0)
+    thought, silent = (
+        Completion("a", None, 7, 300, reasoning_tokens=64),
+        Completion("a", None, 7, 3),
+    )
+    facts = [
+        _facts(Outcome(Sample(Trial("c", "f", "head", 0, request), completion)))
+        for completion in (thought, silent)
+    ]
+    assert facts == ["7 → 300 tokens (64 for reasoning)", "7 → 3 tokens"]
+
+
 def test_a_shared_answer_says_whose_it_is() -> None:
     assert "one answer counts for both" in _facts(outcome("a", shared=True))
     assert "sent before" in _facts(outcome("a", shared=True, part_of="c"))
