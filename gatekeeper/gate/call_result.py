@@ -1,4 +1,4 @@
-"""How many calls a run made to models and judges, as a part of its result."""
+"""How many calls a run made to models and judges, and what it was forecast to take."""
 
 from __future__ import annotations
 
@@ -49,3 +49,31 @@ class Calls:
     reasoning_tokens: int | None = None
     judge: JudgeCalls | None = None
     user: JudgeCalls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastAmounts:
+    """Calls, their tokens and what they cost in US dollars. None is not known, or nothing bounds
+    it."""
+
+    calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+
+    @property
+    def tokens(self) -> int | None:
+        """Return the tokens of prompts and answers."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What was known of calls before the first one was made. `expected` is what a harmless change
+    takes, with answers of an expected length; `most` is what all planned calls take, with the
+    longest answers that are possible. Retries are not included."""
+
+    expected: ForecastAmounts
+    most: ForecastAmounts

@@ -18,16 +18,13 @@ from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import family_of, levels
-from gatekeeper.gate.judge_calls import JudgeForecast
+from gatekeeper.gate.forecast import Amounts, forecast_contract, share_made
+from gatekeeper.gate.judge_calls import JudgeForecast, joined
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.spending_limits import refusal
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
-
-CountTokens = Callable[[Request], tuple[float, float]]
-"""The expected number of tokens of a request and its answer, and the highest possible number.
-Infinite if there is no limit."""
 
 _SUMS = (
     "calls",
@@ -42,15 +39,6 @@ _SUMS = (
     "cost_usd",
     "worst_cost_usd",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """What a request costs in US dollars, `expected` and at `worst`, and the `tokens` it takes."""
-
-    expected: Price
-    worst: Price
-    tokens: CountTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,29 +265,28 @@ def _estimate_job(
     contract = job.contract
     power = shared.compute_power(job)
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
-    made = calls.expected / calls.most if calls.most else 1.0
     judged, played = len(judging.most), len(users.most)
     asked = judged + played
-    about = (*requests, *judging.about, *users.about)
-    most = (*requests, *judging.most, *users.most)
-    cost = _sum([amounts.expected(request) for request in about])
+    found = forecast_contract(
+        requests, joined((judging, users)), calls.expected, calls.most, amounts
+    )
     return ContractEstimate(
         name=contract.name,
         path=contract.path,
         affected_by=job.affected_by,
         model=contract.target.model,
         fixtures=len(contract.fixtures),
-        calls=calls.most + asked,
-        fewest_calls=calls.fewest + _share(asked, calls.fewest, calls.most),
-        expected_calls=calls.expected + _share(asked, calls.expected, calls.most),
+        calls=found.most.calls,
+        fewest_calls=calls.fewest + share_made(asked, calls.fewest, calls.most),
+        expected_calls=found.expected.calls,
         user_calls=played,
-        expected_user_calls=_share(played, calls.expected, calls.most),
+        expected_user_calls=share_made(played, calls.expected, calls.most),
         judge_calls=judged,
-        expected_judge_calls=_share(judged, calls.expected, calls.most),
-        tokens=_whole(_sum([amounts.tokens(request)[0] * made for request in about])),
-        most_tokens=_whole(_sum([amounts.tokens(request)[1] for request in most])),
-        cost_usd=None if cost is None else cost * made,
-        worst_cost_usd=_sum([amounts.worst(request) for request in most]),
+        expected_judge_calls=share_made(judged, calls.expected, calls.most),
+        tokens=found.expected.tokens,
+        most_tokens=found.most.tokens,
+        cost_usd=found.expected.cost_usd,
+        worst_cost_usd=found.most.cost_usd,
         minimum_detectable_effect=power.minimum_detectable_effect if power else None,
         may_stop_early=calls.fewest < calls.most,
         margin=power.margin if power else None,
@@ -307,11 +294,6 @@ def _estimate_job(
         fixtures_needed=power.fixtures_needed if power else None,
         warning=power.warning if power else None,
     )
-
-
-def _share(asked: int, made: int, most: int) -> int:
-    """Return the questions to judges and users if only so many of the calls are made."""
-    return math.ceil(asked * made / most) if most else asked
 
 
 def _whole(number: float | None) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from operator import is_
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.definition import Contract
@@ -16,7 +17,7 @@ from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.blame_result import ContractBlame
-from gatekeeper.gate.call_result import Calls, JudgeCalls
+from gatekeeper.gate.call_result import Calls, Forecast, JudgeCalls
 from gatekeeper.gate.contract_reasons import uncovered_reasons
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code, strictest
@@ -30,7 +31,6 @@ from gatekeeper.gate.result import (
     RunKind,
     Waiver,
 )
-from gatekeeper.gate.spending_limits import most_cost
 from gatekeeper.gate.verdict import removed, untested, waived, weakened_policy, worst
 from gatekeeper.gate.votes import agreement_text, judge_agreements
 from gatekeeper.gate.work import Work
@@ -99,7 +99,7 @@ class Measurement:
     cost_usd: float | None
     notices: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
-    most_cost_usd: float | None = None
+    forecast: Forecast | None = None
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
     promises: tuple[PromptPromises, ...] = ()
@@ -115,14 +115,13 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.gate.conclude import conclude
     from gatekeeper.gate.monitor import Watches
-    from gatekeeper.sampling.cache import recall, recall_judge_answers
+    from gatekeeper.sampling.cache import recall_judge_answers
     from gatekeeper.sampling.runner import run_trials
 
     started = datetime.now(UTC)
-    work = _sampled_whole(work, around, started)
+    work, known = plan_sampling(work, around, started)
     watches = Watches(work.jobs, around.progress)
     _show_start(work, watches, around)
-    known = {**around.resumed, **recall(work.trials, around.remembered)}
     sampled = await run_trials(
         work.trials,
         around.client,
@@ -167,9 +166,19 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         sampled.cost_usd if sampled.made else 0.0,
         (*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
         watches.outcomes,
-        most_cost(work, known, around.price) if around.price else None,
-        agreements,
+        judge_agreement=agreements,
     )
+
+
+def plan_sampling(
+    work: Work, around: RunContext, now: datetime
+) -> tuple[Work, Mapping[int, Completion]]:
+    """Return the work with the sampling that this run needs, and the answers that take no call, by
+    the trial's index."""
+    from gatekeeper.sampling.cache import recall
+
+    work = _sampled_whole(work, around, now)
+    return work, {**around.resumed, **recall(work.trials, around.remembered)}
 
 
 def _show_start(work: Work, watches: Watches, around: RunContext) -> None:
@@ -332,7 +341,8 @@ def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
         else job
         for job in work.jobs
     )
-    return replace(work, jobs=jobs)
+    # What is already known of the questions to judges is kept.
+    return work if all(map(is_, jobs, work.jobs)) else replace(work, jobs=jobs)
 
 
 def _fixed(contract: Contract) -> Contract:
@@ -368,7 +378,7 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         contracts=found.contracts,
         calls=found.calls,
         cost_usd=found.cost_usd,
-        most_cost_usd=found.most_cost_usd,
+        forecast=found.forecast,
         uncovered=work.affected.uncovered,
         policy_weakened=work.policy_weakened,
         unaffected=work.affected.unaffected,

@@ -19,7 +19,7 @@ from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.contract.similar_texts import SimilarTexts
 from gatekeeper.contract.trial import ContractFrom, Outcome
 from gatekeeper.gate.blame_result import ContractBlame
-from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.call_result import Calls, Forecast
 from gatekeeper.gate.fixture_result import FixtureResult, MustPassResult
 from gatekeeper.gate.judge_result import AnchorResult, JudgeAgreement
 from gatekeeper.gate.past_run import PastRun
@@ -318,8 +318,8 @@ class GateResult:
     contracts: tuple[ContractResult, ...]
     calls: Calls = field(default_factory=Calls)
     cost_usd: float | None = None
-    most_cost_usd: float | None = None
-    """The highest possible cost of the planned calls, without retries; None if it is not known."""
+    forecast: Forecast | None = None
+    """What the run was forecast to take; None if it had no call to make, or no price list."""
     uncovered: tuple[str, ...] = ()
     policy_weakened: tuple[Weakening, ...] = ()
     """The ways in which the change weakens the policy, which applies to later changes."""

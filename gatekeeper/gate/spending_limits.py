@@ -7,18 +7,17 @@ hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.conversation import calls_of
 from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.trial import Request
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.fork_spending import refuse_calls_of_fork, refuse_cost_of_fork
 from gatekeeper.gate.power import Price
 from gatekeeper.gate.work import Work
-from gatekeeper.sampling.calls import distinct_requests, group_calls
+from gatekeeper.sampling.calls import distinct_requests
 
 
 def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) -> tuple[str, ...]:
@@ -35,25 +34,6 @@ def require_within_limits(work: Work, worst: Price, *, trusted: bool = False) ->
     if refused:
         raise (UsageError if trusted else MeasurementError)(refused)
     return () if work.policy.limits.cost_usd is None else _notices(work, worst)
-
-
-def most_cost(work: Work, known: Mapping[int, Completion], worst: Price) -> float | None:
-    """Return the highest possible cost of the work in US dollars, if every call is made and
-    answered at the first try; None if a price is not known.
-
-    `known` are the answers that take no call, by the trial's index. The cost limit bounds the rest.
-    """
-    trials = work.trials
-    calls, _ = group_calls(trials, known)
-    requests = [trials[call.trials[0]].request for call in calls if not call.known]
-    prices = [worst(call) for request in requests for call in calls_of(request)]
-    prices += map(worst, work.questions)
-    total = math.fsum(math.nan if price is None else price for price in prices)
-    if math.isnan(total):
-        return None
-    limit = work.policy.limits.cost_usd
-    total = total if limit is None else min(total, limit)
-    return total if total < math.inf else None
 
 
 def _notices(work: Work, worst: Price) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
@@ -50,11 +50,21 @@ def expected_cost(request: Request) -> float | None:
     """
     if request.model.startswith(FREE):
         return 0.0
+    return _expected(request, _plain_rates)
+
+
+def expected_batch_cost(request: Request) -> float | None:
+    """Return the approximate cost of the request in a batch, as `expected_cost` does for a request
+    alone. A token costs half as much if the list does not say otherwise."""
+    return _expected(request, _plain_batch_rates)
+
+
+def _expected(request: Request, rates: Callable[[str, int], _Rates]) -> float | None:
     entry = price_entry(request.model)
     if entry is None:
         return None
     tokens, answer = _expected_tokens(request)
-    paid_input, paid_output = _plain_rates(request.model, tokens)
+    paid_input, paid_output = rates(request.model, tokens)
     if paid_input is None and paid_output is None:
         return None
     cost = (paid_input or 0.0) * tokens + (paid_output or 0.0) * answer
@@ -117,6 +127,18 @@ def _plain_rates(model: str, tokens: int) -> _Rates:
 
 
 @lru_cache(maxsize=4096)
+def _plain_batch_rates(model: str, tokens: int) -> _Rates:
+    """Return the prices in a batch."""
+    entry = price_entry(model) or {}
+    paid_input, paid_output = (entry.get(f"{kinds[0]}{_BATCHES}") for kinds in (_INPUT, _OUTPUT))
+    if _is_number(paid_input) and _is_number(paid_output):
+        return paid_input, paid_output
+    halves = (None if price is None else price / 2 for price in _plain_rates(model, tokens))
+    paid_input, paid_output = halves
+    return paid_input, paid_output
+
+
+@lru_cache(maxsize=4096)
 def _highest_rates(model: str, tokens: int, tier: str | None) -> _Rates:
     """Return the highest prices that the request can come under. Kept, because every request of a
     run asks twice."""
@@ -139,12 +161,11 @@ def _highest_batch_rates(model: str, tokens: int) -> _Rates:
     return highest(_INPUT), highest(_OUTPUT)
 
 
-def count_tokens(request: Request) -> tuple[float, float]:
-    """Return the tokens of the request and its answer: about, as `expected_cost` takes them to be,
-    and at most, as `worst_cost` does. The most is infinite if nothing bounds the answer."""
-    most = _most_input_tokens(request)
+def count_tokens(request: Request) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the tokens of the request and those of its answer: about, as `expected_cost` takes
+    them to be, and at most, as `worst_cost` does. Infinite if nothing bounds the answer."""
     longest = _longest_answer(price_entry(request.model) or {}, request.params)
-    return float(sum(_expected_tokens(request))), most + longest
+    return _expected_tokens(request), (_most_input_tokens(request), longest)
 
 
 def _expected_tokens(request: Request) -> tuple[int, int]:

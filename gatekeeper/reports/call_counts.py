@@ -1,4 +1,4 @@
-"""How many calls a run made, and how many it did not need, in words."""
+"""How many calls a run made, how many it did not need, and what was forecast, in words."""
 
 from __future__ import annotations
 
@@ -59,11 +59,18 @@ def _of_others(calls: JudgeCalls, who: str) -> list[str]:
 
 
 def describe_cost(result: GateResult) -> str:
-    """Say what the run cost, and what it could have cost if that was more than nothing."""
-    cost = f"cost {numbers.dollars(result.cost_usd)}"
-    if not result.most_cost_usd:
-        return cost
-    return f"{cost} (forecast: at most {numbers.dollars(result.most_cost_usd)})"
+    """Say what the run cost."""
+    return f"cost {numbers.dollars(result.cost_usd)}"
+
+
+def describe_forecast(result: GateResult) -> str:
+    """Say what the run was forecast to take: `expected 120 calls, 31,000 tokens, 0.012 USD; at most
+    200 calls, …`. Empty without a forecast."""
+    if result.forecast is None:
+        return ""
+    each = (result.forecast.expected, result.forecast.most)
+    expected, most = (_amounts(found.calls, found.tokens, found.cost_usd) for found in each)
+    return f"expected {expected}; at most {most}"
 
 
 class _RunEstimate(Protocol):

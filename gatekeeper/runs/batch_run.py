@@ -19,10 +19,10 @@ from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
+    from gatekeeper.gate.forecast import Amounts
     from gatekeeper.providers.batch.client import BatchClient
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.unfinished import AnswerLog
-    from gatekeeper.sampling.limits import Price
 
 MOST_CALLS = 100_000
 """The most requests of one run in batches. All of them wait at the same time."""
@@ -75,11 +75,16 @@ class BatchRun(ModelSource):
         self.client.wait.on_change = progress.waits
 
     @property
-    def price(self) -> Price:
-        """Return the most that a request costs in a batch."""
-        from gatekeeper.providers.cost_estimate import worst_batch_cost
+    def amounts(self) -> Amounts:
+        """Return what a request takes in a batch."""
+        from gatekeeper.gate.forecast import Amounts
+        from gatekeeper.providers.cost_estimate import (
+            count_tokens,
+            expected_batch_cost,
+            worst_batch_cost,
+        )
 
-        return worst_batch_cost
+        return Amounts(expected_batch_cost, worst_batch_cost, count_tokens)
 
     def notices(self) -> Iterator[str]:
         """Say what was asked in batches, and what was not collected."""

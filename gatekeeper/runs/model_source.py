@@ -12,9 +12,9 @@ from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
+    from gatekeeper.gate.forecast import Amounts
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.unfinished import AnswerLog
-    from gatekeeper.sampling.limits import Price
 
 
 class RunHooks:
@@ -28,11 +28,12 @@ class RunHooks:
         """Show on the progress what the source waits for."""
 
     @property
-    def price(self) -> Price:
-        """Return the most that a request costs, as a function of the request."""
-        from gatekeeper.providers.cost_estimate import worst_cost
+    def amounts(self) -> Amounts:
+        """Return what a request takes, as functions of the request."""
+        from gatekeeper.gate.forecast import Amounts
+        from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
 
-        return worst_cost
+        return Amounts(expected_cost, worst_cost, count_tokens)
 
     def count(self, found: Measurement) -> Measurement:
         """Return the measurement with the calls and costs that this process does not know of."""

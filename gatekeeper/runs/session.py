@@ -20,6 +20,7 @@ from gatekeeper.gate.pipeline import (
     build_result,
     conclude_without_calls,
     measure_contracts,
+    plan_sampling,
 )
 from gatekeeper.gate.result import GateResult, Waiver
 from gatekeeper.gate.streaming import require_streams
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
     from gatekeeper.contract.trial import Outcome
     from gatekeeper.gate.blame_result import ContractBlame
+    from gatekeeper.gate.call_result import Forecast
+    from gatekeeper.gate.forecast import Amounts
     from gatekeeper.gate.promises import PromptPromises
     from gatekeeper.history.store import HistoryStore, Past
     from gatekeeper.providers import ModelRouter
@@ -229,12 +232,15 @@ def _measure_now(
 
     async def within(progress: TerminalProgress | None, stop: asyncio.Event) -> Measurement:
         price: Price = free_price
+        amounts: Amounts | None = None
         said: tuple[str, ...] = ()
         if not options.replay:
             # In a thread: the price list is large, and progress is already shown.
+            amounts = hooks.amounts
             price, said = await asyncio.to_thread(
-                prices_within_limits, work, options.trusted, hooks.price
+                prices_within_limits, work, options.trusted, amounts.worst
             )
+            amounts = replace(amounts, worst=price)
         try:
             await client.require_keys(dict.fromkeys(sorted(work.called_models)))
         except UsageError as error:
@@ -245,13 +251,13 @@ def _measure_now(
         if progress:
             hooks.follow(progress)
         ready = replace(around, price=price, progress=progress, stop=stop)
-        # Imports that the end of the run needs take no time while the models are thinking.
-        imports = asyncio.create_task(asyncio.to_thread(_prepare_the_end))
+        # What the end of the run needs takes no time while the models are thinking.
+        end = asyncio.create_task(asyncio.to_thread(_prepare_the_end, work, ready, amounts))
         try:
             found = await measure_contracts(work, ready)
         finally:
-            await imports
-        found = hooks.count(found)
+            forecast = await end
+        found = hooks.count(replace(found, forecast=forecast))
         # What earlier runs or recordings answered had no price to know.
         return replace(found, notices=(*found.notices, *said)) if found.calls.made else found
 
@@ -269,8 +275,11 @@ def _measure_now(
     return replace(found, notices=(*found.notices, *hooks.notices()))
 
 
-def _prepare_the_end() -> None:
-    """Load what statistics and reports need, in a thread that hardly delays calls."""
+def _prepare_the_end(work: Work, around: RunContext, amounts: Amounts | None) -> Forecast | None:
+    """Load what statistics and reports need, in a thread that hardly delays calls. Returns the
+    forecast of the run, from what is known before the first call; None without prices."""
+    from gatekeeper.gate.forecast import forecast_run
+    from gatekeeper.providers.price_list import release_price_list
     from gatekeeper.reports.preparation import prepare_reports
     from gatekeeper.runs.process import yield_often
 
@@ -280,6 +289,12 @@ def _prepare_the_end() -> None:
         import gatekeeper.providers.unmeasured  # noqa: F401
 
         prepare_reports()
+        if amounts is None:
+            return None
+        planned, known = plan_sampling(work, around, datetime.now(UTC))
+        forecast = forecast_run(planned, known, amounts)
+        release_price_list()
+        return forecast
 
 
 def _answer_log(

@@ -94,6 +94,9 @@ def test_a_run_in_batches_asks_all_in_one_and_ends_like_any_other(
     result = result_of(tmp_path / "out")
     assert result["verdict"] == "pass"
     assert result["calls"]["made"] == 3 * FIXTURES
+    forecast = result["forecast"]
+    assert forecast["expected"]["calls"] == forecast["most"]["calls"] == 3 * FIXTURES
+    assert 0 < forecast["expected"]["cost_usd"] < forecast["most"]["cost_usd"]
     assert len(samples_of(tmp_path / "out")) == 3 * FIXTURES
     assert {sample["latency_ms"] for sample in samples_of(tmp_path / "out")} == {None}
     assert not (tmp_path / "out" / BATCHES).exists()

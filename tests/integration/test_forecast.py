@@ -8,11 +8,15 @@ from statistics import mean
 import pytest
 from support.random_model import BASE, HEAD, POLICY, Model, check, revision
 
-from gatekeeper.contract.change import Change
-from gatekeeper.gate.estimate import Amounts, ContractEstimate, estimate_change
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.trial import Completion
+from gatekeeper.gate.estimate import ContractEstimate, estimate_change
+from gatekeeper.gate.forecast import Amounts, forecast_run
+from gatekeeper.gate.work import plan_check
 
-ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: (100.0, 1000.0))
+ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: ((80, 20), (800, 200)))
 WORDS = tuple(f"word {number}" for number in range(150))
+GROUPED = {"mode": "fixed}\ngroups: {same: {checks: [{type: contains, value: o}]}"}
 FIELDS = {"samples": 1, "mode": "adaptive}\ngate: {margin: 0.2"}
 
 
@@ -60,7 +64,49 @@ def test_a_check_that_cannot_stop_early_is_expected_to_take_all() -> None:
 
 
 def test_what_is_unbounded_or_unknown_is_not_a_number() -> None:
-    unknown = Amounts(lambda _: None, lambda _: None, lambda _: (100.0, float("inf")))
+    unknown = Amounts(lambda _: None, lambda _: None, lambda _: ((80, 20), (800, float("inf"))))
     found = estimate_change(Change(BASE, HEAD), POLICY, (), unknown)
     assert (found.cost_usd, found.worst_cost_usd, found.most_tokens) == (None, None, None)
     assert found.document()["tokens"] == 4_800
+
+
+def test_a_run_is_forecast_like_its_contracts() -> None:
+    base, head = (revision(a, s, WORDS, **FIELDS) for a, s in (("Base", "b"), ("Head", "c")))
+    found = forecast_run(plan_check(Change(base, head), POLICY), {}, ONE)
+    assert found is not None
+    contract = estimate_of(base, head)
+    assert (found.expected.calls, found.most.calls) == (contract.expected_calls, contract.calls)
+    assert (found.expected.tokens, found.most.tokens) == (contract.tokens, contract.most_tokens)
+    assert found.expected.cost_usd == pytest.approx(contract.cost_usd)
+    assert found.most.prompt_tokens == 800 * found.most.calls
+
+
+def test_known_answers_are_no_calls_and_come_first() -> None:
+    base, head = (revision(a, s, WORDS, **FIELDS) for a, s in (("Base", "b"), ("Head", "c")))
+    work = plan_check(Change(base, head), POLICY)
+    whole = forecast_run(work, {}, ONE)
+    assert whole is not None
+    for known in (10, whole.expected.calls, 299):
+        left = forecast_run(work, dict.fromkeys(range(known), Completion("ok")), ONE)
+        assert left is not None
+        assert left.most.calls == 300 - known
+        assert left.expected.calls == max(0, whole.expected.calls - known)
+        assert left.expected.cost_usd == pytest.approx(0.01 * left.expected.calls)
+    assert forecast_run(work, dict.fromkeys(range(300), Completion("ok")), ONE) is None
+
+
+def test_answers_of_a_recording_are_no_calls() -> None:
+    def recorded(arm: MemoryRevision) -> MemoryRevision:
+        files = ((path, text.replace(b"openai/", b"recorded/")) for path, text in arm.files.items())
+        return MemoryRevision(dict(files), arm.sha)
+
+    base, head = map(recorded, (BASE, HEAD))
+    assert forecast_run(plan_check(Change(base, head), POLICY), {}, ONE) is None
+
+
+def test_calls_that_groups_share_are_made_once() -> None:
+    base, head = (revision(arm, sha, **GROUPED) for arm, sha in (("Base", "b"), ("Head", "c")))
+    found = forecast_run(plan_check(Change(base, head), POLICY), {}, ONE)
+    assert found is not None
+    made = check(Model(), None, base, head).calls.made
+    assert found.most.calls == made == 48

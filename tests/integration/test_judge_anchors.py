@@ -121,6 +121,7 @@ def test_a_steady_judge_costs_a_call_for_each_anchor_and_is_not_mentioned(
     assert "judge_drifted" not in codes(contract)
     result = json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
     assert result["calls"]["judge"]["made"] == 44
+    assert result["calls"]["made"] == result["forecast"]["most"]["calls"] == 24 + 44
 
 
 def test_a_strict_judge_is_no_fault_of_the_prompt(

@@ -268,9 +268,11 @@ def test_a_line_that_was_cut_short_is_asked_again(
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path, "--resume")) == 1
-    notices = json.loads((tmp_path / "result.json").read_text())["notices"]
-    assert any("4 answers" in notice for notice in notices)
-    assert any("1 line could not be read" in notice for notice in notices)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert any("4 answers" in notice for notice in result["notices"])
+    assert any("1 line could not be read" in notice for notice in result["notices"])
+    # The forecast is that of the calls that were left.
+    assert result["forecast"]["most"]["calls"] == 2 * 3 * 24 - 4
 
 
 @pytest.mark.parametrize(

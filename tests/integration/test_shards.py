@@ -132,6 +132,10 @@ def test_the_decision_is_that_of_one_machine(
     assert one["calls"]["saved"] + one["calls"]["surplus"] > 0
     # What could have been spent at most is that of one machine too.
     assert machines.result["most_cost_usd"] == pytest.approx(one["most_cost_usd"])
+    for name in ("expected", "most"):
+        found = machines.result["forecast"][name]
+        assert found == pytest.approx(one["forecast"][name])
+        assert found["calls"] == CALLS
     price = json.loads(machines.file(1).read_text().splitlines()[2])["answer"]["cost_usd"]
     failed = machines.result["calls"]["failed"]
     assert machines.result["cost_usd"] == pytest.approx(price * asked, rel=0.1 if failed else 1e-9)

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 MAX_CHARACTERS = 200
 
-_NOT_HOSTED = ("local/", "recorded/")
+_RECORDED = "recorded/"
+_NOT_HOSTED = ("local/", _RECORDED)
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 # A tag after a colon (`llama3.2:1b`, `ft:gpt-4o-mini:org::id`), a version after an at sign. The
@@ -48,6 +49,11 @@ def is_hosted(model: str) -> bool:
     """Return whether calling the model needs a key or a network: not for `local/` and
     `recorded/`."""
     return not model.startswith(_NOT_HOSTED)
+
+
+def is_recorded(model: str) -> bool:
+    """Return whether a recording gives the answers, so that no model is called."""
+    return model.startswith(_RECORDED)
 
 
 @lru_cache(maxsize=256)

@@ -1,11 +1,11 @@
-"""What result.json says of the calls of a run."""
+"""What result.json says of the calls of a run, and of their forecast."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.gate.call_result import Calls, JudgeCalls
+from gatekeeper.gate.call_result import Calls, Forecast, JudgeCalls
 
 
 def calls_document(calls: Calls) -> dict[str, Any]:
@@ -24,6 +24,11 @@ def calls_document(calls: Calls) -> dict[str, Any]:
         "judge": _of_others(calls.judge),
         "user": _of_others(calls.user),
     }
+
+
+def forecast_document(forecast: Forecast | None) -> dict[str, Any] | None:
+    """Return what the run was forecast to take."""
+    return None if forecast is None else asdict(forecast)
 
 
 def _of_others(calls: JudgeCalls | None) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from gatekeeper.gate.result import (
     SloResult,
     UnderBase,
 )
-from gatekeeper.reports.formats.calls_json import calls_document
+from gatekeeper.reports.formats.calls_json import calls_document, forecast_document
 from gatekeeper.reports.formats.judges_json import judge_agreement_document
 from gatekeeper.reports.formats.preference_json import preference_document
 from gatekeeper.reports.formats.steps_json import step_documents
@@ -64,7 +64,8 @@ def result_document(result: GateResult, notices: Sequence[str] = ()) -> dict[str
         "seconds": result.seconds,
         "calls": calls_document(result.calls),
         "cost_usd": result.cost_usd,
-        "most_cost_usd": result.most_cost_usd,
+        "most_cost_usd": result.forecast.most.cost_usd if result.forecast else None,
+        "forecast": forecast_document(result.forecast),
         "contracts": [_contract(contract) for contract in result.contracts],
         "uncovered": list(result.uncovered),
         "policy_weakened": [{"key": w.place, "text": w.text} for w in result.policy_weakened],

@@ -16,6 +16,7 @@ from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.error_budgets import by_pressure
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult
+from gatekeeper.reports.call_counts import describe_forecast
 from gatekeeper.reports.columns import Cell, columns, share_left
 from gatekeeper.reports.comparison_text import base_contract_label, decided_by, ended_early
 from gatekeeper.reports.escape import clip, plain, visible
@@ -75,6 +76,7 @@ def render_body(
             glance=_glance(result),
             lead=[markup.inline(paragraph) for paragraph in lead(result)],
             footer=markup.inline(footer(result, __version__)),
+            forecast=describe_forecast(result),
             table=_table(result, ranked[:_MOST_ROWS], len(sections)),
             more_rows=max(0, len(ranked) - _MOST_ROWS),
             reasons=markup.blocks(reasons.text()),

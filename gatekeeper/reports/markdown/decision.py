@@ -1,5 +1,5 @@
-"""Renders how the verdict was decided, in a folded part: tests, causes, latency, cost, error
-budget."""
+"""Renders how the verdict was decided, in a folded part: the forecast, tests, causes, latency,
+cost, error budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.result import ArmResult, ContractResult, SloResult
+from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult
+from gatekeeper.reports.call_counts import describe_forecast
 from gatekeeper.reports.columns import (
     objective_value,
     observed_value,
@@ -24,7 +25,7 @@ from gatekeeper.reports.comparison_text import (
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
 from gatekeeper.reports.mode_text import mode_details
-from gatekeeper.reports.ranking import worst_verdict
+from gatekeeper.reports.ranking import by_severity, worst_verdict
 from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
 from gatekeeper.reports.step_text import step_table
@@ -68,12 +69,16 @@ def rows_of(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
     return tuple(row for pair in pairs for row in pair if row)
 
 
-def add_decision(page: Page, contracts: Sequence[ContractResult]) -> None:
-    """Add a few lines per contract, the worst first: causes, tests, arms, objectives, error
-    budget."""
-    rows = [row for evaluation in rows_of(contracts) for row in decision_rows(evaluation)]
+def add_decision(page: Page, result: GateResult) -> None:
+    """Add what the run was forecast to take, and a few lines per contract, the worst first: causes,
+    tests, arms, objectives, error budget."""
+    evaluations = rows_of(by_severity(result.contracts))
+    rows = [row for evaluation in evaluations for row in decision_rows(evaluation)]
     if not rows:
         return
+    forecast = describe_forecast(result)
+    if forecast:
+        rows.insert(0, f"- Forecast before the first call: {forecast}")
     opening, closing = fold("How this was decided, with latency, cost and error budget")
     page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
 

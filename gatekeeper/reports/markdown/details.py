@@ -51,7 +51,7 @@ def add_details(page: Page, result: GateResult, depth: Depth) -> None:
     for contract in ranked:
         if not page.full:
             _add_diff(page, contract, depth, shown)
-    add_decision(page, ranked)
+    add_decision(page, result)
 
 
 def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: bool) -> None:

@@ -18,6 +18,7 @@ from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, Ver
 from gatekeeper.reports.call_counts import (
     describe_calls,
     describe_cost,
+    describe_forecast,
     estimate_text,
     nothing_affected,
 )
@@ -163,6 +164,9 @@ def _print_spending(console: Console, result: GateResult) -> None:
         return
     text = f"{describe_calls(calls)}; {describe_cost(result)}; {numbers.duration(result.seconds)}"
     console.print(Text(text, "dim"))
+    forecast = describe_forecast(result)
+    if forecast:
+        console.print(Text(f"forecast before the first call: {forecast}", "dim"))
 
 
 def _print_files(console: Console, files: Mapping[str, Path]) -> None:

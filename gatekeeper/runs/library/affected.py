@@ -38,7 +38,8 @@ def affected(
         ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
         UsageError: An argument cannot be used, such as an unknown branch.
     """
-    from gatekeeper.gate.estimate import Amounts, estimate_change
+    from gatekeeper.gate.estimate import estimate_change
+    from gatekeeper.gate.forecast import Amounts
     from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
     from gatekeeper.providers.model_faults import find_model_fault
 

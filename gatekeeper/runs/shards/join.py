@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.contract.policy import Limits
 from gatekeeper.errors import CallFailed, UsageError
+from gatekeeper.gate.forecast import forecast_run
 from gatekeeper.gate.pipeline import Measurement, RunContext
-from gatekeeper.gate.spending_limits import most_cost
-from gatekeeper.providers.cost_estimate import worst_cost
 from gatekeeper.runs.model_source import ModelSource
 from gatekeeper.runs.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
 from gatekeeper.runs.unfinished import request_key
@@ -126,7 +125,7 @@ class JoinedAnswers(ModelSource):
             found,
             calls=calls,
             cost_usd=cost,
-            most_cost_usd=most_cost(self.sharded.work, {}, worst_cost),
+            forecast=forecast_run(self.sharded.work, {}, self.amounts),
             started=started,
             seconds=seconds,
         )

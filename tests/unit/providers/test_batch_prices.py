@@ -12,7 +12,12 @@ from gatekeeper.providers import call_cost as costs
 from gatekeeper.providers import cost_estimate as prices
 from gatekeeper.providers.answers import TokenUsage
 from gatekeeper.providers.call_cost import call_cost
-from gatekeeper.providers.cost_estimate import worst_batch_cost, worst_cost
+from gatekeeper.providers.cost_estimate import (
+    expected_batch_cost,
+    expected_cost,
+    worst_batch_cost,
+    worst_cost,
+)
 from gatekeeper.providers.price_list import price_list
 
 MODEL = "openai/gpt-4o-mini"
@@ -76,3 +81,28 @@ def test_the_worst_price_of_a_batch_is_no_other_tiers(tier: str | None) -> None:
 def test_an_unknown_price_stays_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prices, "price_entry", lambda model: None)
     assert worst_batch_cost(Request(MODEL, (), {}, None, 0)) is None
+    assert expected_batch_cost(Request(MODEL, (), {}, None, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("batches", "share"),
+    [
+        ({}, 0.5),
+        ({"input_cost_per_token_batches": 9.0}, 0.5),
+        ({"input_cost_per_token_batches": 1e-6, "output_cost_per_token_batches": 2e-6}, 0.25),
+    ],
+)
+def test_the_expected_price_is_that_of_the_bill(
+    batches: dict[str, float], share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"input_cost_per_token": 4e-6, "output_cost_per_token": 8e-6, "key": "m", **batches}
+    for module in (costs, prices):
+        monkeypatch.setattr(module, "price_entry", lambda model: entry)
+    request = Request("openai/of-this-test-only", (Message("user", "x" * 400),), {}, None, 0)
+    prices._plain_rates.cache_clear()
+    prices._plain_batch_rates.cache_clear()
+    alone = expected_cost(request)
+    assert alone == pytest.approx(100 * 4e-6 + 256 * 8e-6)
+    assert expected_batch_cost(request) == pytest.approx(share * alone)
+    usage = TokenUsage(100, 256, batched=True)
+    assert call_cost(request.model, None, usage) == pytest.approx(share * alone)

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from rich.console import Console
 from support import results as examples
 
-from gatekeeper.gate.call_result import Calls, JudgeCalls
-from gatekeeper.reports.call_counts import describe_calls, describe_cost
+from gatekeeper.gate.call_result import Calls, Forecast, ForecastAmounts, JudgeCalls
+from gatekeeper.reports.call_counts import describe_calls, describe_cost, describe_forecast
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.terminal.screen import show_result
 
 
 def test_calls_that_did_not_happen_are_left_out() -> None:
@@ -50,17 +55,44 @@ def test_output_tokens_for_reasoning_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cost", "most", "said"),
+    ("cost", "said"), [(0.0000084, "0.0000084 USD"), (0.0, "0 USD"), (None, "unknown")]
+)
+def test_the_cost_is_told_or_unknown(cost: float | None, said: str) -> None:
+    assert describe_cost(replace(examples.PASS, cost_usd=cost)) == f"cost {said}"
+
+
+@pytest.mark.parametrize(
+    ("expected", "most", "said"),
     [
-        (0.0000084, 0.000041, "cost 0.0000084 USD (forecast: at most 0.000041 USD)"),
-        (0.0, 0.0, "cost 0 USD"),
-        (None, None, "cost unknown"),
-        (0.5, None, "cost 0.50 USD"),
-        (None, 2.0, "cost unknown (forecast: at most 2.00 USD)"),
+        (
+            ForecastAmounts(120, 30_000, 1_000, 0.0000091),
+            ForecastAmounts(200, 40_000, 12_000, 0.000041),
+            "expected 120 calls, 31,000 tokens, 0.0000091 USD; "
+            "at most 200 calls, 52,000 tokens, 0.000041 USD",
+        ),
+        (
+            ForecastAmounts(1, 30, 10, None),
+            ForecastAmounts(1, 90, None, None),
+            "expected 1 call, 40 tokens, cost unknown; "
+            "at most 1 call, unknown tokens, cost unknown",
+        ),
     ],
 )
-def test_the_cost_stands_next_to_its_forecast(
-    cost: float | None, most: float | None, said: str
+def test_the_forecast_is_an_interval(
+    expected: ForecastAmounts, most: ForecastAmounts, said: str
 ) -> None:
-    result = replace(examples.PASS, cost_usd=cost, most_cost_usd=most)
-    assert describe_cost(result) == said
+    result = replace(examples.PASS, forecast=Forecast(expected, most))
+    assert describe_forecast(result) == said
+    (line,) = [row for row in render_comment(result).splitlines() if "Forecast" in row]
+    assert line == f"- Forecast before the first call: {said}"
+    assert said in render_html(result)
+    written = StringIO()
+    show_result(result, {}, Console(file=written, width=200))
+    assert f"forecast before the first call: {said}" in written.getvalue()
+
+
+def test_a_run_that_called_no_model_has_no_forecast() -> None:
+    assert examples.PASS.forecast is None
+    assert describe_forecast(examples.PASS) == ""
+    for page in (render_comment(examples.PASS), render_html(examples.PASS)):
+        assert "Forecast" not in page
