@@ -49,7 +49,7 @@ lint: setup
 
 # Every benchmark runs, also after one that does not reach its goal; `make bench` fails then.
 BENCHMARKS := startup latency engine ahead image affected validate report site local_model \
-  blame_embedded whole_runs ray_nodes
+  local_prompts blame_embedded whole_runs ray_nodes
 bench: setup $(VENV)/.ray-ready
 	@missed=; for name in $(BENCHMARKS); do \
 	  echo "== benchmarks/$$name.py"; $(BIN)/python -m benchmarks.$$name || missed="$$missed $$name"; \
@@ -85,6 +85,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.whole_runs --calls 8 --concurrency 4 --repeat 1 --smoke
 	$(BIN)/python -m benchmarks.ahead --runs 1 --calls 100
 	$(BIN)/python -m benchmarks.local_model --fixtures 1
+	$(BIN)/python -m benchmarks.local_prompts --reviews 1
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python benchmarks/validate.py --files 20 --contracts 2 --repeat 1 --limit 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
