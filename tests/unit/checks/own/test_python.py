@@ -9,7 +9,7 @@ import pytest
 from support.machine_needs import LANDLOCK
 
 from gatekeeper.checks.check import Files, Finding, ParameterError
-from gatekeeper.checks.own import python
+from gatekeeper.checks.own import own_function, python
 from gatekeeper.contract.definition import Fixture
 from gatekeeper.contract.trial import Sample
 
@@ -153,7 +153,7 @@ def test_what_takes_too_long_is_undetermined(call, name):
 
 
 def test_a_function_that_keeps_running_out_of_time_is_given_up(call, monkeypatch):
-    monkeypatch.setattr(python, "_TIMEOUTS_ALLOWED", 2)
+    monkeypatch.setattr(own_function, "_TIMEOUTS_ALLOWED", 2)
     code = CODE + "# its own count\n"
     for _ in range(2):
         assert "no result" in call("sleeps", code=code, timeout_ms=20).message
