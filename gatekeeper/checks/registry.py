@@ -63,6 +63,7 @@ MODULES: Mapping[str, str] = {
     "any_of": "composed.any_of",
     "mean_of": "composed.mean_of",
     "python": "own.python",
+    "scoring_function": "own.scoring_function",
     "judge": "judges.judge",
 }
 """The module of each check type, in this package."""

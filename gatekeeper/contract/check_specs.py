@@ -101,7 +101,8 @@ class CheckReader:
         parts: tuple[CheckSpec, ...] = ()
         if shape.composed:
             parts = self._parts(document, (*key, "checks"), params.pop("checks"), problems, level)
-            shape = replace(shape, scores=any(part.shape.scores for part in parts))
+            scores = shape.scores or any(part.shape.scores for part in parts)
+            shape = replace(shape, scores=scores)
         files: dict[str, str] = {}
         params = self._with_files(document, key, params, shape, files, problems)
         if kind == "judge":

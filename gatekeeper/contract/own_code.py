@@ -43,7 +43,9 @@ def trust_code(contract: Contract, trusted: Revision, policy: Policy) -> Contrac
         if not _has_code(spec):
             return spec
         if spec.parts:
-            return replace(spec, parts=tuple(map(trust, spec.parts)))
+            spec = replace(spec, parts=tuple(map(trust, spec.parts)))
+        if spec.shape.code is None:
+            return spec
         for path in code_paths(spec.params, spec.shape):
             if path not in known:
                 known[path] = _trusted_text(path, trusted, policy)

@@ -75,7 +75,8 @@ def _unused_judge(contract: Contract, document: Document) -> Iterator[Problem]:
 
 
 def _idle_weight(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
-    """Yield the problem of a weight that nothing reads. Inside `mean_of`, every weight counts."""
+    """Yield the problem of a weight that nothing reads. Inside another check,
+    every weight counts."""
     scored = any(objective.name.endswith("judge_score") for objective in part.slo)
     if spec.weight != 1 and part.pass_score is None and not scored:
         what = f"the weight of check `{spec.name}` has no effect without `pass_score`"

@@ -58,7 +58,7 @@ class ComposedCheck:
 def require_no_weights(checks: Sequence[InnerCheck]) -> None:
     """Raise ParameterError if an inner check has a weight, which would have no effect."""
     if any(check.weight != 1 for check in checks):
-        what = "only a check directly inside `mean_of` can have a `weight`"
+        what = "only a check directly inside `mean_of` or `scoring_function` can have a `weight`"
         raise ParameterError(what, "remove `weight`, or use `mean_of`")
 
 

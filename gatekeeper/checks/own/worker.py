@@ -41,6 +41,10 @@ _MOST_FILES = 65_536
 infinite number."""
 _GIVEN = ("output", "vars", "expected", "context")
 _RESULTS = 'return True, False, a score from 0 to 1, or Fail("...")'
+_GRADE = (
+    "the function must return a mapping with `pass` (true or false), `score` (from 0 to 1) and "
+    "`reason` (text)"
+)
 
 _imported: dict[str, ModuleType | str] = {}
 """The module of each file, or the reason why Python cannot import it. Each child process has
@@ -48,7 +52,8 @@ one such table."""
 
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield one response: `passed`, `score` or `fail`, or `fault` if there is no result."""
+    """Yield one response: `passed`, `score` or `fail`, or `fault` if there is no result. A request
+    with `arguments` calls a scoring function, whose response has `passed`, `score` and `reason`."""
     path = request["path"]
     if path not in _imported:
         _imported[path] = _import_isolated(path, request["sources"])
@@ -202,17 +207,23 @@ def _called(module: ModuleType, request: Mapping[str, Any]) -> Mapping[str, Any]
     function = getattr(module, name, None)
     if not isinstance(function, FunctionType) or function.__code__.co_filename != path:
         return {"fault": f"{path}: the file defines no function `{name}`"}
+    scoring = "arguments" in request
     try:
-        named = inspect.signature(function).parameters.values()
-        every = any(p.kind is p.VAR_KEYWORD for p in named)
-        wanted = {p.name for p in named}
-        given = {n: request[n] for n in _GIVEN if every or n in wanted}
-        returned = function(**given)
+        returned = function(*request["arguments"]) if scoring else _call_by_name(function, request)
     except MemoryError:
         return {"fault": f"{_place(function, path)}: the function takes too much memory"}
     except BaseException as error:
         return {"fault": _described(error, [*request["sources"]], _place(function, path))}
-    return _meaning(returned, _place(function, path))
+    read = _grade if scoring else _meaning
+    return read(returned, _place(function, path))
+
+
+def _call_by_name(function: FunctionType, request: Mapping[str, Any]) -> Any:
+    """Call the function with those of the values that it has parameters for."""
+    named = inspect.signature(function).parameters.values()
+    every = any(p.kind is p.VAR_KEYWORD for p in named)
+    wanted = {p.name for p in named}
+    return function(**{n: request[n] for n in _GIVEN if every or n in wanted})
 
 
 def _meaning(returned: Any, place: str) -> Mapping[str, Any]:
@@ -229,6 +240,19 @@ def _meaning(returned: Any, place: str) -> Mapping[str, Any]:
         }
     kind = "None" if returned is None else f"a value of type `{type(returned).__name__}`"
     return {"fault": f"{place}: the function returned {kind}; {_RESULTS}"}
+
+
+def _grade(returned: Any, place: str) -> Mapping[str, Any]:
+    """Return what a scoring function's result says of the output."""
+    match returned:
+        case {"pass": bool(passed), "score": int(score) | float(score), "reason": str(reason)}:
+            if 0 <= score <= 1 and not isinstance(score, bool):
+                return {
+                    "passed": passed,
+                    "score": float(score),
+                    "reason": reason[:_LONGEST_MESSAGE],
+                }
+    return {"fault": f"{place}: {_GRADE}"}
 
 
 def _place(function: Any, path: str) -> str:

@@ -1,0 +1,140 @@
+"""A function in a Python file of the repository decides from the scores of the given checks.
+
+```python
+def weakest(scores, context):
+    worst = min(scores, key=scores.get)
+    return {
+        "pass": scores[worst] >= context["threshold"],
+        "score": scores[worst],
+        "reason": f"{worst} has the lowest score",
+    }
+```
+
+The check `scoring_function` calls the function with two values: the scores of the given checks by
+name, and `context`. The parameters of the function may have any names. If a check gives no score,
+its score is 1 if the check passes, and 0 if the check fails. By default, the name of a score is the
+name of the check. With `metrics`, several checks can have one score: the weighted mean of their
+scores. The function returns a mapping with `pass` (true or false), `score` (from 0 to 1) and
+`reason` (text). The value of `pass` decides whether the check passes. If one of the given checks is
+undetermined, gatekeeper does not call the function, and `scoring_function` is undetermined too. In
+all other respects, the rules of [python](#python) checks apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatekeeper.checks.check import (
+    Check,
+    Example,
+    Files,
+    Finding,
+    InnerCheck,
+    ParameterError,
+    Parameters,
+    SampleEvaluator,
+    parameters,
+    undetermined,
+)
+from gatekeeper.checks.composed.inner_checks import CHECKS, ComposedCheck, Found, named_messages
+from gatekeeper.checks.output import shorten
+from gatekeeper.checks.own.own_function import (
+    LONGEST_MESSAGE,
+    NAMED_FUNCTION,
+    OTHER_FILES,
+    TIMEOUT,
+    OwnFunction,
+    own_function,
+)
+
+
+def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
+    checks: tuple[InnerCheck, ...] = params["checks"]
+    metrics = params.get("metrics") or [check.name for check in checks]
+    if len(metrics) != len(checks):
+        what = f"`metrics` has {len(metrics)} names, but `checks` has {len(checks)} checks"
+        raise ParameterError(what, "write one name for each check")
+    weights = [check.weight for check in checks]
+    function = own_function(params["function"], params, files)
+    context = params.get("context", {})
+
+    def combine(found: Found) -> Finding:
+        if isinstance(function, Finding):
+            return function
+        if any(finding.passed is None for _, finding in found):
+            return undetermined(named_messages(found, None))
+        response = function.call({"arguments": [_scores(found, metrics, weights), context]})
+        return response if isinstance(response, Finding) else _finding(response, function)
+
+    return ComposedCheck(checks, combine)
+
+
+def _scores(found: Found, metrics: Sequence[str], weights: Sequence[float]) -> dict[str, float]:
+    """Return the weighted mean of the scores of each name."""
+    sums = dict.fromkeys(metrics, 0.0)
+    totals = dict.fromkeys(metrics, 0.0)
+    for (_, finding), metric, weight in zip(found, metrics, weights, strict=True):
+        score = float(finding.passed is True) if finding.score is None else finding.score
+        sums[metric] += weight * score
+        totals[metric] += weight
+    return {metric: sums[metric] / totals[metric] for metric in sums}
+
+
+def _finding(response: Parameters, function: OwnFunction) -> Finding:
+    passed, score = response.get("passed"), response.get("score")
+    if not isinstance(passed, bool) or not isinstance(score, float):
+        return function.without_result()
+    if passed:
+        return Finding(True, score=score)
+    reason = shorten(str(response.get("reason", "")), LONGEST_MESSAGE)
+    return Finding(False, reason or function.said("returned no reason"), score)
+
+
+CHECK = Check(
+    parameters(
+        required=("function", "checks"),
+        function=NAMED_FUNCTION,
+        modules=OTHER_FILES,
+        checks={
+            **CHECKS,
+            "description": (
+                "A list of 1 to 20 checks. Each has `type` and its "
+                "parameters, and may have `name`, `not` and `weight`."
+            ),
+        },
+        metrics={
+            "type": "array",
+            "items": {"type": "string", "minLength": 1},
+            "description": (
+                "The name of the score of each check, in the order of `checks`. By default, the "
+                "names of the checks."
+            ),
+        },
+        context={
+            "type": "object",
+            "description": "The second value that the function gets, like `{threshold: 0.8}`.",
+        },
+        timeout_ms=TIMEOUT,
+    ),
+    _prepare,
+    group="own",
+    examples=(
+        Example(
+            "{type: scoring_function, function: decide.py:both, "
+            "checks: [{type: contains, name: polite, value: please}, "
+            "{type: length, name: short, max: 20}]}",
+            "Wait here, please.",
+            "Wait here.",
+            files={
+                "decide.py": (
+                    "def both(scores, context):\n"
+                    "    score = min(scores.values())\n"
+                    "    return {'pass': score == 1, 'score': score, 'reason': 'one is missing'}\n"
+                )
+            },
+        ),
+    ),
+    scores=True,
+    composed=True,
+    code="function",
+)
