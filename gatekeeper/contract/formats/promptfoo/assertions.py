@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.formats.promptfoo import data_checks, judge_checks, text_checks
 from gatekeeper.contract.formats.promptfoo.assertion import (
@@ -35,8 +36,7 @@ _TRANSLATORS: Mapping[str, Callable[[Assertion], dict[str, Any]]] = {
     **judge_checks.TRANSLATORS,
 }
 _LONGEST_NAME = 180
-_MOST_IN_A_SET = 20
-_LEAST_WEIGHT, _MOST_WEIGHT = 0.01, 100
+MOST_IN_A_SET = 20
 
 TRANSLATED = frozenset({*_TRANSLATORS, "assert-set"})
 """The types that this module translates. A test compares them with the table."""
@@ -68,26 +68,30 @@ class Translation:
 
         Raises CannotRunError if a part of it cannot be run: the mean would be another one.
         """
-        parts = [self._part(part, scope) for part in assertions]
+        parts = [self.part(part, scope) for part in assertions]
         counted = [part for part in parts if part.value.get("severity") != "warn"]
         if not counted or threshold <= 0:
             raise cannot_run(node, "threshold", "the threshold is so low that every output passes")
         if threshold > 1:
             raise cannot_run(node, "threshold", f"no output can reach a threshold of {threshold:g}")
-        if len(counted) > _MOST_IN_A_SET:
-            why = f"gatekeeper does not apply a threshold to more than {_MOST_IN_A_SET} assertions"
+        if len(counted) > MOST_IN_A_SET:
+            why = f"gatekeeper does not apply a threshold to more than {MOST_IN_A_SET} assertions"
             raise cannot_run(node, "threshold", why)
         checks = distinct_names([part.value for part in counted])
         return node.at({"type": "mean_of", "min": threshold, "checks": checks})
 
-    def _part(self, node: Node, scope: Scope) -> At:
+    def part(self, node: Node, scope: Scope) -> At:
+        """Return the check of an assertion that counts towards a score of the test.
+
+        Raises CannotRunError if it cannot be run: the score would be another one.
+        """
         try:
             return node.at(self._one(node, scope))
         except CannotRunError as error:
             self.notes.add(error.note)
             why = (
                 "gatekeeper does not run at least one assertion that counts towards the "
-                "`threshold`, so the score would differ from promptfoo's score"
+                "score of the test, so the score would differ from promptfoo's score"
             )
             raise cannot_run(node, str(node.get("type")), why) from None
 
@@ -150,8 +154,8 @@ class Translation:
                 raise cannot_run(
                     node, "assert-set", "gatekeeper can run none of the assertions of this set"
                 )
-            if len(checks) > _MOST_IN_A_SET:
-                what = f"the set has more than {_MOST_IN_A_SET} assertions"
+            if len(checks) > MOST_IN_A_SET:
+                what = f"the set has more than {MOST_IN_A_SET} assertions"
                 raise node.problem(what, "split the set")
             check = {"type": "all_of", "checks": distinct_names(checks)}
         return {**check, **_common(node)}
@@ -162,18 +166,29 @@ def _common(node: Node) -> dict[str, Any]:
     common: dict[str, Any] = {}
     metric = node.get("metric")
     if isinstance(metric, str) and metric.strip() and not has_template(metric):
-        common["name"] = " ".join(metric.split())[:_LONGEST_NAME]
-    weight = node.get("weight")
-    if weight is None:
-        return common
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise node.child("weight").problem("the weight is not a number", "write a number such as 2")
+        common["name"] = name_of(metric)
+    weight = weight_of(node)
     if weight == 0:
         return common | {"severity": "warn"}
-    if not _LEAST_WEIGHT <= weight <= _MOST_WEIGHT:
-        what = f"the weight must be from {_LEAST_WEIGHT} to {_MOST_WEIGHT}, but is {weight:g}"
+    if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+        what = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
         raise node.child("weight").problem(what, "write a number such as 2")
     return common | ({"weight": weight} if weight != 1 else {})
+
+
+def name_of(metric: str) -> str:
+    """Return the name of the check for a metric."""
+    return " ".join(metric.split())[:_LONGEST_NAME]
+
+
+def weight_of(node: Node) -> float:
+    """Return the weight of an assertion or a set. Raises ContractError if it is not a number."""
+    weight = node.get("weight")
+    if weight is None:
+        return 1
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise node.child("weight").problem("the weight is not a number", "write a number such as 2")
+    return weight
 
 
 def _without_weight(check: dict[str, Any]) -> dict[str, Any]:
@@ -194,4 +209,4 @@ def distinct_names(
     return made
 
 
-__all__ = ["NeedsVariablesError", "Translation", "distinct_names"]
+__all__ = ["NeedsVariablesError", "Translation", "distinct_names", "name_of", "weight_of"]

@@ -19,6 +19,7 @@ from gatekeeper.contract.formats.promptfoo.providers import (
     prompt_parameters,
     tools_of,
 )
+from gatekeeper.contract.formats.promptfoo.scoring_functions import scoring_check
 from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources, cannot_run
 from gatekeeper.contract.formats.promptfoo.transforms import Transform, read_transform
 from gatekeeper.contract.formats.promptfoo.variables import combinations
@@ -28,6 +29,8 @@ from gatekeeper.contract.unique_name import take_name
 _MOST_SAMPLES = 1_000
 _LONGEST_ID = 150
 _EXPECTED = "expected"
+_DECIDE_APART = ("select-best",)
+"""The types whose result promptfoo adds to that of the other assertions, whatever their score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +153,6 @@ class ContractWriter:
                 "provider",
                 "gatekeeper runs no test that has a `provider`; write the provider in `providers`",
             ),
-            (
-                "assertScoringFunction",
-                "gatekeeper does not run scoring functions, because they are programs",
-            ),
         ):
             node = case.field(name)
             if node is not None:
@@ -222,13 +221,13 @@ class ContractWriter:
     def _checked(self, fixtures: Sequence[_Fixture]) -> tuple[list[At], float | None, list[At]]:
         """Return the checks of all fixtures, their pass score, and the fixtures with theirs."""
         thresholds = {fixture.case.threshold() for fixture in fixtures}
-        common = _Common()
-        pass_score: float | None = None
-        if len(thresholds) == 1:
-            (pass_score,) = thresholds
-            if pass_score is None or 0 < pass_score <= 1:
-                common = self._common(fixtures)
-        per_test = len(thresholds) > 1 or (pass_score is not None and not 0 < pass_score <= 1)
+        pass_score = next(iter(thresholds), None)
+        per_test = (
+            len(thresholds) > 1
+            or (pass_score is not None and not 0 < pass_score <= 1)
+            or any(_decides_apart(fixture.case) for fixture in fixtures)
+        )
+        common = _Common() if per_test else self._common(fixtures)
         names = {check.value["name"] for check in common.checks if "name" in check.value}
         rows: list[At] = []
         taken: set[str] = set()
@@ -279,12 +278,19 @@ class ContractWriter:
         asserts = [*default, *case.asserts()]
         scope = self._scope(case, fixture.variables, _text_variables([fixture]))
         threshold = case.threshold()
-        if not scored or threshold is None:
-            return self._translation().checks(asserts, scope)
-        if not asserts:
-            return []
-        node = case.field("threshold") or case.node
-        return [self._translation().scored(node, asserts, threshold, scope)]
+        scoring = _scoring_function(case)
+        translation = self._translation()
+        if scoring is None and (not scored or threshold is None):
+            return translation.checks(asserts, scope)
+        apart = [node for node in asserts if node.get("type") in _DECIDE_APART]
+        counted = [node for node in asserts if node.get("type") not in _DECIDE_APART]
+        checks = translation.checks(apart, scope)
+        if counted and scoring is not None:
+            checks.append(scoring_check(translation, scoring, counted, threshold, scope))
+        elif counted and threshold is not None:
+            node = case.field("threshold") or case.node
+            checks.append(translation.scored(node, counted, threshold, scope))
+        return checks
 
     def _scope(
         self, case: Case, variables: Mapping[str, Any] | None, texts: frozenset[str]
@@ -336,6 +342,18 @@ class _Common:
 
     checks: list[At] = field(default_factory=list)
     left: list[Node] | None = None
+
+
+def _scoring_function(case: Case) -> Node | None:
+    node = case.field("assertScoringFunction")
+    return node if node is not None and node.value else None
+
+
+def _decides_apart(case: Case) -> bool:
+    """Return whether the mean of all scores is not what decides the test."""
+    asserts = (*case.default_asserts(), *case.asserts())
+    compares = any(node.get("type") in _DECIDE_APART for node in asserts)
+    return _scoring_function(case) is not None or (compares and case.threshold() is not None)
 
 
 def _text_variables(fixtures: Sequence[_Fixture]) -> frozenset[str]:

@@ -12,6 +12,7 @@ from gatekeeper.contract.formats.promptfoo.assertion import (
     NeedsVariablesError,
     as_parameter,
 )
+from gatekeeper.contract.formats.promptfoo.python_functions import NoFunctionError, named_function
 from gatekeeper.contract.formats.promptfoo.sources import FILE
 
 Check = dict[str, Any]
@@ -157,11 +158,14 @@ def python(assertion: Assertion) -> Check:
             "function in a separate file"
         )
         raise assertion.cannot(why)
-    path, _, name = value.removeprefix(FILE).partition(":")
-    name = name or "get_assert"
-    located, text = assertion.scope.sources.text(assertion.node, path)
-    wanted = _signature(assertion, located, text, name)
-    check: Check = {"python": f"/{located}:{name}"}
+    try:
+        reference, function = named_function(
+            assertion.scope.sources, assertion.node, value, "get_assert"
+        )
+    except NoFunctionError as error:
+        raise assertion.cannot(str(error)) from None
+    wanted = _parameters(assertion, function)
+    check: Check = {"python": reference}
     if "context" in wanted:
         if assertion.scope.variables is None:
             raise NeedsVariablesError
@@ -171,17 +175,10 @@ def python(assertion: Assertion) -> Check:
     return assertion.whole(check)
 
 
-def _signature(assertion: Assertion, path: str, text: str, name: str) -> Sequence[str]:
-    """Return the parameters of the function, from its source alone. Raises CannotRunError if
-    gatekeeper cannot call it, or cannot read what it returns."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise assertion.cannot(f"{path} is not Python") from None
-    found = [f for f in module.body if isinstance(f, ast.FunctionDef) and f.name == name]
-    if not found:
-        raise assertion.cannot(f"{path} defines no function `{name}`")
-    function = found[-1]
+def _parameters(assertion: Assertion, function: ast.FunctionDef) -> Sequence[str]:
+    """Return the parameters of the function. Raises CannotRunError if gatekeeper cannot call it, or
+    cannot read what it returns."""
+    name = function.name
     every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     names = [argument.arg for argument in every]
     required = names[: len(names) - len(function.args.defaults)]

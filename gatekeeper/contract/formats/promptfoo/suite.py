@@ -29,7 +29,9 @@ _LONGEST_NAME = 100
 _NAME = "promptfooconfig"
 _PROVIDERS = ("providers", "targets")
 _NOT_RUN = {
-    "assertScoringFunction": "gatekeeper does not run scoring functions, because they are programs",
+    "assertScoringFunction": (
+        "promptfoo reads a scoring function only in `defaultTest` or in a test; move it there"
+    ),
     "derivedMetrics": "gatekeeper does not compute metrics from other metrics",
     "env": "gatekeeper does not set environment variables from this file",
     "extensions": "gatekeeper does not run extensions, because they are programs",
