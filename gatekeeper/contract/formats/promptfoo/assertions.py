@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,6 @@ from gatekeeper.contract.formats.promptfoo import data_checks, judge_checks, tex
 from gatekeeper.contract.formats.promptfoo.assertion import (
     Assertion,
     Grading,
-    NeedsVariablesError,
     Scope,
     names_program,
 )
@@ -68,8 +67,13 @@ class Translation:
 
         Raises CannotRunError if a part of it cannot be run: the mean would be another one.
         """
-        parts = [self.part(part, scope) for part in assertions]
-        counted = [part for part in parts if part.value.get("severity") != "warn"]
+        parts = [(part, weight) for item in assertions for part, weight in parts_of_score(item)]
+        checks = [self.part(part, scope).value for part, _ in parts]
+        counted = [
+            weighted(part, check, weight)
+            for (part, weight), check in zip(parts, checks, strict=True)
+            if weight
+        ]
         if not counted or threshold <= 0:
             raise cannot_run(node, "threshold", "the threshold is so low that every output passes")
         if threshold > 1:
@@ -77,8 +81,8 @@ class Translation:
         if len(counted) > MOST_IN_A_SET:
             why = f"gatekeeper does not apply a threshold to more than {MOST_IN_A_SET} assertions"
             raise cannot_run(node, "threshold", why)
-        checks = distinct_names([part.value for part in counted])
-        return node.at({"type": "mean_of", "min": threshold, "checks": checks})
+        named = distinct_names(counted)
+        return node.at({"type": "mean_of", "min": threshold, "checks": named})
 
     def part(self, node: Node, scope: Scope) -> At:
         """Return the check of an assertion that counts towards a score of the test.
@@ -191,6 +195,26 @@ def weight_of(node: Node) -> float:
     return weight
 
 
+def parts_of_score(node: Node) -> Iterator[tuple[Node, float]]:
+    """Yield the assertion with its weight, or the assertions of a set with their shares of the
+    weight of the set: its score is their mean, whether it has a threshold or not."""
+    if node.get("type") != "assert-set":
+        yield node, weight_of(node)
+        return
+    inner = list(node.child("assert").list())
+    total = sum(map(weight_of, inner))
+    for item in inner:
+        yield item, weight_of(node) * weight_of(item) / total if total else 0
+
+
+def weighted(node: Node, check: dict[str, Any], weight: float) -> dict[str, Any]:
+    """Return the check with a weight. Raises CannotRunError if no check can have it."""
+    if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+        why = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
+        raise cannot_run(node, str(node.get("type")), why)
+    return _without_weight(check) | ({"weight": weight} if weight != 1 else {})
+
+
 def _without_weight(check: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in check.items() if name != "weight"}
 
@@ -207,6 +231,3 @@ def distinct_names(
             check = {**check, "name": take_name(name, names, "{name} ({number})")}
         made.append(check)
     return made
-
-
-__all__ = ["NeedsVariablesError", "Translation", "distinct_names", "name_of", "weight_of"]

@@ -225,7 +225,7 @@ class ContractWriter:
         per_test = (
             len(thresholds) > 1
             or (pass_score is not None and not 0 < pass_score <= 1)
-            or any(_decides_apart(fixture.case) for fixture in fixtures)
+            or any(_needs_own_score(fixture.case) for fixture in fixtures)
         )
         common = _Common() if per_test else self._common(fixtures)
         names = {check.value["name"] for check in common.checks if "name" in check.value}
@@ -349,11 +349,11 @@ def _scoring_function(case: Case) -> Node | None:
     return node if node is not None and node.value else None
 
 
-def _decides_apart(case: Case) -> bool:
-    """Return whether the mean of all scores is not what decides the test."""
+def _needs_own_score(case: Case) -> bool:
+    """Return whether something else than the mean of the scores of all checks decides the test."""
     asserts = (*case.default_asserts(), *case.asserts())
-    compares = any(node.get("type") in _DECIDE_APART for node in asserts)
-    return _scoring_function(case) is not None or (compares and case.threshold() is not None)
+    other = any(node.get("type") in (*_DECIDE_APART, "assert-set") for node in asserts)
+    return _scoring_function(case) is not None or (other and case.threshold() is not None)
 
 
 def _text_variables(fixtures: Sequence[_Fixture]) -> frozenset[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.formats.promptfoo.assertion import Scope
 from gatekeeper.contract.formats.promptfoo.assertions import (
@@ -14,7 +13,9 @@ from gatekeeper.contract.formats.promptfoo.assertions import (
     Translation,
     distinct_names,
     name_of,
+    parts_of_score,
     weight_of,
+    weighted,
 )
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 from gatekeeper.contract.formats.promptfoo.python_functions import (
@@ -97,11 +98,9 @@ def _parts(translation: Translation, node: Node, factor: float = 1) -> Iterator[
             why = "the assertion has no `metric`, so the scoring function does not read its result"
             translation.notes.add(node.not_run(str(node.get("type")), why))
         return
-    inner = list(node.child("assert").list())
-    total = sum(map(_weight, inner))
-    for item in inner:
+    for item, share in parts_of_score(node):
         if metric is not None:
-            yield _Part(metric, item, weight * _weight(item) / total)
+            yield _Part(metric, item, share)
         if metric is None or _metric(item) not in (None, metric):
             yield from _parts(translation, item, weight)
 
@@ -125,9 +124,5 @@ def _metric(node: Node) -> str | None:
 
 
 def _check(translation: Translation, part: _Part, scope: Scope) -> dict[str, Any]:
-    if not LEAST_WEIGHT <= part.weight <= MOST_WEIGHT:
-        why = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {part.weight:g}"
-        raise cannot_run(part.node, str(part.node.get("type")), why)
     check = {**translation.part(part.node, scope).value, "name": name_of(part.metric)}
-    check.pop("weight", None)
-    return check | ({"weight": part.weight} if part.weight != 1 else {})
+    return weighted(part.node, check, part.weight)

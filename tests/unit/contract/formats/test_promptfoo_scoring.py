@@ -113,6 +113,21 @@ def test_select_best_decides_beside_a_score() -> None:
         prepare(contract)
 
 
+@pytest.mark.parametrize("threshold", [None, 1])
+def test_a_set_counts_towards_the_score_of_a_test_with_its_mean(threshold: float | None) -> None:
+    group = {"type": "assert-set", "weight": 3, "threshold": threshold}
+    group["assert"] = [YES, {**SHORT, "weight": 2}, {**YES, "weight": 0}]
+    test = case(group, {"type": "contains", "value": "y"}, function="", threshold=0.75)
+    contract = read(test)
+    (spec,) = contract.fixtures[0].checks
+    assert (spec.type, contract.pass_score) == ("mean_of", None)
+    assert [(part.name, part.weight) for part in spec.parts] == [
+        ("right", 1),
+        ("short", 2),
+        ("contains y", 1),
+    ]
+
+
 def test_an_assertion_without_a_metric_is_named_and_the_rest_runs() -> None:
     contract = read(case(YES, {"type": "is-json"}))
     assert [part.name for part in contract.fixtures[0].checks[0].parts] == ["right"]
@@ -149,7 +164,7 @@ def test_a_function_that_gatekeeper_cannot_call_is_named(function: str, why: str
         ([{"type": "is-json"}], "no assertion has a `metric`"),
         ([{**YES, "metric": "{{q}}"}], "does not fill in a `metric`"),
         ([{**YES, "weight": 0}], "`weight: 0`"),
-        ([{**YES, "weight": 500}], "the weight must be from 0.01 to 100"),
+        ([{"type": "assert-set", "weight": 100, "assert": [{**YES, "weight": 5}]}], "is 500"),
         ([YES] * 21, "at most 20 assertions"),
         ([{"type": "javascript", "value": "1", "metric": "x"}], "would differ from promptfoo's"),
     ],
