@@ -145,9 +145,7 @@ class Translation:
         return replace(scope, field=known.field) if known.field else scope
 
     def _set(self, node: Node, scope: Scope) -> dict[str, Any]:
-        parts = list(node.child("assert").list())
-        if not parts:
-            raise node.problem("the set has no assertions", "write a list as `assert`")
+        parts = _of_set(node)
         threshold = node.get("threshold")
         if isinstance(threshold, int | float) and not isinstance(threshold, bool):
             check = self.scored(node, parts, float(threshold), scope).value
@@ -201,10 +199,18 @@ def parts_of_score(node: Node) -> Iterator[tuple[Node, float]]:
     if node.get("type") != "assert-set":
         yield node, weight_of(node)
         return
-    inner = list(node.child("assert").list())
+    inner = _of_set(node)
     total = sum(map(weight_of, inner))
     for item in inner:
         yield item, weight_of(node) * weight_of(item) / total if total else 0
+
+
+def _of_set(node: Node) -> list[Node]:
+    """Return the assertions of a set. Raises ContractError if there are none."""
+    parts = list(node.child("assert").list())
+    if not parts:
+        raise node.problem("the set has no assertions", "write a list as `assert`")
+    return parts
 
 
 def weighted(node: Node, check: dict[str, Any], weight: float) -> dict[str, Any]:

@@ -173,6 +173,12 @@ def test_scores_that_gatekeeper_cannot_pass_on_are_named(asserts: list[Any], why
     assert why in not_run(case(*asserts))[-1]
 
 
+@pytest.mark.parametrize("more", [{"threshold": 0.5, "function": ""}, {}])
+def test_an_empty_set_is_an_error(more: dict[str, Any]) -> None:
+    with pytest.raises(ContractError, match="the set has no assertions"):
+        read(case(YES, {"type": "assert-set", "assert": []}, **more))
+
+
 def test_a_function_without_a_path_is_an_error() -> None:
     with pytest.raises(ContractError) as found:
         read({**case(YES), "assertScoringFunction": "average"})
