@@ -5,7 +5,8 @@ The answer must meet every requirement that you set. If `tool` is set together w
 `schema`, at least one call of this tool must have these arguments. `arguments` is a mapping from
 names of arguments to values. Each argument in `arguments` must have the given value, compared as
 JSON. All other arguments may have any value. Arguments that are malformed or were cut off satisfy
-neither `arguments` nor `schema`. An answer with tool calls does not need a text.
+neither `arguments` nor `schema`. If `allowed` is a mapping, the arguments of every call must be
+valid under the schema of its tool. An answer with tool calls does not need a text.
 
 The model can only call the functions that [`params.tools`](models.md#tool-calls) offers. To require
 several calls, write one check for each call. The order of calls is the order in which the model
@@ -14,7 +15,7 @@ wrote the calls, even if the calls may run in parallel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,7 +89,14 @@ def _requirements(params: Parameters, files: Files) -> list[_Requirement]:
     if "order" in params:
         found.append(_in_order(params["order"]))
     if "allowed" in params:
-        found.append(_only(frozenset(params["allowed"])))
+        allowed = params["allowed"]
+        found.append(_only(frozenset(allowed)))
+        if isinstance(allowed, Mapping):
+            validators = {
+                name: json_schema.CHECK.prepare({"schema": schema}, files)
+                for name, schema in allowed.items()
+            }
+            found.append(_all_conform(validators))
     if "parallel" in params:
         found.append(_parallel if params["parallel"] else _at_most_one)
     return found
@@ -116,6 +124,23 @@ def _only(allowed: frozenset[str]) -> _Requirement:
         return (
             failed(f"calls {_names(others)}, which the check does not allow") if others else PASSED
         )
+
+    return requirement
+
+
+def _all_conform(validators: Mapping[str, SampleEvaluator]) -> _Requirement:
+    def requirement(sample: Sample, calls: _Calls) -> Finding:
+        worst = PASSED
+        for call in calls:
+            if call.name not in validators:
+                continue
+            found = _conforms(validators[call.name])(sample, call)
+            if found.passed:
+                continue
+            worst = replace(found, message=f"`{call.name}`: {found.message}")
+            if found.passed is False:
+                break
+        return worst
 
     return requirement
 
@@ -215,8 +240,15 @@ CHECK = Check(
             ),
         },
         allowed={
-            **_NAMES,
-            "description": "A list of the tools that may be called.",
+            "type": ["array", "object"],
+            "items": {"type": "string"},
+            "minItems": 1,
+            "minProperties": 1,
+            "additionalProperties": {"type": ["object", "boolean"]},
+            "description": (
+                "A list of the tools that may be called, or a mapping from the names of these "
+                "tools to JSON Schemas for all their arguments."
+            ),
         },
         parallel={
             "type": "boolean",
@@ -249,6 +281,11 @@ CHECK = Check(
             "{type: tool_call, order: [find_order, refund], allowed: [find_order, refund]}",
             _answer(("find_order", '{"id": 7}'), ("refund", '{"id": 7}')),
             _answer(("refund", '{"id": 7}'), ("find_order", '{"id": 7}')),
+        ),
+        Example(
+            "{type: tool_call, allowed: {refund: {required: [amount]}, stop: true}}",
+            _answer(("refund", '{"amount": 20}'), ("stop", "{}")),
+            _answer(("refund", '{"amount": 20}'), ("refund", "{}")),
         ),
         Example(
             "{type: tool_call, none: true}",

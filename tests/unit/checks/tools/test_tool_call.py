@@ -33,6 +33,11 @@ CLOCK = ("clock", "")
         ([PARIS], {"order": ["weather", "weather"]}, False),
         ([PARIS, CLOCK], {"allowed": ["weather"]}, False),
         ([], {"allowed": ["weather"]}, True),
+        ([PARIS, CLOCK], {"allowed": {"weather": {"required": ["days"]}, "clock": True}}, True),
+        ([PARIS, ROME], {"allowed": {"weather": {"required": ["days"]}}}, False),
+        ([PARIS, CLOCK], {"allowed": {"weather": {"required": ["days"]}}}, False),
+        ([("clock", '{"a": ')], {"allowed": {"clock": {}}}, False),
+        ([], {"allowed": {"clock": False}}, True),
         ([PARIS, ROME], {"parallel": True}, True),
         ([PARIS], {"parallel": True}, False),
         ([PARIS, ROME], {"parallel": False}, False),
@@ -55,6 +60,8 @@ def test_messages_say_what_was_expected(apply):
         "tool_call", "", completion=completion, tool="weather", arguments={"city": "Paris"}
     )
     assert found.message == '`weather`: `city`: expected "Paris"; got "Rome"'
+    found = apply("tool_call", "", completion=completion, allowed={"weather": {"required": ["a"]}})
+    assert found.message == "`weather`: $: 'a' is a required property"
     found = apply("tool_call", "It is warm.", tool="weather")
     assert found.message == 'expected a call of `weather`; got no tool call and "It is warm."'
 
