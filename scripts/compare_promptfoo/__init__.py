@@ -1,0 +1,1 @@
+"""Compares gatekeeper with promptfoo, case by case."""
