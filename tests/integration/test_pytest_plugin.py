@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import gatekeeper.runs.library.pytest_items
 
 pytest_plugins = "pytester"
 
+PAGE = (Path(__file__).parents[2] / "docs/pytest.md").read_text("utf-8")
 WORSE = "Spell {{ word }}.\n"
 UNKNOWN = "Shout {{ word }}.\n"
 PLAIN = "def test_plain():\n    assert True\n"
@@ -164,3 +167,23 @@ def test_it_costs_nothing_unless_it_is_asked_for():
 
     names = ["runs", "runs.library", "runs.library.pytest_plugin"]
     assert ran.stdout.strip() == str(["gatekeeper", *(f"gatekeeper.{name}" for name in names)])
+
+
+def test_the_page_shows_what_pytest_prints(run):
+    command, *printed = PAGE.split("```\n$ ")[1].split("```")[0].splitlines()
+    program, *options = shlex.split(command)
+    found = run(*options)
+
+    assert program == "pytest"
+    assert len(printed) == 4
+    said = found.stdout.str()
+    for line in printed:
+        # Inside of this process, pytest also prints the file of an item.
+        name, outcome, *_ = line.split()
+        assert re.search(rf"^{name}( <- \S+)? {outcome} +\[", said, re.MULTILINE)
+
+
+def test_the_page_lists_the_options(run):
+    listed = re.findall(r"^\| `(--gatekeeper[\w-]*)", PAGE, re.MULTILINE)
+
+    assert set(listed) == set(re.findall(r"--gatekeeper[\w-]*", run("--help").stdout.str()))
