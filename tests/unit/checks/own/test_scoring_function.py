@@ -9,6 +9,7 @@ import pytest
 
 from gatekeeper.checks.check import Files, Finding, InnerCheck, ParameterError
 from gatekeeper.checks.own import scoring_function
+from gatekeeper.checks.own.own_function import OwnFunction
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 
 PATH = "contracts/decide.py"
@@ -105,3 +106,9 @@ def test_only_code_of_the_branch_to_merge_into_runs() -> None:
     found = decide("passes", code={})
     assert found.passed is None
     assert "not yet on the branch to merge into" in found.message
+
+
+def test_a_response_without_a_result_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnFunction, "call", lambda *_: {"passed": True})
+    found = decide("passes")
+    assert (found.passed, found.message) == (None, f"{PATH}: no result")

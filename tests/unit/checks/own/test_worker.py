@@ -93,6 +93,40 @@ def test_a_fault_has_its_line(called: Called, function: str, line: int) -> None:
     assert called(function)["fault"].startswith(f"{PATH}:{line}: ")
 
 
+GRADED = """\
+def grade(scores, context): return {"pass": scores["a"] > 0.5, "score": 1, "reason": "r" * 600}
+def raises(scores, context): return scores["b"]
+"""
+
+
+def graded(returned: str, code: str = GRADED) -> Mapping[str, Any]:
+    module = imported(f"{code}def given(scores, context): return {returned}\n")
+    request = {"path": PATH, "function": "given", "sources": {PATH: code}}
+    return worker._called(module, {**request, "arguments": [{"a": 0.75}, {"threshold": 0.5}]})
+
+
+def test_a_scoring_function_gets_its_values_by_place() -> None:
+    found = graded("grade(scores, context)")
+    assert found == {"passed": True, "score": 1.0, "reason": "r" * 500}
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        *("True", "0.5", "None", "{}", "{'pass': 1, 'score': 1, 'reason': ''}"),
+        "{'pass': True, 'score': True, 'reason': ''}",
+        "{'pass': True, 'score': float('nan'), 'reason': ''}",
+        "{'pass': True, 'score': 1.1, 'reason': ''}",
+        "{'pass': True, 'score': 1, 'reason': None}",
+        "raises(scores, context)",
+    ],
+)
+def test_a_scoring_function_without_a_grade_has_a_fault(returned: str) -> None:
+    found = graded(returned)
+    assert set(found) == {"fault"}
+    assert found["fault"].startswith(f"{PATH}:")
+
+
 def test_what_the_file_does_not_define_itself_is_no_check(called: Called) -> None:
     for function in ("Fail", "words_of_worker", "unknown"):
         assert set(called(function)) == {"fault"}

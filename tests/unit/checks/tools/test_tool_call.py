@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.check import Finding, ParameterError
+from gatekeeper.checks.tools import tool_call
 from gatekeeper.contract.trial import ToolCall
 
 PARIS = ("weather", '{"city": "Paris", "days": 1.0}')
@@ -73,6 +74,17 @@ def test_messages_say_what_was_expected(apply):
 def test_parameters_must_make_sense(apply, params):
     with pytest.raises(ParameterError):
         apply("tool_call", "", **params)
+
+
+def test_a_wrong_call_counts_more_than_one_that_could_not_be_examined(make_sample):
+    found = {"a": Finding(None, "too slow"), "b": Finding(False, "wrong")}
+    validators = {name: lambda _, finding=finding: finding for name, finding in found.items()}
+    requirement = tool_call._all_conform(validators)
+    a, b = ToolCall("a", "{}"), ToolCall("b", "{}")
+    sample = make_sample("")
+    assert requirement(sample, (a,)) == Finding(None, "`a`: too slow")
+    for calls in ((a, b), (b, a)):
+        assert requirement(sample, calls) == Finding(False, "`b`: wrong")
 
 
 @pytest.mark.parametrize(
