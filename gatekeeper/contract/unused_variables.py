@@ -113,9 +113,9 @@ def _tag(prompt: Prompt, name: str) -> str:
 
 def names_read(contract: Contract) -> frozenset[str] | None:
     """Return every word that the prompt, a check or a turn may read as a variable. A check in
-    Python may read any variable: then None."""
+    Python may read any variable: then None. A scoring function reads only scores."""
     specs = _specs(contract)
-    if any(spec.shape.code for spec in specs):
+    if any(spec.shape.code and not spec.shape.composed for spec in specs):
         return None
     used = set(_words_of_prompt(contract))
     for spec in specs:

@@ -13,6 +13,7 @@ from gatekeeper.contract.definition import CheckSpec, Contract
 from gatekeeper.contract.own_code import trust_code
 from gatekeeper.contract.policy import OwnChecks, Policy
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.unused_variables import names_read
 from gatekeeper.errors import ContractError
 
 PATH = "evals/promptfooconfig.json"
@@ -21,6 +22,7 @@ def func(named_scores, context=None):
     worst = min(named_scores.values())
     least = context.get("threshold", 1)
     return {"pass": worst >= least, "score": worst, "reason": "the worst decides"}
+def check(output): return True
 def only(named_scores): return {}
 def many(a, b, c): return {}
 def named(a, b, *, c): return {}
@@ -100,6 +102,15 @@ def test_the_function_decides_the_test(output: str, passed: bool) -> None:
     (found,) = prepare(contract).evaluate(Sample(trial, Completion(output), output=output))
     assert found.passed is passed
     assert found.message == ("" if passed else "the worst decides")
+
+
+def test_a_scoring_function_reads_no_variable() -> None:
+    names = names_read(read(test := case(YES)))
+    assert names is not None
+    assert "q" in names
+    assert "unused" not in names
+    own = {"type": "python", "value": "file://score.py:check", "metric": "own"}
+    assert names_read(read({**test, "assert": [YES, own]})) is None
 
 
 def test_select_best_decides_beside_a_score() -> None:
