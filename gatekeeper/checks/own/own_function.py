@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import re
 import sys
 import warnings
@@ -86,6 +87,23 @@ class OwnFunction:
     def without_result(self) -> Finding:
         """Return the finding of a response that says nothing."""
         return undetermined(f"{self._request['path']}: no result")
+
+    def finding(self, response: Mapping[str, Any], least: float = 0.0) -> Finding:
+        """Return the finding of a mapping with a grade. It passes if the mapping says so, and its
+        score is not lower than `least`."""
+        passed, score = response.get("passed"), response.get("score")
+        if not isinstance(passed, bool) or not isinstance(score, float) or not 0 <= score <= 1:
+            return self.without_result()
+        if passed and score >= least:
+            return Finding(True, score=score)
+        reason = shorten(str(response.get("reason", "")), LONGEST_MESSAGE)
+        if passed:
+            reason = self.said_score(score, least)
+        return Finding(False, reason or self.said("returned no reason"), score)
+
+    def said_score(self, score: float, least: float) -> str:
+        """Return the message of a score that is too low."""
+        return self.said(f"returned {math.floor(score * 1000) / 1000:g}, below {least:g}")
 
     def said(self, what: str) -> str:
         """Return a message that names the function."""

@@ -18,7 +18,9 @@ passes only the parameters that the function has. The function returns one of th
 
 - `True` or `False`;
 - a score from 0 to 1; the check passes if the score is at least `pass`;
-- `Fail("…")`, which fails the check with this message.
+- `Fail("…")`, which fails the check with this message;
+- a mapping with `pass` (true or false), `score` (from 0 to 1) and `reason` (text), as in promptfoo.
+  If `pass` is true, the check passes, unless the check sets `pass` and the score is lower.
 
 If the function raises an exception, takes too long, or returns any other value, the check is
 undetermined. An undetermined check never counts as passed. If the function prints a text, the check
@@ -84,6 +86,8 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         response = function.call({**given, "output": as_text(output)})
         if isinstance(response, Finding):
             return response
+        if isinstance(response.get("reason"), str):
+            return function.finding(response, params.get("pass", 0.0))
         return _finding(response, function, least)
 
     return on_output(params, evaluate)
@@ -101,9 +105,7 @@ def _finding(response: Parameters, function: OwnFunction, least: float) -> Findi
     if isinstance(score, float) and math.isfinite(score) and 0 <= score <= 1:
         if score >= least:
             return Finding(passed=True, score=score)
-        shown = math.floor(score * 1000) / 1000
-        said = function.said(f"returned {shown:g}, below {least:g}")
-        return Finding(False, said, score)
+        return Finding(False, function.said_score(score, least), score)
     return function.without_result()
 
 

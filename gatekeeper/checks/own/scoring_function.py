@@ -37,13 +37,10 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.composed.inner_checks import CHECKS, ComposedCheck, Found, named_messages
-from gatekeeper.checks.output import shorten
 from gatekeeper.checks.own.own_function import (
-    LONGEST_MESSAGE,
     NAMED_FUNCTION,
     OTHER_FILES,
     TIMEOUT,
-    OwnFunction,
     own_function,
 )
 
@@ -64,7 +61,7 @@ def _prepare(params: Parameters, files: Files) -> SampleEvaluator:
         if any(finding.passed is None for _, finding in found):
             return undetermined(named_messages(found, None))
         response = function.call({"arguments": [_scores(found, metrics, weights), context]})
-        return response if isinstance(response, Finding) else _finding(response, function)
+        return response if isinstance(response, Finding) else function.finding(response)
 
     return ComposedCheck(checks, combine)
 
@@ -78,16 +75,6 @@ def _scores(found: Found, metrics: Sequence[str], weights: Sequence[float]) -> d
         sums[metric] += weight * score
         totals[metric] += weight
     return {metric: sums[metric] / totals[metric] for metric in sums}
-
-
-def _finding(response: Parameters, function: OwnFunction) -> Finding:
-    passed, score = response.get("passed"), response.get("score")
-    if not isinstance(passed, bool) or not isinstance(score, float):
-        return function.without_result()
-    if passed:
-        return Finding(True, score=score)
-    reason = shorten(str(response.get("reason", "")), LONGEST_MESSAGE)
-    return Finding(False, reason or function.said("returned no reason"), score)
 
 
 CHECK = Check(

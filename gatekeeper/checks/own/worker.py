@@ -40,7 +40,7 @@ _MOST_FILES = 65_536
 """The most files that a process may have open. Without a limit, some systems report an
 infinite number."""
 _GIVEN = ("output", "vars", "expected", "context")
-_RESULTS = 'return True, False, a score from 0 to 1, or Fail("...")'
+_RESULTS = 'return True, False, a score from 0 to 1, Fail("..."), or a mapping'
 _GRADE = (
     "the function must return a mapping with `pass` (true or false), `score` (from 0 to 1) and "
     "`reason` (text)"
@@ -238,12 +238,14 @@ def _meaning(returned: Any, place: str) -> Mapping[str, Any]:
         return {
             "fault": f"{place}: the function returned {float(returned):g}, which is not from 0 to 1"
         }
+    if isinstance(returned, dict):
+        return _grade(returned, place)
     kind = "None" if returned is None else f"a value of type `{type(returned).__name__}`"
     return {"fault": f"{place}: the function returned {kind}; {_RESULTS}"}
 
 
 def _grade(returned: Any, place: str) -> Mapping[str, Any]:
-    """Return what a scoring function's result says of the output."""
+    """Return what a mapping with a grade says of the output."""
     match returned:
         case {"pass": bool(passed), "score": int(score) | float(score), "reason": str(reason)}:
             if 0 <= score <= 1 and not isinstance(score, bool):

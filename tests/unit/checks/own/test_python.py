@@ -26,6 +26,9 @@ def fails(output): return False
 def explains(output): return Fail("no " + output)
 def scores(output): return 0.65
 def counts(output): return len(output) / 10
+def grades(output):
+    return {"pass": output != "bad", "score": len(output) / 10, "reason": "it is " + output}
+def grades_badly(output): return {"pass": True, "score": 7, "reason": ""}
 def all_given(output, vars, expected, context):
     return (output, vars, expected, context) == ("text", {"a": 1}, "yes", ["doc"])
 def any_given(**given): return sorted(given) == ["context", "expected", "output", "vars"]
@@ -110,6 +113,21 @@ def test_a_score_passes_from_its_threshold_on(call):
     assert "0.6" in below.message
 
 
+@pytest.mark.parametrize(
+    ("output", "least", "passed", "message"),
+    [
+        ("text", {}, True, ""),
+        ("text", {"pass": 0.4}, True, ""),
+        ("text", {"pass": 0.5}, False, f"{PATH}:grades returned 0.4, below 0.5"),
+        ("bad", {}, False, "it is bad"),
+    ],
+)
+def test_a_mapping_has_a_grade_and_its_reason(call, output, least, passed, message):
+    finding = call("grades", output, **least)
+    assert (finding.passed, finding.message) == (passed, message)
+    assert finding.score == len(output) / 10
+
+
 def test_a_field_is_given_to_the_function_as_text(call):
     output = '{"t": "1234567", "n": [1]}'
     assert call("counts", output, field="t").score == 0.7
@@ -132,6 +150,7 @@ LINES = {line.split("(")[0][4:]: n for n, line in enumerate(CODE.splitlines(), 1
         ("seven", 0),
         ("not_a_number", 0),
         ("truthy", 0),
+        ("grades_badly", 0),
         ("prints", 0),
         ("raises", 1),
         ("exits", 0),

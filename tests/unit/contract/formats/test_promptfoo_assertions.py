@@ -163,7 +163,6 @@ def test_tools_can_be_named_in_a_text() -> None:
         "def other(output): return True",
         "def get_assert(output, provider): return True",
         "def get_assert(output, /): return True",
-        "def get_assert(output): return {'pass': True}",
     ],
 )
 def test_a_function_that_gatekeeper_cannot_call_is_noted(code: str) -> None:
