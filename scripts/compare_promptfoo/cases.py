@@ -147,6 +147,11 @@ def share(output, context):
     return min(1, len(output) / 40)
 
 
+def graded(output, context):
+    score = min(1, len(output) / 40)
+    return {"pass": "e" in output, "score": score, "reason": "e is the letter"}
+
+
 def weakest(scores, context):
     worst = min(scores.values())
     return {"pass": worst >= context.get("threshold", 1), "score": worst, "reason": "the worst"}
@@ -234,9 +239,9 @@ def _scoring(kind: str, chance: random.Random) -> Case:
 
 
 def _python(kind: str, chance: random.Random) -> Case:
-    value = chance.choice(["file://checks.py", "file://checks.py:share"])
+    value = chance.choice([f"file://checks.py{name}" for name in ("", ":share", ":graded")])
     assertion: dict[str, Any] = {"type": _inverted(kind, chance), "value": value}
-    if value.endswith("share") and chance.random() < 0.7:
+    if ":" in value.removeprefix("file:") and chance.random() < 0.7:
         assertion["threshold"] = chance.choice([0.1, 0.5, 1])
     return Case(kind, {"assert": [assertion]}, chance.choice(TEXTS))
 
