@@ -4,6 +4,7 @@ most. Calls no model."""
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -163,7 +164,7 @@ def _sums(
     most."""
     if not share:
         return _Sums()
-    prompts, answers, costs = [], [], []
+    prompts, answers, costs = array("d"), array("d"), array("d")
     for request in requests:
         prompt, answer = tokens(request)[bound]
         cost = price(request)
