@@ -82,13 +82,20 @@ def forecast_contract(
     return Forecast(found.expected.amounts(), found.most.amounts())
 
 
-def forecast_run(work: Work, known: Mapping[int, Completion], amounts: Amounts) -> Forecast | None:
+def forecast_run(
+    work: Work,
+    known: Mapping[int, Completion],
+    amounts: Amounts,
+    unanswered: Sequence[float] | None = None,
+) -> Forecast | None:
     """Forecast the calls that a run still has to make; None if it has to make none.
 
     `known` are the answers that take no call, by the trial's index. Answers of recordings take none
-    either. The cost limit of the policy bounds the cost.
+    either. `unanswered` is what `unanswered_shares` returns for them; None if judges have graded
+    them all. The cost limit of the policy bounds the cost.
     """
-    ranges = [*_ranges_of_jobs(work, known, amounts), _anchors(work, amounts)]
+    unanswered = unanswered or [0.0] * len(work.jobs)
+    ranges = [*_ranges_of_jobs(work, known, amounts, unanswered), _anchors(work, amounts)]
     expected, most = (_total(each) for each in zip(*ranges, strict=True))
     if not most.calls:
         return None
@@ -104,13 +111,13 @@ def share_made(questions: int, calls: int, planned: int) -> int:
 
 
 def _ranges_of_jobs(
-    work: Work, known: Mapping[int, Completion], amounts: Amounts
+    work: Work, known: Mapping[int, Completion], amounts: Amounts, unanswered: Sequence[float]
 ) -> Iterator[_Range]:
     strictest, concurrency = levels(work.jobs), work.policy.limits.concurrency
     made = {call.trials[0] for call in group_calls(work.trials, known)[0] if not call.known}
     begin = 0
-    asked_of_jobs = zip(work.judging_of_jobs, work.users_of_jobs, strict=True)
-    for job, asked in zip(work.jobs, map(joined, asked_of_jobs), strict=True):
+    of_jobs = zip(work.jobs, work.judging_of_jobs, work.users_of_jobs, unanswered, strict=True)
+    for job, judging, users, share in of_jobs:
         own = [t for index, t in enumerate(job.trials, begin) if index in made]
         begin += len(job.trials)
         planned, left = _live(job.trials), _live(own)
@@ -118,7 +125,26 @@ def _ranges_of_jobs(
         if left:
             whole = estimate_calls(job, strictest, len(planned), concurrency)
             calls = max(0, whole.expected - (len(planned) - len(left)))
-        yield _range(left, _live_questions(asked), calls, len(planned), amounts)
+        # Without a planned call, recordings give all answers, and judges are asked about them.
+        asked = joined((judging, users)) if left or not planned else JudgeForecast()
+        found = _range(left, _live_questions(asked), calls, len(planned), amounts)
+        ungraded = math.ceil((len(planned) - len(left)) * share)
+        if ungraded:
+            asked = _live_questions(judging)
+            found = _with_questions(found, asked, ungraded, len(planned), amounts)
+        yield found
+
+
+def _with_questions(
+    found: _Range, asked: JudgeForecast, ungraded: int, planned: int, amounts: Amounts
+) -> _Range:
+    """Return the range with the questions about so many known samples. If it has calls of its own,
+    the most already includes them."""
+    more = _range((), asked, ungraded, planned, amounts)
+    most = found.most if found.most.calls else more.most
+    calls = found.expected.calls + more.expected.calls - ungraded
+    expected = _total((found.expected, more.expected))
+    return _Range(expected._replace(calls=min(calls, most.calls)), most)
 
 
 def _live(trials: Sequence[Trial]) -> tuple[Request, ...]:

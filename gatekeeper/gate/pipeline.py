@@ -115,7 +115,6 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.gate.conclude import conclude
     from gatekeeper.gate.monitor import Watches
-    from gatekeeper.sampling.cache import recall_judge_answers
     from gatekeeper.sampling.runner import run_trials
 
     started = datetime.now(UTC)
@@ -132,7 +131,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         stop=around.stop,
         price=around.price,
         on_answer=around.on_answer,
-        judged={**around.judged, **recall_judge_answers(work.trials, around.remembered)},
+        judged=known_judge_answers(work, around),
         on_judge_answer=around.on_judge_answer,
         on_refusal=around.progress.refused if around.progress else None,
         together=around.together,
@@ -181,6 +180,13 @@ def plan_sampling(
     return work, {**around.resumed, **recall(work.trials, around.remembered)}
 
 
+def known_judge_answers(work: Work, around: RunContext) -> Mapping[str, Completion]:
+    """Return the answers of judges that take no call, by `question_key`."""
+    from gatekeeper.sampling.cache import recall_judge_answers
+
+    return {**around.judged, **recall_judge_answers(work.trials, around.remembered)}
+
+
 def _show_start(work: Work, watches: Watches, around: RunContext) -> None:
     from gatekeeper.sampling.calls import distinct_requests
 
@@ -198,10 +204,9 @@ async def _compare_pairs(
     if not any(map(has_preferences, work.jobs)):
         return sampled
     from gatekeeper.gate.preference_run import compare_pairs
-    from gatekeeper.sampling.cache import recall_judge_answers
     from gatekeeper.sampling.runner import run_trials
 
-    judged = {**around.judged, **recall_judge_answers(work.trials, around.remembered)}
+    judged = known_judge_answers(work, around)
 
     def ask(
         trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]

@@ -19,6 +19,7 @@ from gatekeeper.gate.pipeline import (
     RunContext,
     build_result,
     conclude_without_calls,
+    known_judge_answers,
     measure_contracts,
     plan_sampling,
 )
@@ -252,7 +253,8 @@ def _measure_now(
             hooks.follow(progress)
         ready = replace(around, price=price, progress=progress, stop=stop)
         # What the end of the run needs takes no time while the models are thinking.
-        end = asyncio.create_task(asyncio.to_thread(_prepare_the_end, work, ready, amounts))
+        forecaster = _forecaster(work, ready, amounts) if amounts else None
+        end = asyncio.create_task(asyncio.to_thread(_prepare_the_end, forecaster))
         try:
             found = await measure_contracts(work, ready)
         finally:
@@ -275,10 +277,27 @@ def _measure_now(
     return replace(found, notices=(*found.notices, *hooks.notices()))
 
 
-def _prepare_the_end(work: Work, around: RunContext, amounts: Amounts | None) -> Forecast | None:
+def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[], Forecast | None]:
+    """Return the function that forecasts the run, from what is known before the first call. Which
+    questions to judges are left is found out here, because checks answer one thread only."""
+    planned, known = plan_sampling(work, around, datetime.now(UTC))
+    unanswered = None
+    if known:
+        from gatekeeper.gate.unanswered_questions import unanswered_shares
+
+        unanswered = unanswered_shares(planned.jobs, known, known_judge_answers(planned, around))
+
+    def forecast() -> Forecast | None:
+        from gatekeeper.gate.forecast import forecast_run
+
+        return forecast_run(planned, known, amounts, unanswered)
+
+    return forecast
+
+
+def _prepare_the_end(forecaster: Callable[[], Forecast | None] | None) -> Forecast | None:
     """Load what statistics and reports need, in a thread that hardly delays calls. Returns the
-    forecast of the run, from what is known before the first call; None without prices."""
-    from gatekeeper.gate.forecast import forecast_run
+    forecast of the run; None without prices."""
     from gatekeeper.providers.price_list import release_price_list
     from gatekeeper.reports.preparation import prepare_reports
     from gatekeeper.runs.process import yield_often
@@ -289,10 +308,9 @@ def _prepare_the_end(work: Work, around: RunContext, amounts: Amounts | None) ->
         import gatekeeper.providers.unmeasured  # noqa: F401
 
         prepare_reports()
-        if amounts is None:
+        if forecaster is None:
             return None
-        planned, known = plan_sampling(work, around, datetime.now(UTC))
-        forecast = forecast_run(planned, known, amounts)
+        forecast = forecaster()
         release_price_list()
         return forecast
 

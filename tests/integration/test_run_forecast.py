@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.git_repository import GitRepository
+from support.judged_contract import CONTRACT as JUDGED
 from support.judged_contract import check, start_server
 from support.judged_contract import propose as propose_judged
 from support.openai_server import OpenAIServer
@@ -143,3 +144,20 @@ def test_judges_are_forecast_without_writing_their_questions_again(
         assert found["calls"] == before[calls] == 96
         assert found["cost_usd"] == pytest.approx(before[cost])
     assert len(written) == 1
+
+
+def test_the_cache_leaves_only_the_questions_that_judges_have_not_answered(
+    git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
+) -> None:
+    """A new rubric needs no new sample, but every sample is graded again."""
+    repository, cache = propose_judged(git_repository), str(tmp_path / "cache.jsonl")
+    check(repository, tmp_path, "--cache", cache)
+    _, again = check(repository, tmp_path, "--cache", cache)
+    assert (again["calls"]["made"], again["forecast"]) == (0, None)
+    stricter = JUDGED.replace("is polite.", "is very polite.")
+    repository.commit("stricter", {"contracts/polite.yaml": stricter})
+    _, graded = check(repository, tmp_path, "--cache", cache)
+    found = graded["forecast"]
+    assert graded["calls"]["made"] == found["expected"]["calls"] == 48
+    assert 0 < found["expected"]["cost_usd"] < found["most"]["cost_usd"]
+    assert found["most"]["calls"] >= 48
