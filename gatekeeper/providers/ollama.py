@@ -78,6 +78,8 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     message = document.get("message") if isinstance(document, Mapping) else None
     if not isinstance(message, Mapping):
         raise UnreadableAnswer("the answer has no `message`")
+    if document.get("done") is False:
+        raise UnreadableAnswer("the answer is only a part: its `done` is false")
     ending = read_ending(document, _text(message), _reason(document, message))
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)

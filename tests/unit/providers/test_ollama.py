@@ -197,3 +197,12 @@ def test_no_secret_of_another_provider_is_sent(
     assert isinstance(failed, CallFailed)
     assert "GROQ_API_KEY" in str(failed)
     assert server.requests == []
+
+
+def test_a_part_of_an_answer_is_no_answer(server: AnsweringServer) -> None:
+    """A server that streams although it should not may break off after its first line."""
+    server.answer = Answer(200, {"message": {"role": "assistant", "content": "Hel"}, "done": False})
+    failed = ask(asked(LLAMA), through_litellm=False)
+    assert isinstance(failed, CallFailed)
+    assert failed.retryable
+    assert "`done` is false" in str(failed)
