@@ -112,9 +112,12 @@ class TimedPattern:
                 f"{self._name()} reached the time limit {self._timeouts} times, "
                 "so gatekeeper does not try the pattern again"
             )
+        before = self._timeouts
         with suppress(TimeoutError):
             return attempt()
-        return attempt()
+        found = attempt()
+        self._timeouts = before  # the machine stalled, and the pattern is sound
+        return found
 
     def _search(self, text: str) -> bool:
         if self._compiled is None or len(text) > _SEARCHED_HERE:

@@ -9,8 +9,8 @@ If a search takes longer than `timeout_ms`, gatekeeper tries it once more. If th
 takes longer, the check is undetermined, because the fault lies in the pattern and not in the model.
 The message of the undetermined check names the pattern. The report lists the sample as not
 measured. If the samples that were not measured could change the verdict, the verdict is `error`.
-After ten timeouts, gatekeeper does not try the pattern again. Before gatekeeper calls any model, it
-refuses every pattern that takes more than 3 seconds or 512 MB to compile, such as
+After at most five such searches, gatekeeper does not try the pattern again. Before gatekeeper calls
+any model, it refuses every pattern that takes more than 3 seconds or 512 MB to compile, such as
 `((a{1000}){1000}){1000}`.
 """
 

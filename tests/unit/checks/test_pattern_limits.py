@@ -21,7 +21,7 @@ from unit.checks.test_evaluate import contract, spec
 from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks import pattern, pattern_worker
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.pattern import TimedPattern, is_simple
+from gatekeeper.checks.pattern import TIMEOUTS_ALLOWED, TimedPattern, is_simple
 from gatekeeper.contract.definition import Fixture
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process import Answers
@@ -106,6 +106,15 @@ def test_a_search_in_this_process_is_tried_again_too(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(made, "_compiled", compiled)
     assert made.search("ab") is False
     assert compiled.tries == 2
+
+
+def test_a_machine_that_stalls_often_takes_no_sound_pattern_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = TimedPattern("(a)b")
+    answers = [Answers([], "killed"), Answers([{"found": True}])] * TIMEOUTS_ALLOWED
+    monkeypatch.setattr(pattern._CHILD, "ask", lambda request: answers.pop(0))
+    assert all(made.search("ab") for _ in range(TIMEOUTS_ALLOWED))
 
 
 def test_a_search_that_is_killed_twice_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
