@@ -17,3 +17,16 @@ def to_github_name(model: str) -> str:
     """Return the name of a model as a `.prompt.yml` writes it: `meta/…` for `github/meta/…`."""
     name = model.removeprefix(_PREFIX)
     return name if name.startswith(_PUBLISHERS) else model
+
+
+def explain_github_name(model: str) -> str | None:
+    """Say what to write for a model that keeps its name, because a `.prompt.yml` has no name that
+    Gatekeeper would read as this model; None for others."""
+    name = to_github_name(model)
+    if not name.startswith(_PREFIX):
+        return None
+    return (
+        f"GitHub does not know the name `{name}`; for GitHub, write "
+        f"`{name.removeprefix(_PREFIX)}` in the exported file, but gatekeeper would read this name "
+        "as a model of another provider"
+    )

@@ -18,7 +18,7 @@ from gatekeeper.contract.export.exported import (
 )
 from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
 from gatekeeper.contract.export.messages import is_text, rendered, simple_messages
-from gatekeeper.contract.github_model_names import to_github_name
+from gatekeeper.contract.github_model_names import explain_github_name, to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 
@@ -70,6 +70,9 @@ def export(contract: Contract, document: Document) -> Exported:
     data["messages"] = [{"role": role, "content": text} for role, text in simple.messages]
     data["testData"] = rows.values
     data["evaluators"] = evaluators
+    unknown = explain_github_name(contract.target.model)
+    if unknown:
+        differs.add("model", document.position(("model",)), unknown)
     texts = {path: write_yaml(data)} if evaluators else {}
     return Exported(texts, losses.listed(), differs.listed(), {path: sent})
 
@@ -169,6 +172,8 @@ def _differences(check: CheckSpec) -> Iterator[str]:
             "for the judge, GitHub uses its own prompt and one model; the model answers with one "
             "word and gives no reason"
         )
+        models = check.params.get("models") or [check.params.get("model")]
+        yield from filter(None, (explain_github_name(str(model)) for model in models))
         yield from judge_differences(check)
         return
     ignores = bool(parameter(check, "ignore_case"))

@@ -219,6 +219,15 @@ def test_a_judge_becomes_an_evaluator_that_asks_for_one_word() -> None:
     ]
 
 
+def test_a_model_that_github_would_not_know_is_named() -> None:
+    model = "github/openai/gpt-4.1"
+    checks = [{"type": "contains", "value": "a"}, a_judge(model=model)]
+    found, _, [read] = exported("github", model=model, checks=checks)
+    assert read.target.model == read.checks[1].params["model"] == model
+    said = [part.kind for part in found.differs if "write `openai/gpt-4.1`" in part.why]
+    assert sorted(said) == ["judge rubric", "model"]
+
+
 def test_one_rule_is_exported_without_the_prompt_that_explains_it() -> None:
     check = {"judge": "complies", "name": "rule", "rule": "One {word}.", "model": "openai/gpt-4o"}
     for to in ("github", "openai-evals"):
