@@ -28,7 +28,13 @@ from gatekeeper.checks.output import shorten
 from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.checks.step_views import StepViews, filler_sample, refusal, renamed_steps
+from gatekeeper.checks.step_views import (
+    StepViews,
+    filler_sample,
+    prompts_of_step,
+    refusal,
+    renamed_steps,
+)
 from gatekeeper.contract.definition import (
     CheckSpec,
     Contract,
@@ -248,7 +254,7 @@ class _Bench:
             else:
                 _require_shape(params, check)
             written_in = spec.position.path if spec.position else self._contract_path
-            prompts = {arm: target.prompt_of(spec.step) for arm, target in self.targets.items()}
+            prompts = prompts_of_step(self.targets, spec.step)
             files = Files(spec.files, written_in, prompts, spec.code, fixture)
             evaluate = self._prepared(check, params, files)
             _require_pairs_alone(spec, evaluate, params)

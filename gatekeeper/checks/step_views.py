@@ -17,8 +17,8 @@ from functools import lru_cache
 from gatekeeper.checks.check import Finding, SampleEvaluator, failed, undetermined
 from gatekeeper.contract.chain import MOST_TEXT, step_names
 from gatekeeper.contract.conversation import as_called, calls_of, count_inserted, spoken
-from gatekeeper.contract.definition import Target
-from gatekeeper.contract.trial import REFUSED_REQUESTS, Completion, Sample, Trial, Turn
+from gatekeeper.contract.definition import Prompt, Target
+from gatekeeper.contract.trial import REFUSED_REQUESTS, Arm, Completion, Sample, Trial, Turn
 
 
 class StepViews:
@@ -79,6 +79,17 @@ def renamed_steps(contract: Target, head: Target) -> dict[str, str]:
     new = {s.prompt.reference: s.name for s in head.steps if s.name not in names}
     gone = (step for step in contract.steps if step.name not in kept)
     return {s.name: new[s.prompt.reference] for s in gone if s.prompt.reference in new}
+
+
+def prompts_of_step(targets: Mapping[Arm, Target], step: str | None) -> dict[Arm, Prompt]:
+    """Return each arm's prompt of a step; the last prompt if the check names no step. If base does
+    not have the step, its prompt is that of the same file, or head's."""
+    prompts = {arm: target.prompt_of(step) for arm, target in targets.items()}
+    own = {arm: {s.name for s in target.steps} for arm, target in targets.items()}
+    if step in own["head"] - own["base"]:
+        files = {prompt.reference: prompt for prompt in targets["base"].prompts}
+        prompts["base"] = files.get(prompts["head"].reference, prompts["head"])
+    return prompts
 
 
 def filler_sample(trial: Trial, characters: int) -> Sample:

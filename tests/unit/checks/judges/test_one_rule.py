@@ -13,7 +13,14 @@ from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.judges.judge import Judge
 from gatekeeper.checks.judges.presets import DATA_RULES, preset_prompt, rule_prompt
-from gatekeeper.contract.definition import CheckSpec, Message, MessageTemplate, Prompt
+from gatekeeper.contract.definition import (
+    CheckSpec,
+    Message,
+    MessageTemplate,
+    Prompt,
+    PromptStep,
+    Target,
+)
 from gatekeeper.contract.trial import Arm, Sample
 from gatekeeper.gate.judge_identities import judge_identities
 
@@ -86,6 +93,28 @@ def test_the_verdict_decides(said, passed):
     check = complies(rule=RULE)
     finding, asked = ask(check, of_arm("head"), lambda _: verdict(said))
     assert (finding.passed, len(asked)) == (passed, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "explains"),
+    [("made", "base: made"), ("other", "head: made"), (None, "head: made")],
+)
+def test_the_prompt_of_a_step_that_base_does_not_have_explains_its_rule(before, explains):
+    """A renamed step is found by its file."""
+
+    def of(arm: Arm, name: str, file: str | None) -> Target:
+        made = [PromptStep(name, prompt(arm, file))] if file else []
+        return Target(prompt(arm, "last"), "openai/m", {}, steps=tuple(made))
+
+    def prompt(arm: Arm, file: str) -> Prompt:
+        return Prompt(file, (MessageTemplate("user", f"{arm}: {file}", 1),), "")
+
+    params = {"judge": "complies", "model": MODEL, "rule": RULE}
+    targets = {"base": of("base", "old", before), "head": of("head", "new", "made")}
+    spec = CheckSpec("judge", "short", params, step="new")
+    made = contract("f1", checks=(spec,), target=targets["head"])
+    (check,) = prepare(made, targets=targets).checks["f1"]
+    assert explains in check.evaluate.questions(of_arm("head"))[0].messages[1].content
 
 
 def test_a_forecast_counts_the_prompt():
