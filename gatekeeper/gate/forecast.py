@@ -16,6 +16,7 @@ from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import levels
 from gatekeeper.gate.judge_calls import JudgeForecast, joined
 from gatekeeper.gate.power import Price
+from gatekeeper.gate.preference import has_preferences
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_requests, group_calls
 
@@ -125,8 +126,10 @@ def _ranges_of_jobs(
         if left:
             whole = estimate_calls(job, strictest, len(planned), concurrency)
             calls = max(0, whole.expected - (len(planned) - len(left)))
-        # Without a planned call, recordings give all answers, and judges are asked about them.
-        asked = joined((judging, users)) if left or not planned else JudgeForecast()
+        # Recordings give answers without a planned call, and judges are asked about them. How many
+        # pairs they compare is certain only at the end.
+        asks = left or not planned or has_preferences(job)
+        asked = joined((judging, users)) if asks else JudgeForecast()
         found = _range(left, _live_questions(asked), calls, len(planned), amounts)
         ungraded = math.ceil((len(planned) - len(left)) * share)
         if ungraded:

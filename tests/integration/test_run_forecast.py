@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from support.git_repository import GitRepository
 from support.judged_contract import CONTRACT as JUDGED
-from support.judged_contract import check, start_server
+from support.judged_contract import FILES as JUDGED_FILES
+from support.judged_contract import RUDE_PROMPT, check, start_server, with_server
 from support.judged_contract import propose as propose_judged
+from support.judges import verdict
 from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
 from support.random_model import BASE, HEAD, WORDS, Model, revision
@@ -161,3 +163,21 @@ def test_the_cache_leaves_only_the_questions_that_judges_have_not_answered(
     assert graded["calls"]["made"] == found["expected"]["calls"] == 48
     assert 0 < found["expected"]["cost_usd"] < found["most"]["cost_usd"]
     assert found["most"]["calls"] >= 48
+
+
+def test_comparisons_of_samples_in_the_cache_bound_the_forecast(
+    git_repository: Callable[..., GitRepository], server: OpenAIServer, tmp_path: Path
+) -> None:
+    repository, cache = git_repository("compared"), str(tmp_path / "cache.jsonl")
+    policy = {".github/gatekeeper.yml": "allow: {weakening: true}\n"}
+    repository.commit("polite", {**JUDGED_FILES, **policy})
+    repository.branch("pr")
+    repository.commit("reword", {"prompts/polite.txt": RUDE_PROMPT})
+    check(repository, tmp_path, "--cache", cache)
+    with_server(server, lambda body: verdict("tie"))
+    prefer = JUDGED.replace("judge: rubric, criteria", "judge: prefer, criteria")
+    repository.commit("compare", {"contracts/polite.yaml": prefer})
+    _, found = check(repository, tmp_path, "--cache", cache)
+    assert found["calls"]["cached"] == 48
+    # Ties end the comparison early.
+    assert 0 < found["calls"]["made"] <= found["forecast"]["most"]["calls"] == 48
