@@ -356,3 +356,35 @@ def test_python_functions_of_promptfoo_run_before_and_after_the_conversion(
         [sample] = map(json.loads, rows)
         assert [c["check"] for c in sample["checks"] if not c["passed"]] == failing
         assert len(sample["checks"]) == 3
+
+
+PROMPTFOO = """\
+prompts: ["Say {{word}}."]
+providers: [openai:chat:gpt-4o-mini]
+tests:
+  - vars: {word: tree}
+    assert: [{type: contains, value: OK}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("out", "pattern"), [([], "evals/evals.yaml"), (["--out", "native"], "native/*.yaml")]
+)
+def test_the_advice_after_a_conversion_leaves_one_contract_of_each_name(
+    out: list[str],
+    pattern: str,
+    git_repository: Callable[..., GitRepository],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    repository = git_repository("words")
+    file = "evals/promptfooconfig.yaml"
+    suite = {file: PROMPTFOO, ".github/gatekeeper.yml": f"contracts: [{file}]\n"}
+    repository.write_all(suite)
+    monkeypatch.chdir(repository.path)
+    assert main(["convert", file, *out]) == 0
+    said = capsys.readouterr().out
+    assert f"next: delete {file}, or remove it from `contracts`" in said
+    assert f"next: add {pattern} to `contracts` in .github/gatekeeper.yml (now: {file})\n" in said
+    repository.write_all({".github/gatekeeper.yml": f"contracts: [{pattern}]\n"})
+    assert main(["validate"]) == 0

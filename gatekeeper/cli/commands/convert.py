@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
 from gatekeeper.contract.contract_files import matching_contracts
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.globs import literal_pattern, matching
+from gatekeeper.contract.policy import Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
@@ -77,16 +78,24 @@ def convert(arguments: argparse.Namespace) -> int:
         lines += [f"  not run: {describe_not_run(part)}" for part in contract.contract.not_run]
     paths = [contract.files[0].path for contract in found]
     matched = matching_contracts([*paths, file], policy)
-    if file in matched and matched > {file}:
+    if file in matched:
         lines.append(_end_of_old_contract(found, file, policy.path_for(file)))
     if set(paths) - matched:
-        place = f"{folder}/*.yaml"
-        project = policy.folder_of(place)  # its patterns start there
-        pattern = place.removeprefix(f"{project}/") if project else place
-        now = ", ".join(policy.patterns_for(place))
-        lines.append(f"next: add {pattern} to `contracts` in {policy.path_for(place)} (now: {now})")
+        lines.append(_patterns_to_add(paths, file, folder, policy))
     print_lines(lines)
     return 0
+
+
+def _patterns_to_add(paths: Sequence[str], file: str, folder: str, policy: Policy) -> str:
+    """Say how the new contracts become part of the policy. A pattern of the whole folder must not
+    match the file of the other tool, too."""
+    place = f"{folder}/*.yaml"
+    project = policy.folder_of(place)  # its patterns start there
+    fits_old = any(matching([file], place))
+    places = [literal_pattern(path) for path in paths] if fits_old else [place]
+    patterns = ", ".join(each.removeprefix(f"{project}/") if project else each for each in places)
+    now = ", ".join(policy.patterns_for(place))
+    return f"next: add {patterns} to `contracts` in {policy.path_for(place)} (now: {now})"
 
 
 def _end_of_old_contract(found: Sequence[ConvertedContract], file: str, policy_file: str) -> str:
