@@ -223,6 +223,7 @@ def test_the_workflows_name_the_keys_of_the_models_in_use(git_repository) -> Non
         text = (made.path / ".github/workflows" / name).read_text("utf-8")
         assert "ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}" in text
         assert "OPENAI_API_KEY" not in text
+        assert "GATEKEEPER_API_KEY" not in text
         yaml.safe_load(text)
     assert yaml.safe_load((made.path / POLICY).read_text("utf-8"))["models"] == ["anthropic/*"]
 
@@ -234,13 +235,16 @@ def test_github_models_are_asked_with_the_job_s_own_token(git_repository, capsys
     where = ["--repo", str(made.path)]
 
     assert main(["init", *where]) == 0
-    assert "add the secret" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "add the secret" not in said
+    assert "also create the secret GATEKEEPER_API_KEY" in said
     for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
         workflow = made.path / ".github/workflows" / name
         text = workflow.read_text("utf-8")
         (job,) = yaml.safe_load(text)["jobs"].values()
         assert job["permissions"]["models"] == "read"
         assert "GITHUB_API_KEY: ${{ github.token }}" in text
+        assert "GATEKEEPER_API_KEY: ${{ secrets.GATEKEEPER_API_KEY }}" in text
         workflow.write_text(text.replace("GITHUB_API_KEY", "OTHER"), "utf-8")
     assert main(["init", *where]) == 0
     assert capsys.readouterr().out.count(": models: read\n") == 2

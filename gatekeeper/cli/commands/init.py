@@ -90,6 +90,11 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     secrets = [key for key in keys if key != KEY_OF_THE_JOB]
     add = f"add the secret{'s' * (len(secrets) > 1)} {', '.join(secrets)}, and " if secrets else ""
     yield f"On GitHub: {add}require the check `Prompt gate`."
+    if keys and not secrets:
+        yield (
+            "To reuse answers between runs, also create the secret GATEKEEPER_API_KEY, with a long "
+            "random text."
+        )
     for place, lines in missing_keys(root, keys).items():
         yield f"{place} does not pass every key to gatekeeper. Add to `env` of the step: {lines}"
         if KEY_OF_THE_JOB in lines:
