@@ -218,8 +218,8 @@ CHECK = Check(
             "minLength": 1,
             "description": (
                 "For `complies`: one rule. The judge grades only this rule, and reads the rule "
-                "together with `instructions`. With `rule`, `instructions` is by default base's "
-                "prompt, for the outputs of base and of head."
+                "together with `instructions`. With `rule`, the default of `instructions` is "
+                "base's prompt, also for the outputs of head."
             ),
         },
         choices={

@@ -20,7 +20,8 @@ passes only the parameters that the function has. The function returns one of th
 - a score from 0 to 1; the check passes if the score is at least `pass`;
 - `Fail("…")`, which fails the check with this message;
 - a mapping with `pass` (true or false), `score` (from 0 to 1) and `reason` (text), as in promptfoo.
-  If `pass` is true, the check passes, unless the check sets `pass` and the score is lower.
+  The check passes if `pass` of the mapping is true. If the check itself has the parameter `pass`,
+  the score must also be at least this parameter.
 
 If the function raises an exception, takes too long, or returns any other value, the check is
 undetermined. An undetermined check never counts as passed. If the function prints a text, the check

@@ -1,4 +1,4 @@
-"""A function in a Python file of the repository decides from the scores of the given checks.
+"""A Python function of the repository passes or fails the output by the scores of other checks.
 
 ```python
 def weakest(scores, context):
@@ -11,13 +11,14 @@ def weakest(scores, context):
 ```
 
 The check `scoring_function` calls the function with two values: the scores of the given checks by
-name, and `context`. The parameters of the function may have any names. If a check gives no score,
-its score is 1 if the check passes, and 0 if the check fails. By default, the name of a score is the
-name of the check. With `metrics`, several checks can have one score: the weighted mean of their
-scores. The function returns a mapping with `pass` (true or false), `score` (from 0 to 1) and
-`reason` (text). The value of `pass` decides whether the check passes. If one of the given checks is
-undetermined, gatekeeper does not call the function, and `scoring_function` is undetermined too. In
-all other respects, the rules of [python](#python) checks apply.
+name, and `context`. The parameters of the function may have any names. A check that gives no score
+counts as 1 if the check passes, and as 0 if the check fails. By default, the name of a score is the
+name of the check. With `metrics`, you set the names of the scores yourself. Checks with the same
+name have one score together, which is the weighted mean of their scores. The function returns a
+mapping with `pass` (true or false), `score` (from 0 to 1) and `reason` (text). The value of `pass`
+decides whether the check passes. If one of the given checks is undetermined, gatekeeper does not
+call the function, and `scoring_function` is undetermined too. In all other respects, the rules of
+[python](#python) checks apply.
 """
 
 from __future__ import annotations

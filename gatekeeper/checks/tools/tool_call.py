@@ -6,7 +6,8 @@ The answer must meet every requirement that you set. If `tool` is set together w
 names of arguments to values. Each argument in `arguments` must have the given value, compared as
 JSON. All other arguments may have any value. Arguments that are malformed or were cut off satisfy
 neither `arguments` nor `schema`. If `allowed` is a mapping, the arguments of every call must be
-valid under the schema of its tool. An answer with tool calls does not need a text.
+valid under the JSON Schema that `allowed` gives for the called tool. An answer with tool calls does
+not need a text.
 
 The model can only call the functions that [`params.tools`](models.md#tool-calls) offers. To require
 several calls, write one check for each call. The order of calls is the order in which the model
