@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 NO_KEY = (
     "gatekeeper does not use the cache, because no API key can sign the cache entries: no "
-    "environment variable with a name that ends in API_KEY has a value of 16 characters or more"
+    "environment variable with a name that ends in API_KEY has a value of 16 characters or more. "
+    "The token of a GitHub job does not count, because the next job has another token. To use the "
+    "cache, set GATEKEEPER_API_KEY to a long random text"
 )
 
 

@@ -119,8 +119,12 @@ def test_a_replay_neither_reads_nor_writes_the_cache(run):
 
 def test_without_a_key_that_can_sign_there_is_no_cache(run, monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_KEY", "short")
+    monkeypatch.setenv("GITHUB_API_KEY", "ghs_0123456789abcdef")
     assert run() == (0, 7)
-    assert "no API key can sign" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no API key can sign" in said
+    assert "The token of a GitHub job does not count" in said
+    assert "set GATEKEEPER_API_KEY to a long random text" in said
     assert not Path("cache.jsonl").exists()
 
 
