@@ -41,6 +41,7 @@ _STYLES: dict[Verdict, str] = {
     "error": "magenta",
 }
 _MOST_BROKEN = 5
+_MOST_ERRORS = 5
 _MOST_WEAKENED = 10
 
 
@@ -139,6 +140,26 @@ def _print_contract(console: Console, contract: ContractResult) -> None:
         console.print(_broken(fixture))
     if len(broken) > _MOST_BROKEN:
         console.print(Text(f"  …and {len(broken) - _MOST_BROKEN:,} more broke", "dim"))
+    for line in _not_measured(contract)[:_MOST_ERRORS]:
+        console.print(line)
+
+
+def _not_measured(contract: ContractResult) -> list[Text]:
+    """Return a line for each error that kept samples from being measured and that no reason above
+    names, with the first of its fixtures."""
+    said = " ".join(reason.text for reason in reasons_of(contract))
+    fixtures: dict[str, list[FixtureResult]] = {}
+    for fixture in contract.fixtures:
+        for error in fixture.errors[:1]:
+            fixtures.setdefault(error, []).append(fixture)
+    return [
+        Text("  not measured ")
+        .append(_text(same[0].id, "bold"))
+        .append(f" and {len(same) - 1:,} more: " if len(same) > 1 else ": ")
+        .append(_text(error, "dim", 200))
+        for error, same in fixtures.items()
+        if error not in said
+    ]
 
 
 def _decided(contract: ContractResult, paired: PairedResult) -> str:
