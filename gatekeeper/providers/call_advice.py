@@ -41,6 +41,8 @@ REFUSED: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """The parameters that no model of the provider takes."""
 
+_WITHOUT_PRICES = frozenset({"github"})
+"""Providers of which no list has a price: GitHub Models charge nothing within their limits."""
 _REASONING = re.compile(r"^(?:gpt-[56](?!-chat)|o\d)")
 REFUSED_BY_REASONING = _PENALTIES | _LOGPROBS | {"top_p"}
 """What OpenAI's reasoning models do not take besides; their temperature is always 1."""
@@ -88,7 +90,7 @@ def advise_on_calls(
                 _advice(name.provider, param),
                 param,
             )
-    if price_entry(model) is None:
+    if price_entry(model) is None and name.provider not in _WITHOUT_PRICES:
         yield CallAdvice(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
             "correct the name of the model, or set `limits.calls` instead",

@@ -238,6 +238,8 @@ def test_github_models_are_asked_with_the_job_s_own_token(git_repository, capsys
     said = capsys.readouterr().out
     assert "add the secret" not in said
     assert "also create the secret GATEKEEPER_API_KEY" in said
+    assert main(["validate", *where]) == 0
+    assert "warning: " not in capsys.readouterr().out
     for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
         workflow = made.path / ".github/workflows" / name
         text = workflow.read_text("utf-8")
