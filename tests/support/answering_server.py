@@ -32,11 +32,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request: its path, its headers with names in lower case, its JSON."""
+    """One request: its path, its headers with names in lower case, its JSON, and the port of the
+    client's connection."""
 
     path: str
     headers: Mapping[str, str]
     body: Any
+    peer: int = 0
 
 
 class AnsweringServer(LocalServer):
@@ -53,7 +55,8 @@ class AnsweringServer(LocalServer):
         class Handler(JsonHandler):
             def do_POST(self) -> None:  # noqa: N802
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                server.requests.append(Received(self.path, headers, self.read_json()))
+                peer = self.client_address[1]
+                server.requests.append(Received(self.path, headers, self.read_json(), peer))
                 answer = server.answer
                 given = {"Content-Type": "application/json", **answer.headers}
                 self.send(answer.status, answer.content, given)
