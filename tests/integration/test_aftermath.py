@@ -63,6 +63,7 @@ RISE = {**dict.fromkeys(range(34, 4, -1), 12), **dict.fromkeys(range(4, 0, -1), 
 DROP = {**dict.fromkeys(range(34, 12, -1), 1), **dict.fromkeys(range(12, 0, -1), 12)}
 
 
+@pytest.mark.long
 def test_a_drift_opens_one_issue_and_tells_the_chat_once(
     checked_pull: CheckedPull, github: FakeGithub, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -224,6 +224,7 @@ def endless_error(connection: socket.socket) -> None:
         connection.sendall(chunk(b" " * 1_000_000))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "send",
     [endless_text, endless_length, gzip_bomb, nested_bomb, many_choices, endless_error],

@@ -170,6 +170,7 @@ def test_a_tiny_cap_holds_whatever_the_server_bills(spender: Spender, seed: int)
     assert result.forecast.most.cost_usd == pytest.approx(0.00045)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "counts",
     [

@@ -40,6 +40,7 @@ def entries(cache: Path) -> list[Entry]:
     return [read(line, key, datetime.now(UTC)) for line in cache.read_bytes().splitlines()]
 
 
+@pytest.mark.long
 @settings(max_examples=settings.default.max_examples // 2)
 @given(
     seed=st.integers(0, 2**20),

@@ -151,6 +151,7 @@ def test_a_group_and_another_contract_cannot_have_one_name(check_of: CheckOf) ->
     assert check_of(files(), {**WORSE, "contracts/other.yaml": other}).code == 2
 
 
+@pytest.mark.long
 def test_a_file_that_only_a_group_names_affects_the_contract(check_of: CheckOf) -> None:
     groups = TONE.replace("type: contains, value: please, ignore_case: true", "{}").replace(
         "{{}}", "{python: tone.py:good}"

@@ -111,6 +111,7 @@ def test_figures_are_those_of_a_hand_count(repository, server, labels, capsys) -
     assert calibrate(repository, labels, "--anchors", "-1") == 2
 
 
+@pytest.mark.long
 def test_the_gate_corrects_what_rests_on_a_calibrated_judge(
     repository, server, labels, tmp_path, capsys
 ) -> None:

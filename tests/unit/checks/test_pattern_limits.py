@@ -61,6 +61,7 @@ def test_a_schema_s_patterns_are_compiled_in_the_child_too(place: str) -> None:
         apply_check("json_schema", "{}", schema=schema)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("hostile", "text"),
     [

@@ -79,6 +79,7 @@ def test_what_is_no_query_is_a_mistake(text):
         JsonPath(text)
 
 
+@pytest.mark.long
 def test_a_query_that_takes_too_long_ends():
     value = {"a": [[1] * 300] * 300}
     path = JsonPath("$..[?count($..*) > 1]")
