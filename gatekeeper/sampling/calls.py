@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper.contract.conversation import calls_of
 from gatekeeper.contract.digests import request_digest
@@ -33,7 +34,7 @@ class Call:
 
     trials: list[int]
     state: State = "waiting"
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[Any] | None = None
     completion: Completion | None = None
     error: str | None = None
     used: bool = False
@@ -62,6 +63,29 @@ class Call:
         """Whether the call was paid for and is evidence for none of its trials."""
         answered = self.state == "answered" and not self.free
         return self.state == "surplus" or (answered and not self.used)
+
+    @contextmanager
+    def cancellable(self) -> Iterator[None]:
+        """Let `cancel` end this block, in which the current task makes the call, and only it."""
+        import asyncio
+
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101
+        cancelled_before = task.cancelling()
+        self.task = task
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.is_over or task.uncancel() > cancelled_before:
+                raise  # the task itself was cancelled
+        finally:
+            self.task = None
+
+    def cancel(self) -> None:
+        """Stop making the call, because nobody needs its answer any more."""
+        if self.task is not None:
+            self.state = "surplus" if self.state == "running" else "unwanted"
+            self.task.cancel()
 
 
 def distinct_requests(trials: Sequence[Trial]) -> tuple[Request, ...]:

@@ -213,14 +213,14 @@ class _Runner:
             if not self._wanted(call):
                 self._settle(call, "unwanted")
                 continue
-            # In a task of its own, which can be cancelled without its worker.
-            task = call.task = asyncio.create_task(self._make(call))
-            self._running.add(call)
-            await asyncio.wait([task])
+            # In the worker's own task, so the next call is sent before other answers are looked at.
+            # Calls whose answers came together would otherwise wait for each other again and again.
+            with call.cancellable():
+                self._running.add(call)
+                await self._make(call)
             self._running.discard(call)
-            call.task = None  # thousands of finished tasks would take megabytes
-            if not task.cancelled():
-                task.result()
+            if call.free:
+                await asyncio.sleep(0)  # nothing was waited for, so signals come through here
 
     async def _make(self, call: Call) -> None:
         try:
@@ -358,9 +358,7 @@ class _Runner:
         if any(c.order and c.order.holds_money for c in unwanted) and self._are_others_wanted():
             unwanted = [c for c in unwanted if not (c.order and c.order.holds_money)]
         for call in unwanted:
-            if call.task is not None:
-                call.state = "surplus" if call.state == "running" else "unwanted"
-                call.task.cancel()
+            call.cancel()
 
     def _are_others_wanted(self) -> bool:
         ahead = (self._call_of[index] for index in range(self._delivered, len(self._trials)))

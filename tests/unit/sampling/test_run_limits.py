@@ -182,6 +182,25 @@ def test_a_stop_ends_with_what_was_gathered_even_when_calls_hang() -> None:
     assert result.samples == tuple(watch.samples)
 
 
+def test_a_stop_comes_through_while_answers_need_no_waiting() -> None:
+    class Recording(FakeClient):
+        async def complete(self, request: Request) -> Completion:
+            return Completion(content(request), replayed=True)
+
+    watch = FakeWatch()
+    result = run(heads(100), Recording(), watch, stop_when=lambda: len(watch.samples) > 5)
+    assert result.ended == "interrupted"
+    assert 5 < len(result.samples) < 50
+
+
+def test_cancelled_calls_do_not_outlive_a_stop() -> None:
+    watch = FakeWatch(enough=1)
+    client = FakeClient(lambda r: Completion("ok") if content(r) == "head 0" else forever(r))
+    trials = [*heads(4, "first"), *(trial(number, contract="second") for number in range(4, 8))]
+    result = run(trials, client, watch, stop_when=lambda: bool(watch.samples))
+    assert (result.ended, result.surplus, client.under_way) == ("interrupted", 3, 0)
+
+
 def test_a_stop_that_comes_too_late_changes_nothing() -> None:
     async def main() -> Run:
         stop = asyncio.Event()

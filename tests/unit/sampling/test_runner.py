@@ -132,6 +132,26 @@ def test_calls_under_way_when_the_contract_is_decided_are_surplus() -> None:
     assert result.made + result.saved == 10
 
 
+def test_after_calls_were_cancelled_as_many_are_made_at_a_time_as_before() -> None:
+    class OneOfTheFirst(FakeWatch):
+        def wants(self, trial: Trial) -> bool:
+            return trial.contract == "second" or super().wants(trial)
+
+    at_a_time: list[int] = []
+
+    def answer(request: Request) -> Any:
+        if content(request) in ("head 1", "head 2", "head 3"):
+            return forever(request)
+        at_a_time.append(client.under_way)
+        return Completion("yes")
+
+    client = FakeClient(answer)
+    trials = [*heads(4, "first"), *(trial(number, contract="second") for number in range(4, 24))]
+    result = run(trials, client, OneOfTheFirst(enough=1))
+    assert (result.ended, result.surplus, len(result.samples)) == ("done", 3, 21)
+    assert max(at_a_time[-10:]) == 4
+
+
 def test_answers_behind_the_decision_are_no_evidence() -> None:
     release = asyncio.Event()
 

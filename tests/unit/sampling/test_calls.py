@@ -1,0 +1,69 @@
+"""A call that is cancelled, and the task that makes it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gatekeeper.sampling.calls import Call
+
+
+async def _make(call: Call, reached: list[str]) -> None:
+    """Do what a worker does: make a call, then go on."""
+    with call.cancellable():
+        call.state = "running"
+        await asyncio.Event().wait()
+        reached.append("answer")
+    reached.append("next call")
+
+
+async def _start(call: Call, reached: list[str]) -> asyncio.Task[None]:
+    worker = asyncio.create_task(_make(call, reached))
+    await asyncio.sleep(0)
+    return worker
+
+
+@pytest.mark.parametrize(("state", "becomes"), [("running", "surplus"), ("waiting", "unwanted")])
+def test_the_worker_of_a_cancelled_call_goes_on(state: str, becomes: str) -> None:
+    async def main() -> None:
+        call, reached = Call([0]), list[str]()
+        worker = await _start(call, reached)
+        call.state = "running" if state == "running" else "waiting"
+        call.cancel()
+        await worker
+        assert (call.state, call.task, reached) == (becomes, None, ["next call"])
+        assert worker.cancelling() == 0
+
+    asyncio.run(main())
+
+
+def test_a_worker_that_is_cancelled_ends() -> None:
+    async def main() -> None:
+        call, reached = Call([0]), list[str]()
+        worker = await _start(call, reached)
+        worker.cancel()
+        await asyncio.wait([worker])
+        assert worker.cancelled()
+        assert (call.state, reached) == ("running", [])
+
+    asyncio.run(main())
+
+
+def test_a_worker_ends_that_is_cancelled_together_with_its_call() -> None:
+    async def main() -> None:
+        call, reached = Call([0]), list[str]()
+        worker = await _start(call, reached)
+        call.cancel()
+        worker.cancel()
+        await asyncio.wait([worker])
+        assert worker.cancelled()
+        assert (call.state, reached) == ("surplus", [])
+
+    asyncio.run(main())
+
+
+def test_a_call_that_nobody_makes_is_not_cancelled() -> None:
+    call = Call([0])
+    call.cancel()
+    assert call.state == "waiting"
