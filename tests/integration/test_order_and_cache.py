@@ -132,9 +132,10 @@ def check(
 def test_a_cache_of_two_is_enough_for_the_beginnings_that_all_fixtures_share(
     concurrency: int, by_text: bool
 ) -> None:
-    """All but the calls that start before the first of their arm has been answered."""
+    """All but the calls that start before the first of their arm has been answered: the first ones,
+    and the one that the first answer of the other arm made room for."""
     _, share = check(entries=2, lines=1, concurrency=concurrency, by_text=by_text)
-    assert share >= 1 - max(2, concurrency) / (2 * FIXTURES)
+    assert share >= 1 - (concurrency + 1) / (2 * FIXTURES)
 
 
 @pytest.mark.parametrize("samples", [1, 3])
@@ -162,7 +163,7 @@ def test_the_numbers_in_the_documentation_are_measured() -> None:
     """docs/models.md gives these four shares."""
     apart = [check(entries=ROOMY, by_text=by_text)[1] for by_text in (False, True)]
     alone = [check(entries=4, concurrency=1, by_text=by_text)[1] for by_text in (False, True)]
-    assert [f"{share:.0%}" for share in (*apart, *alone)] == ["76%", "4%", "11%", "80%"]
+    assert [f"{share:.0%}" for share in (*apart, *alone)] == ["75%", "1%", "11%", "80%"]
 
 
 def test_a_sorted_order_would_hide_what_comes_last() -> None:
