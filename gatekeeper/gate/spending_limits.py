@@ -52,11 +52,11 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
                 f"No price is known for {model}, so `limits.cost_usd` does not "
                 "limit the calls to this model; only `limits.calls` limits these calls."
             )
-        elif price and (room := int((limits.cost_usd or 0.0) / price)) < limits.concurrency:
+        elif price and (room := (limits.cost_usd or 0.0) / price) < limits.concurrency:
             shorter = advise_shorter_answers(r.params for r in requests if r.model == model)
             said.append(
                 f"A call to {model} can cost {numbers.dollars(price)}, so `limits.cost_usd` "
-                f"allows only {numbers.count(room, 'call')} at the same time. For a faster run, "
+                f"allows only {numbers.count(int(room), 'call')} at the same time. For a faster run, "
                 f"{shorter} in `params`."
             )
     return tuple(said)

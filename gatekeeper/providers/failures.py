@@ -25,6 +25,8 @@ _LONGEST_MESSAGE = 300
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _GAVE_UP = frozenset({408, 499, 504, 524})
 _THROTTLED = frozenset({429, 529})  # 529 is Anthropic's overload
+_OVERLOADED = re.compile(r"overloaded|slow down|server busy", re.IGNORECASE)
+"""What OpenAI, Gemini and Ollama say of their load with HTTP 503, which has other causes too."""
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SECRET_LOOK = re.compile(
     r"\b(?:sk|pk|gsk|hf|xai|AIza|ghp|ghs|github_pat)[-_]?[A-Za-z0-9_\-]{12,}"
@@ -121,7 +123,7 @@ def _with_status(model: str, status: int, text: str, pause: float | None) -> Cal
             said,
             retryable=True,
             retry_after=pause,
-            throttled=status in _THROTTLED,
+            throttled=status in _THROTTLED or (status == 503 and bool(_OVERLOADED.search(text))),
         )
     return CallFailed(said)
 

@@ -139,3 +139,8 @@ def test_a_limit_that_makes_a_run_slow_is_named() -> None:
     (notice,) = require_within_limits(work, lambda _: 0.3, trusted=True)
     assert "only 3 calls" in notice
     assert require_within_limits(work, lambda _: 0.2, trusted=True) == ()
+
+
+def test_any_cost_limit_is_compared_with_any_price() -> None:
+    _, work = proposal("limits: {cost_usd: 1.0e+308}")
+    assert require_within_limits(work, lambda _: 1e-5, trusted=True) == ()

@@ -47,6 +47,24 @@ def test_what_may_pass_is_worth_another_try(status: int) -> None:
     assert (failure.fatal, failure.retryable, failure.retry_after) == (False, True, 5)
 
 
+@pytest.mark.parametrize(
+    ("status", "text", "slows_down"),
+    [
+        (429, "said the server", True),
+        (529, "said the server", True),
+        (503, "server busy, please try again. maximum pending requests exceeded", True),
+        (503, "The model is overloaded. Please try again later.", True),
+        (503, "Slow down", True),
+        (503, "upstream connect error", False),
+        (500, "The model is overloaded.", False),
+    ],
+)
+def test_a_refusal_because_of_load_slows_down_all_calls(
+    status: int, text: str, slows_down: bool
+) -> None:
+    assert with_status(status, text).throttled is slows_down
+
+
 def test_a_spent_quota_does_not_come_back_by_waiting() -> None:
     assert with_status(429, "insufficient_quota: check your plan").fatal
 
