@@ -56,8 +56,8 @@ def _notices(work: Work, worst: Price) -> tuple[str, ...]:
             shorter = advise_shorter_answers(r.params for r in requests if r.model == model)
             said.append(
                 f"A call to {model} can cost {numbers.dollars(price)}, so `limits.cost_usd` "
-                f"allows only {numbers.count(int(room), 'call')} at the same time. For a faster run, "
-                f"{shorter} in `params`."
+                f"allows only {numbers.count(int(room), 'call')} at the same time. For a faster "
+                f"run, {shorter} in `params`."
             )
     return tuple(said)
 
