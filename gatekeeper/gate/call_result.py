@@ -32,7 +32,9 @@ class Calls:
     cache; `saved` were planned and not needed, because the result was certain before; `failed` had
     no answer; `surplus` were under way when the result was certain: paid for, but no evidence.
     `unrecorded` are requests that a recording should have answered and has no answer for.
-    `throttled` were refused by a provider because of load; they are in `made`. `cached_tokens` were
+    `throttled` were refused by a provider because of load; they are in `made`. `prompt_tokens` and
+    `completion_tokens` are those of the answers that the result uses, also of judges and simulated
+    users, but not of retries and surplus calls; None if one is unknown. `cached_tokens` were
     read from the providers' caches, `cache_write_tokens` written to them, and `reasoning_tokens` of
     the answers used for reasoning; None if unknown. `judge` are the calls to judges, `user` those
     to simulated users, None without any; those that reached a model are in `made`."""
@@ -44,11 +46,18 @@ class Calls:
     surplus: int = 0
     unrecorded: int = 0
     throttled: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     judge: JudgeCalls | None = None
     user: JudgeCalls | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """Return the tokens of prompts and answers; None if they are unknown."""
+        return _sum(self.prompt_tokens, self.completion_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +72,8 @@ class ForecastAmounts:
 
     @property
     def tokens(self) -> int | None:
-        """Return the tokens of prompts and answers."""
-        if self.prompt_tokens is None or self.completion_tokens is None:
-            return None
-        return self.prompt_tokens + self.completion_tokens
+        """Return the tokens of prompts and answers; None if they are unknown."""
+        return _sum(self.prompt_tokens, self.completion_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +84,9 @@ class Forecast:
 
     expected: ForecastAmounts
     most: ForecastAmounts
+
+
+def _sum(prompt_tokens: int | None, completion_tokens: int | None) -> int | None:
+    if prompt_tokens is None or completion_tokens is None:
+        return None
+    return prompt_tokens + completion_tokens

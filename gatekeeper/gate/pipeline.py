@@ -6,7 +6,7 @@ connections to the outside are passed in.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import is_
@@ -17,7 +17,8 @@ from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.blame_result import ContractBlame
-from gatekeeper.gate.call_result import Calls, Forecast, JudgeCalls
+from gatekeeper.gate.call_counts import count_calls
+from gatekeeper.gate.call_result import Calls, Forecast
 from gatekeeper.gate.contract_reasons import uncovered_reasons
 from gatekeeper.gate.error_budgets import most_pressing
 from gatekeeper.gate.exit_code import exit_code, strictest
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
     from gatekeeper.gate.monitor import Progress, Watches
     from gatekeeper.sampling.cache import Entry
-    from gatekeeper.sampling.judging import JudgeTally, OnJudgeAnswer
+    from gatekeeper.sampling.judging import OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
     from gatekeeper.sampling.retries import RetryPolicy
     from gatekeeper.sampling.runner import OnAnswer, Run, Watch
@@ -161,7 +162,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         started,
         (datetime.now(UTC) - started).total_seconds(),
         (*contracts, *_without_samples(work, around.waivers)),
-        _calls(sampled),
+        count_calls(sampled),
         sampled.cost_usd if sampled.made else 0.0,
         (*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
         watches.outcomes,
@@ -266,43 +267,6 @@ def _merged_already(found: ContractResult) -> ContractResult:
     """Remove the budget impact of merging, because a run on one revision merges nothing."""
     budgets = tuple(replace(b, projected_burn_rate=None) for b in found.error_budgets)
     return replace(found, error_budgets=budgets, error_budget=most_pressing(budgets))
-
-
-def _calls(sampled: Run) -> Calls:
-    replayed = sum(
-        s.completion is not None and s.completion.replayed and not s.shared for s in sampled.samples
-    )
-    answers = [s.completion for s in sampled.samples if s.completion and not s.shared]
-    paid = [completion for completion in answers if not completion.replayed]
-    graded = sum(any(a.completion for a in s.judge_answers) for s in sampled.samples)
-    return Calls(
-        made=sampled.made,
-        cached=replayed,
-        saved=sampled.saved,
-        failed=sampled.failed,
-        surplus=sampled.surplus,
-        unrecorded=sum(sampled.unrecorded.values()),
-        throttled=sampled.throttled,
-        cached_tokens=_total(c.cached_tokens for c in paid),
-        cache_write_tokens=_total(c.cache_write_tokens for c in paid),
-        reasoning_tokens=_total(c.reasoning_tokens for c in paid),
-        judge=_asked(sampled.judged, graded),
-        user=_asked(sampled.simulated, sum(bool(answer.users) for answer in answers)),
-    )
-
-
-def _asked(tally: JudgeTally, samples: int) -> JudgeCalls | None:
-    """Return the calls to judges or simulated users, which helped so many samples; None if there is
-    none."""
-    if not (tally.made or tally.cached or tally.failed):
-        return None
-    cost = tally.cost_usd if tally.made else 0.0
-    return JudgeCalls(tally.made, tally.cached, tally.failed, samples, cost)
-
-
-def _total(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _gaps(sampled: Run) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ def describe_calls(calls: Calls) -> str:
         "refused because of the provider's load": calls.throttled,
     }
     words = [f"{amount:,} {word}" for word, amount in others.items() if amount]
+    if calls.tokens:
+        words.append(f"{numbers.count(calls.tokens, 'token')} used")
     if calls.cached_tokens:
         words.append(
             f"{numbers.count(calls.cached_tokens, 'token')} read from the provider's cache"

@@ -18,6 +18,8 @@ def calls_document(calls: Calls) -> dict[str, Any]:
         "failed": calls.failed,
         "unrecorded": calls.unrecorded,
         "throttled": calls.throttled,
+        "prompt_tokens": calls.prompt_tokens,
+        "completion_tokens": calls.completion_tokens,
         "cached_tokens": calls.cached_tokens,
         "cache_write_tokens": calls.cache_write_tokens,
         "reasoning_tokens": calls.reasoning_tokens,

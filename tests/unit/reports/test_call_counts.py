@@ -40,6 +40,16 @@ def test_judges_are_counted_apart_with_their_cost_for_100_samples() -> None:
     assert describe_calls(Calls(10, judge=unknown)) == "10 calls made (5 to judges)"
 
 
+def test_the_tokens_of_prompts_and_answers_are_told_if_both_are_known() -> None:
+    used = Calls(40, prompt_tokens=31_000, completion_tokens=200, cached_tokens=12)
+    assert describe_calls(used) == (
+        "40 calls made, 31,200 tokens used, 12 tokens read from the provider's cache"
+    )
+    for unknown in (Calls(40, prompt_tokens=31_000), Calls(40, completion_tokens=200)):
+        assert describe_calls(unknown) == "40 calls made"
+    assert describe_calls(Calls(prompt_tokens=0, completion_tokens=0)) == "0 calls made"
+
+
 def test_what_providers_read_from_their_caches_is_told() -> None:
     found = describe_calls(Calls(40, cached_tokens=52_000, cache_write_tokens=1_300))
     assert found == "40 calls made, 52,000 tokens read from the provider's cache"

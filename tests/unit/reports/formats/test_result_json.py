@@ -33,6 +33,8 @@ CALLS = {
     "surplus": 0,
     "unrecorded": 0,
     "throttled": 0,
+    "prompt_tokens": None,
+    "completion_tokens": None,
     "cached_tokens": None,
     "cache_write_tokens": None,
     "reasoning_tokens": None,
