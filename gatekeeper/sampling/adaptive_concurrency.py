@@ -52,6 +52,7 @@ class ModelPace:
         self._clock = clock
         self._sleep = sleep
         self._under_way = 0
+        self._queue = asyncio.Lock()  # whoever waits for room longest is served first
         self._room = asyncio.Event()  # set when another call may fit
         self._answers = 0  # since `allowed` last changed
         self._round = 0  # refused calls of one round lower `allowed` once
@@ -68,10 +69,11 @@ class ModelPace:
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[int]:
-        while self._under_way >= self.allowed:
-            self._room.clear()
-            await self._room.wait()
-        self._under_way += 1
+        async with self._queue:
+            while self._under_way >= self.allowed:
+                self._room.clear()
+                await self._room.wait()
+            self._under_way += 1
         try:
             while (seconds := self._held_until - self._clock()) > 0:
                 await self._sleep(seconds)

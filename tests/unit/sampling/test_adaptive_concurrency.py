@@ -130,6 +130,26 @@ def test_a_call_that_is_cancelled_while_it_is_held_gives_its_place_back() -> Non
     asyncio.run(check())
 
 
+def test_a_call_that_waits_for_room_goes_before_one_that_comes_later() -> None:
+    async def check() -> None:
+        pace, _ = a_pace(1)
+        began: list[str] = []
+
+        async def call(name: str) -> None:
+            async with pace.place(REQUEST):
+                began.append(name)
+                await asyncio.sleep(0)
+
+        async def first_and_third() -> None:
+            await call("first")
+            await call("third")
+
+        await asyncio.gather(first_and_third(), call("second"))
+        assert began == ["first", "second", "third"]
+
+    asyncio.run(check())
+
+
 @given(st.integers(1, 9), st.lists(st.lists(st.booleans(), min_size=1, max_size=9), max_size=8))
 def test_no_place_is_lost_or_gained(most: int, rounds: list[list[bool]]) -> None:
     """After any refusals and answers as many calls as are allowed can be under way, no more."""
