@@ -76,10 +76,12 @@ class Call:
         try:
             yield
         except asyncio.CancelledError:
-            if not self.is_over or task.uncancel() > cancelled_before:
+            if not self.is_over or task.cancelling() > cancelled_before + 1:
                 raise  # the task itself was cancelled
         finally:
             self.task = None
+            while task.cancelling() > cancelled_before:
+                task.uncancel()  # also if the client did not heed it
 
     def cancel(self) -> None:
         """Stop making the call, because nobody needs its answer any more."""

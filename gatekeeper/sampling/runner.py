@@ -166,7 +166,9 @@ class _Runner:
 
     async def run(self, stop: asyncio.Event) -> Run:
         self._deliver()
-        work = asyncio.create_task(self._work_side_by_side())
+        # Not in a TaskGroup: after an error it waits for clients that heed no cancellation.
+        workers = [asyncio.create_task(self._work()) for _ in range(self._width)]
+        work = asyncio.create_task(asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION))
         signals = [asyncio.create_task(event.wait()) for event in (self._halt, stop)]
         try:
             await asyncio.wait(
@@ -179,31 +181,15 @@ class _Runner:
             elif not work.done() and not self._halt.is_set():
                 self._end("limit", self._meter.out_of_time())
         finally:
-            await self._cancel_all([work, *signals])
+            if any(not worker.done() or worker.cancelled() for worker in workers):
+                self._end("interrupted", "interrupted")  # a worker that goes on makes no more calls
+            await _cancel_all([work, *signals, *workers])
         self._deliver(past_gaps=True)
         found = self._result()
         # The judges refer to this runner, so its calls would stay until garbage is collected.
         self._calls.clear()
         self._call_of.clear()
         return found
-
-    async def _cancel_all(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Cancel all running calls; raise the error of a call that failed for another reason."""
-        calls = [call.task for call in self._running if call.task is not None]
-        for task in (*tasks, *calls):
-            task.cancel()
-        done, _ = await asyncio.wait([*tasks, *calls], timeout=_CANCEL_SECONDS)
-        for task in done:
-            if not task.cancelled() and (error := task.exception()) is not None:
-                raise error
-
-    async def _work_side_by_side(self) -> None:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._width):
-                    group.create_task(self._work())
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
 
     async def _work(self) -> None:
         for call in self._queue:
@@ -219,8 +205,8 @@ class _Runner:
                 self._running.add(call)
                 await self._make(call)
             self._running.discard(call)
-            if call.free:
-                await asyncio.sleep(0)  # nothing was waited for, so signals come through here
+            if call.free or call.error is not None:
+                await asyncio.sleep(0)  # maybe nothing was waited for: signals come through here
 
     async def _make(self, call: Call) -> None:
         try:
@@ -393,3 +379,13 @@ class _Runner:
             simulated=self.users.tally,
             charged_usd=self._meter.charged_usd,
         )
+
+
+async def _cancel_all(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Cancel the tasks; raise the error of one that failed for another reason."""
+    for task in tasks:
+        task.cancel()
+    done, _ = await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
+    for error in [task.exception() for task in done if not task.cancelled()]:
+        if error is not None:
+            raise error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -59,6 +60,24 @@ def test_a_worker_ends_that_is_cancelled_together_with_its_call() -> None:
         await asyncio.wait([worker])
         assert worker.cancelled()
         assert (call.state, reached) == ("surplus", [])
+
+    asyncio.run(main())
+
+
+def test_a_cancellation_that_is_not_heeded_does_not_stay_with_the_worker() -> None:
+    async def worker(call: Call) -> int:
+        with call.cancellable(), contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        task = asyncio.current_task()
+        assert task is not None
+        return task.cancelling()
+
+    async def main() -> None:
+        call = Call([0])
+        working = asyncio.create_task(worker(call))
+        await asyncio.sleep(0)
+        call.cancel()
+        assert await working == 0
 
     asyncio.run(main())
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +23,10 @@ from support.fake_client import (
 )
 
 from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed, NotRecorded
+from gatekeeper.sampling import runner
+from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import Run, run_trials
 
 
@@ -191,6 +195,71 @@ def test_a_stop_comes_through_while_answers_need_no_waiting() -> None:
     result = run(heads(100), Recording(), watch, stop_when=lambda: len(watch.samples) > 5)
     assert result.ended == "interrupted"
     assert 5 < len(result.samples) < 50
+
+
+def test_a_stop_comes_through_while_calls_fail_at_once() -> None:
+    class Failing(FakeClient):
+        async def complete(self, request: Request) -> Completion:
+            raise CallFailed(content(request))
+
+    watch = FakeWatch()
+    patient = RetryPolicy(give_up_after=1000)
+    result = run(
+        heads(100), Failing(), watch, retry=patient, stop_when=lambda: len(watch.samples) > 5
+    )
+    assert result.ended == "interrupted"
+    assert 5 < len(result.samples) < 50
+
+
+class Faulty(FakeWatch):
+    """A watch with an error that shows with the first sample."""
+
+    def add(self, outcome: Outcome) -> None:
+        raise RuntimeError(outcome.sample.output)
+
+
+class Heedless(FakeClient):
+    """A client that answers the first request, and heeds no cancellation of others."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.ends = asyncio.Event()
+        self.seconds = seconds
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(content(request))
+        if content(request) != "head 0":
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.ends.wait()
+            await asyncio.sleep(self.seconds)
+        return Completion("ok")
+
+
+def test_an_error_starts_no_more_calls_of_clients_that_answer_though_cancelled() -> None:
+    client = Heedless(seconds=0)
+    with pytest.raises(RuntimeError, match="ok"):
+        run(heads(100), client, Faulty())
+    assert len(client.asked) == 4
+
+
+def test_an_error_does_not_wait_for_clients_that_heed_no_cancellation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "_CANCEL_SECONDS", 0.01)
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match="ok"):
+        run(heads(100), Heedless(seconds=50), Faulty())
+    assert time.monotonic() - began < 20
+
+
+def test_a_client_that_cancels_its_own_call_does_not_pass_as_done() -> None:
+    def answer(request: Request) -> Completion:
+        if content(request) == "head 3":
+            raise asyncio.CancelledError
+        return Completion("ok")
+
+    result = run(heads(30), FakeClient(answer), limits=Limits(concurrency=1))
+    assert (result.ended, len(result.samples)) == ("interrupted", 3)
 
 
 def test_cancelled_calls_do_not_outlive_a_stop() -> None:
