@@ -100,8 +100,8 @@ class ModelPace:
 
     def refused(self, in_round: int, pause: float | None) -> bool:
         """Slow down after a refusal because of load. Returns whether to give the model up: it has
-        refused more rounds in a row than the policy's `throttled_attempts`, or three times as many
-        if it had answered before.
+        refused more rounds in a row than the policy's `throttled_attempts`, or three more than that
+        if it had answered before. These rounds take three and six minutes.
 
         Args:
             in_round: what `place` yielded for the call. Of the calls that were under way at the
@@ -119,7 +119,7 @@ class ModelPace:
                 self.hold(self._own_pause())
         if pause is not None:
             self.hold(pause)
-        patience = self._retry.throttled_attempts * (3 if self._has_answered else 1)
+        patience = self._retry.throttled_attempts + (3 if self._has_answered else 0)
         return self._refused_rounds > patience
 
     def hold(self, seconds: float) -> None:
