@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.trial import Completion, QuestionId, Sample
-from gatekeeper.gate.call_result import Calls, JudgeCalls
+from gatekeeper.gate.call_result import Calls, JudgeCalls, sum_if_all_known
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.judging import JudgeTally
@@ -26,8 +26,8 @@ def count_calls(sampled: Run) -> Calls:
         surplus=sampled.surplus,
         unrecorded=sum(sampled.unrecorded.values()),
         throttled=sampled.throttled,
-        prompt_tokens=_sum_if_all_known(c.prompt_tokens for c in every),
-        completion_tokens=_sum_if_all_known(c.completion_tokens for c in every),
+        prompt_tokens=sum_if_all_known(c.prompt_tokens for c in every),
+        completion_tokens=sum_if_all_known(c.completion_tokens for c in every),
         cached_tokens=_sum_of_known(c.cached_tokens for c in paid),
         cache_write_tokens=_sum_of_known(c.cache_write_tokens for c in paid),
         reasoning_tokens=_sum_of_known(c.reasoning_tokens for c in paid),
@@ -63,8 +63,3 @@ def _asked(tally: JudgeTally, samples: int) -> JudgeCalls | None:
 def _sum_of_known(counts: Iterable[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
-
-
-def _sum_if_all_known(counts: Iterable[int | None]) -> int | None:
-    known = list(counts)
-    return None if None in known else sum(count or 0 for count in known)

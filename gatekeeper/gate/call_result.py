@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+
+def sum_if_all_known(counts: Iterable[int | None]) -> int | None:
+    """Return the sum; None if one of the numbers is unknown."""
+    known = list(counts)
+    return None if None in known else sum(count or 0 for count in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ class Calls:
     @property
     def tokens(self) -> int | None:
         """Return the tokens of prompts and answers; None if they are unknown."""
-        return _sum(self.prompt_tokens, self.completion_tokens)
+        return sum_if_all_known((self.prompt_tokens, self.completion_tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class ForecastAmounts:
     @property
     def tokens(self) -> int | None:
         """Return the tokens of prompts and answers; None if they are unknown."""
-        return _sum(self.prompt_tokens, self.completion_tokens)
+        return sum_if_all_known((self.prompt_tokens, self.completion_tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,3 @@ class Forecast:
 
     expected: ForecastAmounts
     most: ForecastAmounts
-
-
-def _sum(prompt_tokens: int | None, completion_tokens: int | None) -> int | None:
-    if prompt_tokens is None or completion_tokens is None:
-        return None
-    return prompt_tokens + completion_tokens

@@ -52,6 +52,8 @@ def mutate(made: GitRepository, out: Path, *flags: str) -> tuple[int, dict[str, 
 def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
     repository, tmp_path, monkeypatch, capsys
 ):
+    # Few calls at a time, so that few are under way when a mutant is noticed.
+    repository.commit("slow", {".github/gatekeeper.yml": "limits: {concurrency: 2}\n"})
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, found = mutate(repository, tmp_path)
@@ -71,7 +73,7 @@ def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
     assert by_id["2-drop"]["pairs"] < 20
     assert found["score"] == 1
     # Each mutant has the base arm's answers for nothing.
-    assert found["calls"] == len(server.requests) <= 20 * (1 + 8)
+    assert found["calls"] == len(server.requests) < 20 * (1 + 8)
     page = (tmp_path / "mutation.html").read_text()
     assert "<script>alert" not in page
     assert '<tr class="pass"><th scope="row">3</th><td>noticed</td>' in page

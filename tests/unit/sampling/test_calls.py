@@ -39,27 +39,18 @@ def test_the_worker_of_a_cancelled_call_goes_on(state: str, becomes: str) -> Non
     asyncio.run(main())
 
 
-def test_a_worker_that_is_cancelled_ends() -> None:
+@pytest.mark.parametrize("with_its_call", [False, True])
+def test_a_worker_that_is_cancelled_ends(with_its_call: bool) -> None:
     async def main() -> None:
         call, reached = Call([0]), list[str]()
         worker = await _start(call, reached)
+        if with_its_call:
+            call.cancel()
         worker.cancel()
         await asyncio.wait([worker])
         assert worker.cancelled()
-        assert (call.state, reached) == ("running", [])
-
-    asyncio.run(main())
-
-
-def test_a_worker_ends_that_is_cancelled_together_with_its_call() -> None:
-    async def main() -> None:
-        call, reached = Call([0]), list[str]()
-        worker = await _start(call, reached)
-        call.cancel()
-        worker.cancel()
-        await asyncio.wait([worker])
-        assert worker.cancelled()
-        assert (call.state, reached) == ("surplus", [])
+        assert call.state == ("surplus" if with_its_call else "running")
+        assert reached == []
 
     asyncio.run(main())
 
