@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 
@@ -59,6 +60,20 @@ def test_keys_of_the_environment_and_their_owners_are_not_written(repository, mo
     assert json.loads(row)["vars"] == {"word": "my key is ***"}
 
 
+def test_the_line_to_add_names_the_file_from_the_contract(repository, capsys):
+    folder = repository.path / "fixtures"
+    folder.mkdir()
+    log = '{"vars": {"word": "x"}}\n'
+    assert add(repository, log, "--out", str(folder / "new.jsonl")) == 0
+    assert capsys.readouterr().out.endswith("\n  - file: ../fixtures/new.jsonl\n")
+    contract = repository.path / "contracts/words.yaml"
+    text = contract.read_text("utf-8")
+    contract.write_text(
+        re.sub("(?m)^fixtures: .*", "fixtures: [{file: ../fixtures/new.jsonl}]", text)
+    )
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+
+
 def test_a_full_disk_leaves_no_file(repository, tmp_path):
     out = tmp_path / "new.jsonl"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -94,6 +109,7 @@ def test_an_input_that_is_too_long_is_counted(repository, capsys):
         ('{"vars": {"word": "x"}}\n', ("--most", "0"), "--most"),
         ('{"vars": {"word": "x"}}\n', ("--countries", "Germany"), "GERMANY"),
         ('{"vars": {"word": "x"}}\n', ("--out", "no/such/folder.jsonl"), "no/such/folder.jsonl"),
+        ('{"vars": {"word": "x"}}\n', ("--out", "new.csv"), "--out new.csv"),
     ],
 )
 def test_bad_input_is_refused(repository, capsys, log, flags, named):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             "as US,GB"
         ),
     )
-    own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file")
+    own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file (JSON Lines)")
 
 
 def fixtures(arguments: argparse.Namespace) -> int:
@@ -64,7 +65,10 @@ def fixtures(arguments: argparse.Namespace) -> int:
         revision = repository.worktree()
         contract = named_contract(revision, load_policy(revision), arguments.contract)
         root = repository.root or Path()
-    out = arguments.out or root / Path(contract.path).parent / f"{contract.name}.from-logs.jsonl"
+    folder = root / Path(contract.path).parent
+    out = arguments.out or folder / f"{contract.name}.from-logs.jsonl"
+    if out.suffix != ".jsonl":
+        raise UsageError(f"--out {out}: the file is JSON Lines, so give it a name in .jsonl")
     if out.exists():
         raise UsageError(f"{out} exists already; move this file, or name another file with --out")
     logged = (one for path in arguments.logs for one in read_log(path))
@@ -73,7 +77,9 @@ def fixtures(arguments: argparse.Namespace) -> int:
         raise UsageError(_nothing(contract, found))
     if found.rows:
         _write(out, found)
-    print_lines(_said(found, contract, out))
+    inside = out.resolve().is_relative_to(root.resolve())
+    reference = os.path.relpath(out.resolve(), folder.resolve()) if inside else out.name
+    print_lines(_said(found, contract, out, Path(reference).as_posix()))
     return 0
 
 
@@ -109,7 +115,7 @@ def _write(out: Path, found: Proposal) -> None:
     write_new_files({out: text})
 
 
-def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
+def _said(found: Proposal, contract: Contract, out: Path, reference: str) -> Iterator[str]:
     from gatekeeper.numbers import count, percent
 
     yield (
@@ -145,4 +151,4 @@ def _said(found: Proposal, contract: Contract, out: Path) -> Iterator[str]:
         "Next: add `expected` to the fixtures whose checks need it, and add this line under "
         f"`fixtures` in {contract.path}:"
     )
-    yield f"  - file: {out.name}"
+    yield f"  - file: {reference}"
