@@ -86,7 +86,7 @@ def _message(
 
 
 def _template(role: str, content: str, line: int, lines: tuple[int, ...]) -> MessageTemplate:
-    return MessageTemplate(role, content.removesuffix("\n"), line, lines)
+    return MessageTemplate(role, content, line, lines)
 
 
 def _lines_of(

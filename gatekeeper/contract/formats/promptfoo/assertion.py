@@ -36,11 +36,14 @@ class NeedsVariablesError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What grades the outputs of a test: models, as they are called here, and where they stand."""
+    """What grades the outputs of a test: models, as they are called here, or why the models that
+    the file names cannot be called."""
 
     judge: str | None = None
     embedding: str = "openai/text-embedding-3-large"
     own_prompt: bool = False
+    judge_fault: str | None = None
+    embedding_fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,9 @@ class ContractWriter:
         expansion = case.option("disableVarExpansion")
         multiply = expansion is None or expansion.value is not True
         variables = case.variables(self.sources)
-        found = combinations(self.sources, case.node, variables, multiply=multiply)
+        found = combinations(
+            self.sources, case.node, variables, multiply=multiply, in_json=self.prompt.is_json
+        )
         description = case.node.get("description")
         label = " ".join(description.split()) if isinstance(description, str) else ""
         label = label[:_LONGEST_ID] if label.isprintable() else ""

@@ -78,6 +78,8 @@ def similar(assertion: Assertion) -> Check:
     texts = (
         [assertion.text(v) for v in value] if isinstance(value, list) else [assertion.text(value)]
     )
+    if assertion.grading.embedding_fault:
+        raise assertion.cannot(assertion.grading.embedding_fault)
     least = assertion.share(0.75)
     model = assertion.grading.embedding
     ways = [{"type": "similar", "value": text, "min": least, "model": model} for text in texts]
@@ -92,6 +94,8 @@ def _graded(assertion: Assertion, check: Check) -> Check:
             "gatekeeper does not use this `rubricPrompt`, because gatekeeper's "
             "judges answer in a different format"
         )
+    if grading.judge_fault:
+        raise assertion.cannot(grading.judge_fault)
     if grading.judge is not None:
         check["model"] = grading.judge
     takes_field = check["judge"] not in ("prefer",)

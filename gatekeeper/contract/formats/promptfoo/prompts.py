@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
-from gatekeeper.contract.formats.promptfoo.nodes import Node
+from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
+from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
+    CannotRunError,
     Sources,
     cannot_run,
     is_program,
@@ -23,6 +24,7 @@ from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.styles.apply import in_jinja
 from gatekeeper.contract.syntax.yaml_positions import field_name
 from gatekeeper.contract.unique_name import take_name
+from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".csv", ".py", ".js", ".ts")
 _READ = (".txt", ".json", ".yaml", ".yml", ".md", ".j2")
@@ -43,6 +45,17 @@ class PromptEntry:
     config: Node | None = None
     text: str = ""
     made: Prompt | None = None
+
+    @property
+    def is_json(self) -> bool:
+        """Return whether promptfoo reads the prompt as JSON: a file of JSON or YAML, or JSON."""
+        if self.reference.lower().endswith((".json", ".yaml", ".yml")):
+            return True
+        try:
+            json.loads(self.text)
+        except (ValueError, RecursionError):
+            return False
+        return True
 
     def names(self, variable: str) -> bool:
         """Return whether the variable's name occurs in the prompt."""
@@ -66,9 +79,9 @@ def _matches(name: str, known: str | None) -> bool:
     )
 
 
-def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
-    """Return the prompts of the file. Raises ContractError for one that cannot be read, and
-    CannotRunError for a program."""
+def read_prompts(sources: Sources, root: Node, notes: Notes) -> list[PromptEntry]:
+    """Return the prompts of the file. Those that gatekeeper does not run, such as programs, go to
+    `notes`. Raises ContractError for one that cannot be read, or if there is no other."""
     node = root.child("prompts")
     if node.value is None:
         # promptfoo then sends the variable `prompt` of each test.
@@ -76,32 +89,52 @@ def read_prompts(sources: Sources, root: Node) -> list[PromptEntry]:
         made = Prompt(path, (MessageTemplate("user", text, 1),), text)
         name = "prompt"
         return [PromptEntry(root, f"/{path}", name, None, name, None, text, made)]
-    found: list[PromptEntry] = []
+    read: list[PromptEntry | NotRun] = []
+    for written in _written(node):
+        try:
+            read.extend(_entries(sources, *written))
+        except CannotRunError as error:
+            read.append(error.note)
+    found = [one for one in read if isinstance(one, PromptEntry)]
+    faults = [one for one in read if isinstance(one, NotRun)]
+    if not found:
+        why = faults[0].why if faults else "there are no prompts"
+        problem = node.problem(why, "write at least one prompt as text or in a text file")
+        at = faults[0].position if faults else node.position
+        raise ContractError(
+            [replace(one, path=at.path, line=at.line, column=at.column) for one in problem.problems]
+        )
+    for fault in faults:
+        notes.add(fault)
+    return _with_distinct_names(found)
+
+
+def _written(node: Node) -> Iterator[tuple[Node, Node | None, str, Mapping[str, Any]]]:
+    """Yield each prompt of the file: its place, the place of its text if it is a value, the text or
+    the name of a file, and the keys beside it. Raises ContractError."""
     if isinstance(node.value, str):
-        found += _entries(sources, node, node, node.value, {})
-    elif isinstance(node.value, dict):
-        for name, label in node.items():
-            found += _entries(sources, label, None, name, {"label": label.value})
+        yield node, node, node.value, {}
+    for name, label in node.items():
+        yield label, None, name, {"label": label.value}
     for item in node.list():
         if isinstance(item.value, str):
-            found += _entries(sources, item, item, item.value, {})
+            yield item, item, item.value, {}
         elif isinstance(item.value, dict):
             raw = item.child("raw") if isinstance(item.get("raw"), str) else item.child("id")
             if not isinstance(raw.value, str):
                 raise item.problem(
                     "a prompt has no `raw`", "set `raw` to the prompt's text, or to `file://…`"
                 )
-            found += _entries(sources, item, raw, raw.value, item.value)
+            yield item, raw, raw.value, item.value
         else:
             raise item.problem("a prompt is not text", "write a text, or `file://…`")
-    if not found:
-        raise node.problem("there are no prompts", "write at least one")
-    return _with_distinct_names(found)
 
 
 def _entries(
-    sources: Sources, node: Node, text_node: Node | None, raw: str, given: Any
-) -> Iterator[PromptEntry]:
+    sources: Sources, node: Node, text_node: Node | None, raw: str, given: Mapping[str, Any]
+) -> Iterator[PromptEntry | NotRun]:
+    """Yield the prompts that `raw` is or names, and why one is not run. Raises CannotRunError if
+    that goes for all of it."""
     label, own_id = given.get("label"), given.get("id")
     config = node.child("config") if isinstance(given.get("config"), dict) else None
     if is_program(raw) and "\n" not in raw.strip():
@@ -125,11 +158,19 @@ def _entries(
         return
     for path in sources.find(node, raw):
         plain = path.removeprefix("/")
-        text = _readable_text(sources, node, path)
+        try:
+            text = _readable_text(sources, node, path)
+        except CannotRunError as error:
+            yield error.note
+            continue
         own = str(label or plain)
         short = str(label or own_id or posixpath.splitext(posixpath.basename(plain))[0])
         entry = PromptEntry(node, path, own, own_id, short, config, text)
-        yield from _parts_of(entry, plain, text) if plain.lower().endswith(".txt") else [entry]
+        if plain.lower().endswith(".txt"):
+            yield from _parts_of(entry, plain, text)
+        else:
+            kept = text.endswith("\n") and not entry.is_json
+            yield replace(entry, made=_made(plain, text, text)) if kept else entry
 
 
 def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]:
@@ -146,10 +187,15 @@ def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]
             start += 1
         content = "\n".join(lines[start:end]).strip()
         if content:
-            message = MessageTemplate("user", content, start + 1)
-            made = in_jinja(Prompt(path, (message,), text), "nunjucks")
+            made = _made(path, text, content, start + 1)
             yield replace(entry, label=f"{entry.label}: {content}", text=content, made=made)
         start = end + 1
+
+
+def _made(path: str, text: str, content: str, line: int = 1) -> Prompt:
+    """Return the prompt that is sent as the content, from its first line in the file's text."""
+    message = MessageTemplate("user", content, line)
+    return in_jinja(Prompt(path, (message,), text), "nunjucks")
 
 
 def _is_file(raw: str) -> bool:
@@ -177,10 +223,11 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
         why = f"gatekeeper does not run the program `{name}`, which makes this prompt"
         raise cannot_run(node, "prompts", why)
     if suffix not in _READ:
-        what = f"gatekeeper does not read prompts from `{name}`"
-        raise node.problem(
-            what, f"write each prompt to its own file of one of these types: {' '.join(_READ)}"
+        why = (
+            f"gatekeeper does not read prompts from `{name}`; write each prompt to its own file of "
+            f"one of these types: {' '.join(_READ)}"
         )
+        raise cannot_run(node, "prompts", why)
     _, text = sources.text(node, path)
     _require_plain(node, text)
     if suffix in (".txt", ".j2", ".md") and _is_chat(text):

@@ -158,12 +158,11 @@ def _transform(node: Node) -> Node | None:
 
 def _model(node: Node, identity: str) -> str:
     if has_template(identity):
-        what = f"the provider `{identity[:100]}` is a template"
-        raise node.problem(
-            what,
-            "write the provider's id; gatekeeper does not fill in environment variables in "
-            "this file",
+        why = (
+            f"the provider `{identity[:100]}` is a template, and gatekeeper does not fill in "
+            "environment variables in this file; write the provider's id"
         )
+        raise cannot_run(node, "provider", why)
     if is_program(identity) or identity.lower().startswith(_PROGRAMS):
         why = (
             f"the provider `{identity[:100]}` is a program or an address, but "
@@ -262,7 +261,7 @@ def prompt_parameters(
 
 def grading_of(node: Node, grading: Grading) -> Grading:
     """Return the grading with what a `provider` for grading says: an id, or a mapping with `id`, or
-    with `text` and `embedding`. Raises CannotRunError if it cannot be called."""
+    with `text` and `embedding`. What cannot be called fails only the assertions that need it."""
     value = node.value
     if value is None:
         return grading
@@ -279,9 +278,11 @@ def _graded_by(node: Node, grading: Grading, kind: str) -> Grading:
         return grading
     embedding = embedding_model_of(identity)
     if embedding is not None:
-        return replace(grading, embedding=embedding)
+        return replace(grading, embedding=embedding, embedding_fault=None)
     if kind == "embedding":
-        raise cannot_run(
-            node, "provider", f"gatekeeper cannot use `{identity[:100]}` as an embedding model"
-        )
-    return replace(grading, judge=_model(node, identity))
+        why = f"gatekeeper cannot use `{identity[:100]}` as an embedding model"
+        return replace(grading, embedding_fault=why)
+    try:
+        return replace(grading, judge=_model(node, identity), judge_fault=None)
+    except CannotRunError as error:
+        return replace(grading, judge_fault=error.note.why)

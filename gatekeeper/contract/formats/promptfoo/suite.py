@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import (
@@ -20,7 +19,7 @@ from gatekeeper.contract.formats.promptfoo.misspelt import TOP_LEVEL, meant, req
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
 from gatekeeper.contract.formats.promptfoo.providers import ProviderEntry, read_providers
-from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources
+from gatekeeper.contract.formats.promptfoo.sources import Sources
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import ContractError
 
@@ -67,10 +66,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     sources = Sources(files, document)
     notes = Notes()
     _name_unsupported(root, notes)
-    try:
-        prompts = read_prompts(sources, root)
-    except CannotRunError as error:
-        raise _as_problem(root, error) from None
+    prompts = read_prompts(sources, root, notes)
     providers, left_out = read_providers(sources, root)
     for note in left_out:
         notes.add(note)
@@ -144,10 +140,3 @@ def _name_unsupported(root: Node, notes: Notes) -> None:
     for name, why in _NOT_RUN.items():
         if root.get(name):
             notes.add(root.child(name).not_run(name, why))
-
-
-def _as_problem(root: Node, error: CannotRunError) -> ContractError:
-    at = error.note.position
-    problem = root.problem(error.note.why, "keep the prompt in a text file").problems[0]
-    placed = replace(problem, path=at.path, line=at.line, column=at.column, field="prompts")
-    return ContractError([placed])

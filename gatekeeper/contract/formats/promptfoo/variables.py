@@ -22,6 +22,7 @@ from gatekeeper.contract.size_limits import MOST_FIXTURES
 
 _NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d{1,6}\])*"
 _PLACE = re.compile(r"\{\{-?\s*(" + _NAME + r")\s*-?\}\}")
+_WORD = re.compile(r"\{\{\s*(\w+)\s*\}\}", re.ASCII)
 _MARKS = re.compile(r"\{\{|\{%|\{#")
 _ENVIRONMENT = re.compile(r"\{[{%][^}]*\benv\b\s*[.\[]")
 # promptfoo sends a value with such an open tag as it is.
@@ -131,9 +132,15 @@ def script_number(value: Any) -> Any:
 
 
 def combinations(
-    sources: Sources, case: Node, written: Mapping[str, Node], *, multiply: bool
+    sources: Sources,
+    case: Node,
+    written: Mapping[str, Node],
+    *,
+    multiply: bool,
+    in_json: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return the variables of every fixture that a test case stands for.
+    """Return the variables of every fixture that a test case stands for. `in_json` says that the
+    prompt is JSON, in which promptfoo renders no templates of values.
 
     Raises ContractError, and CannotRunError if a value comes from a program.
     """
@@ -145,7 +152,8 @@ def combinations(
     made = []
     for values in itertools.product(*choices.values()):
         chosen = dict(zip(choices, values, strict=True))
-        made.append(_resolved(case, written, chosen))
+        _resolve(case, chosen, written)
+        made.append(chosen if in_json else _rendered(case, chosen, written))
     return made
 
 
@@ -181,8 +189,9 @@ def _refuse_programs(node: Node, reference: str) -> None:
         raise cannot_run(node, "vars", f"`{reference[:200]}` is not text")
 
 
-def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -> dict[str, Any]:
-    """Fill in the names of other variables, as often as promptfoo does."""
+def _resolve(case: Node, chosen: dict[str, Any], written: Mapping[str, Node]) -> None:
+    """Fill in the names of other variables, as often as promptfoo does: in each round the first
+    name of each value, if there is a variable of this name."""
     for name, value in chosen.items():
         if isinstance(value, str):
             refuse_environment(written[name], value)
@@ -192,31 +201,38 @@ def _resolved(case: Node, written: Mapping[str, Node], chosen: dict[str, Any]) -
         else:
             chosen[name] = script_number(value)
     for _ in range(_ROUNDS):
-        changed = False
         for name, value in chosen.items():
-            if not isinstance(value, str) or "{{" not in value:
-                continue
-            filled = _filled(value, lambda match: _known(match, chosen))
-            if filled is None:
-                what = (
-                    f"the value of the variable `{name}` becomes longer than {_LONGEST:,} "
-                    "characters"
-                )
-                raise case.problem(
-                    what, "do not write variables into the values of other variables"
-                )
-            changed |= filled != value
-            chosen[name] = filled
-        if not changed:
-            break
+            first = _WORD.search(value) if isinstance(value, str) else None
+            if first and first[1] in chosen:
+                text = script_text(chosen[first[1]])
+                chosen[name] = value.replace(first[0], text, 1)
+                _require_short(case, name, chosen[name])
+
+
+def _rendered(case: Node, chosen: Mapping[str, Any], written: Mapping[str, Node]) -> dict[str, Any]:
+    """Return the variables as promptfoo renders them for a prompt of text: a value with a variable
+    that does not exist, or with an open tag, stays as it is."""
+    made: dict[str, Any] = {}
     for name, value in chosen.items():
-        if isinstance(value, str) and not is_simple(value) and not _OPEN_TAG.search(value):
-            why = (
-                f"the variable `{name}` holds a template that computes something; write the final "
-                "value"
-            )
-            raise cannot_run(written[name], "vars", why)
-    return chosen
+        made[name] = value
+        if not isinstance(value, str) or not has_template(value) or _OPEN_TAG.search(value):
+            continue
+        if is_simple(value):
+            if names_in(value) <= set(chosen):
+                made[name] = _filled(value, lambda match: _known(match, chosen))
+                _require_short(case, name, made[name])
+            continue
+        why = (
+            f"the variable `{name}` holds a template that computes something; write the final value"
+        )
+        raise cannot_run(written[name], "vars", why)
+    return made
+
+
+def _require_short(case: Node, name: str, value: str | None) -> None:
+    if value is None or len(value) > _LONGEST:
+        what = f"the value of the variable `{name}` becomes longer than {_LONGEST:,} characters"
+        raise case.problem(what, "do not write variables into the values of other variables")
 
 
 def _filled(text: str, value_of: Callable[[re.Match[str]], str]) -> str | None:
@@ -234,5 +250,5 @@ def _filled(text: str, value_of: Callable[[re.Match[str]], str]) -> str | None:
 
 
 def _known(match: re.Match[str], variables: Mapping[str, Any]) -> str:
-    value = variables.get(match[1], MISSING)
-    return match[0] if value is MISSING else script_text(value)
+    value = find_value(variables, match[1])
+    return "" if value is MISSING else script_text(value)

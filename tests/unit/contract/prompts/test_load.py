@@ -79,7 +79,7 @@ def test_github_prompt_yml() -> None:
         "      {{ text }}\n      end\ntestData: []\n"
     )
     prompt = parse_prompt(text, "p.prompt.yml")
-    assert shape(prompt) == [("system", "short", 9), ("user", "{{ text }}\nend", 12)]
+    assert shape(prompt) == [("system", "short", 9), ("user", "{{ text }}\nend\n", 12)]
     assert prompt.model == "openai/gpt-4o"
     schema = {"type": "json_schema", "json_schema": {"name": "a"}}
     assert prompt.params == {"max_tokens": 9, "response_format": schema}

@@ -69,8 +69,8 @@ chat: |
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        ("prompts[0]", [("user", "Classify:\n\n{{ text }}", [3, 4, 5])]),
-        ("prompts[1]", [("user", "One line that goes on.\nAnd a second.", [7, 10])]),
+        ("prompts[0]", [("user", "Classify:\n\n{{ text }}\n", [3, 4, 5, 6])]),
+        ("prompts[1]", [("user", "One line that goes on.\nAnd a second.\n", [7, 10, 10])]),
         ("prompts[2]", [("user", "a\nb\nc", [11, 11, 11])]),
         ("prompts[3]", [("user", "first words\nnext words", [12, 15])]),
         (

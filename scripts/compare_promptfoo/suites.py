@@ -1,0 +1,313 @@
+"""Compares gatekeeper with promptfoo on whole suites: their requests, and which tests pass.
+
+    .venv/bin/python -m scripts.compare_promptfoo.suites PROGRAM FOLDER
+
+Each `promptfooconfig*.yaml` in FOLDER runs in both programs against one server on this machine,
+such as the examples in promptfoo's own repository. The server answers with texts that the suite's
+own assertions name, so some tests pass and others fail. It prints one line for each suite, and
+each difference: a request that promptfoo does not send in the same form, and a test that only one
+of the programs passes. The parameter `seed`, which only gatekeeper sends, does not count, and
+neither do the requests to models that grade.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.formats.promptfoo.provider_names import model_of
+from gatekeeper.contract.formats.recognise import read_suite
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.syntax.yaml_positions import parse_once
+from gatekeeper.errors import ContractError
+from scripts.compare_promptfoo.model_server import ADDRESSES, Answers, Sent, serve_models
+
+_POLICY = """\
+contracts: ["{}"]
+models: ["*/*"]
+limits: {{cost_usd: null}}
+history: off
+checks: {{python: ["**/*.py"]}}
+"""
+_MOST_BYTES = 2_000_000
+_LONGEST_RUN = 240
+_MOST_SHOWN = 4
+_SERVED = "^(openai|anthropic|mistral|ollama):(?!image|embedding|moderation|realtime|assistant)"
+_ONE_RUN_ONLY = ("seed", "stream", "stream_options")
+
+Key = tuple[str, str]
+"""A model, and the messages as JSON."""
+
+
+@dataclass
+class Outcome:
+    """What the comparison of one suite found."""
+
+    same_requests: int = 0
+    same_decisions: int = 0
+    not_run: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def compare(program: str, folder: Path, path: str) -> Outcome | str:
+    """Return what the programs do differently on one suite, or why it cannot be compared."""
+    try:
+        contracts = _callable_contracts(folder, path)
+    except ContractError as error:
+        return f"not run by gatekeeper: {error.problems[0].what}"
+    if not contracts:
+        return "no model of this suite can be served here"
+    expected = _expected_keys(contracts)
+    answers = Answers.of_suite((folder / path).read_text(encoding="utf-8"))
+    with serve_models(answers) as server:
+        rows = _run_promptfoo(program, folder, path, server.environment())
+        theirs = server.take()
+        passed = _run_gatekeeper(folder, path, contracts, server.environment())
+        ours = server.take()
+    if isinstance(rows, str) or isinstance(passed, str):
+        return str(rows if isinstance(rows, str) else passed)
+    return _compared(expected, (theirs, rows), (ours, passed))
+
+
+def _callable_contracts(folder: Path, path: str) -> list[Contract]:
+    files = {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file() and file.stat().st_size < _MOST_BYTES
+    }
+    revision = MemoryRevision(files)
+    suite = read_suite(revision, parse_once(files[path].decode(), path))
+    found = suite.contracts if suite else ()
+    loaded = [load_contract(revision, one.document.path, SHAPES) for one in found]
+    return [c for c in loaded if c.target.model.partition("/")[0] in ADDRESSES]
+
+
+def _expected_keys(contracts: list[Contract]) -> dict[tuple[str, str], Key]:
+    """Return the model and the messages of each fixture, by contract and fixture."""
+    found: dict[tuple[str, str], Key] = {}
+    for contract in contracts:
+        sent = rendered(contract, contract.fixtures)
+        for fixture, messages in zip(contract.fixtures, sent, strict=True):
+            plain = [{"role": one.role, "content": one.content} for one in messages]
+            found[contract.name, fixture.id] = (_name(contract.target.model), _json(plain))
+    return found
+
+
+def _name(model: str) -> str:
+    return model.partition("/")[2]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _run_promptfoo(
+    program: str, folder: Path, path: str, environment: Mapping[str, str]
+) -> list[dict[str, Any]] | str:
+    """Return the results of promptfoo, or why there are none."""
+    with tempfile.TemporaryDirectory() as home:
+        out = Path(home, "out.json")
+        command = [program, "eval", "-c", Path(path).name, "-o", str(out), "--no-cache"]
+        done = subprocess.run(
+            [*command, "--no-table", "--no-share", f"--filter-providers={_SERVED}"],
+            cwd=(folder / path).parent,
+            env={**_plain_environment(), **environment, "PROMPTFOO_CONFIG_DIR": home},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_LONGEST_RUN,
+        )
+        if not out.exists():
+            return f"not run by promptfoo: {(done.stderr or done.stdout).strip()[-200:]}"
+        return list(json.loads(out.read_text(encoding="utf-8"))["results"]["results"])
+
+
+def _run_gatekeeper(
+    folder: Path, path: str, contracts: list[Contract], environment: Mapping[str, str]
+) -> dict[tuple[str, str], bool | None] | str:
+    """Return whether each fixture passes, by contract and fixture, or why there is no result."""
+    with tempfile.TemporaryDirectory() as home:
+        author = ["-c", "user.name=comparison", "-c", "user.email=comparison@example.org"]
+        repository = Path(home, "repository")
+        shutil.copytree(folder, repository)
+        (repository / ".github").mkdir(exist_ok=True)
+        (repository / ".github/gatekeeper.yml").write_text(_POLICY.format(path), encoding="utf-8")
+        for step in (["init", "-q"], ["add", "-A", "-f"], [*author, "commit", "-qm", "suite"]):
+            subprocess.run(["git", *step], cwd=repository, check=True, capture_output=True)
+        chosen = [f"--contract={contract.name}" for contract in contracts]
+        done = subprocess.run(
+            [sys.executable, "-m", "gatekeeper", "run", "--out", f"{home}/out", *chosen],
+            cwd=repository,
+            env={**_plain_environment(), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_LONGEST_RUN,
+        )
+        samples = Path(home, "out", "samples.jsonl")
+        if not samples.exists():
+            return f"not run by gatekeeper: {(done.stderr or done.stdout).strip()[:300]}"
+        return _passed(samples)
+
+
+def _plain_environment() -> dict[str, str]:
+    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+
+
+def _passed(samples: Path) -> dict[tuple[str, str], bool | None]:
+    found: dict[tuple[str, str], bool | None] = {}
+    for line in samples.read_text(encoding="utf-8").splitlines():
+        sample = json.loads(line)
+        results = [c["passed"] for c in sample["checks"] if c["severity"] == "error"]
+        known = None if sample["error"] or None in results else all(results)
+        found[sample["contract"], sample["fixture"]] = known
+    return found
+
+
+def _compared(
+    expected: Mapping[tuple[str, str], Key],
+    promptfoo: tuple[list[Sent], list[dict[str, Any]]],
+    gatekeeper: tuple[list[Sent], Mapping[tuple[str, str], bool | None]],
+) -> Outcome:
+    outcome = Outcome()
+    wanted = set(expected.values())
+    theirs, ours = (_by_key(sent) for sent in (promptfoo[0], gatekeeper[0]))
+    for key in sorted(wanted):
+        if key not in ours:
+            outcome.differences.append(f"gatekeeper did not send {_shown(key)}")
+        elif key not in theirs:
+            near = _nearest(key, theirs)
+            outcome.differences.append(f"only gatekeeper sends {_shown(key)}{near}")
+        elif ours[key] != theirs[key]:
+            here, there = ours[key] - theirs[key], theirs[key] - ours[key]
+            what = f"gatekeeper sends {sorted(here)}, promptfoo {sorted(there)}"
+            outcome.differences.append(f"{what}: {_shown(key)}")
+        else:
+            outcome.same_requests += 1
+    _compare_decisions(outcome, expected, promptfoo[1], gatekeeper[1])
+    return outcome
+
+
+def _by_key(sent: list[Sent]) -> dict[Key, set[str]]:
+    """Return the parameters of each request that was sent, by its model and messages."""
+    found: dict[Key, set[str]] = defaultdict(set)
+    for one in sent:
+        rest = {name: v for name, v in one.parameters.items() if name not in _ONE_RUN_ONLY}
+        found[one.model, _json(one.messages)].add(_json(rest))
+    return found
+
+
+def _nearest(key: Key, sent: Mapping[Key, set[str]]) -> str:
+    squeezed = "".join(json.loads(json.dumps(key[1])).split()).replace("\\n", "")
+    for model, messages in sent:
+        if model == key[0] and "".join(messages.split()).replace("\\n", "") == squeezed:
+            return f", and promptfoo {messages[-120:]}"
+    return ""
+
+
+def _shown(key: Key) -> str:
+    model, messages = key
+    return (
+        f"{model}: {messages if len(messages) < 300 else messages[:150] + ' … ' + messages[-150:]}"
+    )
+
+
+def _compare_decisions(
+    outcome: Outcome,
+    expected: Mapping[tuple[str, str], Key],
+    rows: list[dict[str, Any]],
+    passed: Mapping[tuple[str, str], bool | None],
+) -> None:
+    theirs: dict[Key, Counter[bool]] = defaultdict(Counter)
+    reasons: dict[Key, str] = {}
+    for row in rows:
+        key = _row_key(row)
+        theirs[key][bool(row["success"])] += 1
+        graded = row.get("gradingResult") or {}
+        reasons[key] = str(row.get("error") or graded.get("reason"))[:200]
+    ours: dict[Key, Counter[bool | None]] = defaultdict(Counter)
+    for place, key in expected.items():
+        ours[key][passed.get(place)] += 1
+    for key, counted in sorted(ours.items()):
+        if counted == theirs.get(key):
+            outcome.same_decisions += sum(counted.values())
+        elif key in theirs:
+            what = f"decisions: gatekeeper {dict(counted)}, promptfoo {dict(theirs[key])}"
+            outcome.differences.append(f"{what} ({reasons[key]}): {_shown(key)}")
+    outcome.not_run = sum(
+        sum(counted.values()) for key, counted in theirs.items() if key not in ours
+    )
+
+
+def _row_key(row: Mapping[str, Any]) -> Key:
+    raw = row["prompt"]["raw"]
+    try:
+        messages = json.loads(raw)
+    except ValueError:
+        messages = None
+    if not isinstance(messages, list):
+        messages = [{"role": "user", "content": raw}]
+    return _name(model_of(row["provider"]["id"]) or ""), _json(messages)
+
+
+def report(folder: Path, paths: list[Path], program: str) -> Iterator[str]:
+    """Yield a line for each suite, and the totals."""
+    total: Counter[str] = Counter()
+    for path in paths:
+        try:
+            found = compare(program, path.parent, path.name)
+        except subprocess.TimeoutExpired:
+            found = f"did not end within {_LONGEST_RUN} seconds"
+        except Exception as error:
+            found = f"failed: {error!r}"
+        name = path.relative_to(folder)
+        if isinstance(found, str):
+            total["suites not compared"] += 1
+            yield f"{name}: {' '.join(found.split())}"
+            continue
+        total["suites compared"] += 1
+        total["suites without a difference"] += not found.differences
+        total["same requests"] += found.same_requests
+        total["same decisions"] += found.same_decisions
+        total["differences"] += len(found.differences)
+        yield (
+            f"{name}: {found.same_requests} requests and {found.same_decisions} decisions are the "
+            f"same, {len(found.differences)} differences, {found.not_run} tests only in promptfoo"
+        )
+        yield from (f"  {difference}" for difference in found.differences[:_MOST_SHOWN])
+    yield from (f"{name}: {number}" for name, number in total.items())
+
+
+def main(arguments: list[str]) -> int:
+    """Compare the suites and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", help="the path of promptfoo's program")
+    parser.add_argument("folder", type=Path, help="a folder with suites in its subfolders")
+    parser.add_argument("--only", default="", help="a part of the paths of the wanted suites")
+    chosen = parser.parse_args(arguments)
+    found = [
+        path
+        for path in sorted(chosen.folder.rglob("promptfooconfig*"))
+        if path.suffix in (".yaml", ".yml", ".json") and chosen.only in str(path)
+    ]
+    for line in report(chosen.folder, found, str(Path(chosen.program).resolve())):
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""What a promptfoo file sends: the same text as promptfoo, to the last line end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support.foreign_files import loaded
+
+from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.prompts.render import render_messages
+
+PATH = "promptfooconfig.yaml"
+HEAD = "providers: [openai:gpt-4o-mini]\ntests:\n  - vars: {q: tea}\n"
+CHECK = "    assert: [{type: contains, value: a}]\n"
+
+
+def sent(contract: Contract) -> list[list[str]]:
+    """Return the texts of the messages of each fixture."""
+    found = [render_messages(contract.target.prompt, f.vars) for f in contract.fixtures]
+    return [[message.content for message in messages] for messages in found]
+
+
+@pytest.mark.parametrize(
+    ("files", "prompts", "text"),
+    [
+        ({}, "  - |\n    Describe {{q}}.\n    Be brief.\n", "Describe tea.\nBe brief.\n"),
+        ({}, "  - |-\n    Describe {{q}}.\n", "Describe tea."),
+        ({}, "  - |+\n    Describe {{q}}.\n\n", "Describe tea.\n\n"),
+        ({}, "  - raw: >\n      Describe\n      {{q}}.\n", "Describe tea.\n"),
+        ({"p.md": "Describe {{q}}.\n"}, "  - file://p.md\n", "Describe tea.\n"),
+        ({"p.j2": "Describe {{q}}.\n\n"}, "  - file://p.j2\n", "Describe tea.\n\n"),
+        ({"p.md": "Describe {{q}}."}, "  - file://p.md\n", "Describe tea."),
+        ({"p.txt": "Describe {{q}}.\n\n"}, "  - file://p.txt\n", "Describe tea."),
+        (
+            {"p.yaml": "- role: user\n  content: |\n    Describe {{q}}.\n"},
+            "  - file://p.yaml\n",
+            "Describe tea.\n",
+        ),
+        (
+            {"p.json": '[{"role": "user", "content": "Describe {{q}}.\\n"}]'},
+            "  - file://p.json\n",
+            "Describe tea.\n",
+        ),
+    ],
+)
+def test_the_last_line_end_is_sent_as_promptfoo_sends_it(
+    files: dict[str, str], prompts: str, text: str
+) -> None:
+    contract = loaded({PATH: f"prompts:\n{prompts}{HEAD}{CHECK}", **files}, PATH)
+    assert sent(contract) == [[text]]
+
+
+def values(variables: dict[str, Any], prompt: str = "Say {{ text }}") -> list[list[str]]:
+    """Return what is sent for one test with these variables."""
+    data = {
+        "prompts": [prompt],
+        "providers": ["openai:gpt-4o-mini"],
+        "tests": [{"vars": variables, "assert": [{"type": "contains", "value": "a"}]}],
+    }
+    return sent(loaded({PATH: json.dumps(data)}, PATH))
+
+
+@pytest.mark.parametrize(
+    ("variables", "text"),
+    [
+        ({"who": {"sub": "Bob"}, "text": "hi {{ who.sub }}"}, "hi Bob"),
+        ({"text": "hi {{who.sub.name}}", "who": {"sub": {"name": "Bob"}}}, "hi Bob"),
+        ({"who": [{"n": 4}, 5], "text": "{{ who[0].n }} {{ who[1] }}"}, "4 5"),
+        ({"who": {"sub": "Bob"}, "text": "hi {{ who.other }}!"}, "hi !"),
+        (
+            {"who": {"sub": "Bob"}, "text": "{{ who.sub }} {{ nobody }}"},
+            "{{ who.sub }} {{ nobody }}",
+        ),
+        ({"a": "Ann", "text": "{{ a }} {{ nobody }}"}, "Ann {{ nobody }}"),
+        ({"a": "Ann", "text": "{{ nobody }} {{ a }}"}, "{{ nobody }} {{ a }}"),
+        ({"a": "{{ b.c }}", "b": {"c": "deep"}, "text": "<{{ a }}>"}, "<deep>"),
+        ({"a": "Ann", "text": "{{ a }} {{ open"}, "Ann {{ open"),
+    ],
+)
+def test_names_in_values_are_filled_in_as_in_promptfoo(
+    variables: dict[str, Any], text: str
+) -> None:
+    assert values(variables) == [[f"Say {text}"]]
+
+
+def test_a_prompt_in_json_gets_values_whose_paths_stay() -> None:
+    prompt = json.dumps([{"role": "user", "content": "Say {{ text }}"}])
+    variables = {"a": "Ann", "who": {"sub": "Bob"}, "text": "{{ a }}: {{ who.sub }}"}
+    assert values(variables, prompt) == [["Say Ann: {{ who.sub }}"]]
+    assert values({"text": "{{ 1 + 1 }}"}, prompt) == [["Say {{ 1 + 1 }}"]]
+
+
+GRADERS = (
+    "huggingface:text-classification:org/model",
+    "sagemaker:some-endpoint",
+    "file://grader.py",
+    "exec:./grade.sh",
+    "{{ env.GRADER }}",
+)
+
+
+@pytest.mark.parametrize("grader", [*GRADERS, {"embedding": "huggingface:x:y", "text": "http"}])
+@pytest.mark.parametrize("place", ["default", "test", "assertion"])
+def test_a_grader_that_cannot_be_called_stops_only_what_it_grades(place: str, grader: Any) -> None:
+    graded = [
+        {"type": "llm-rubric", "value": "polite"},
+        {"type": "similar", "value": "fruit", "threshold": 0.5},
+    ]
+    plain = {"type": "contains", "value": "fruit"}
+    if place == "assertion":
+        graded = [{**one, "provider": grader} for one in graded]
+    options = {"options": {"provider": grader}}
+    data = {
+        "prompts": ["Describe {{q}}"],
+        "providers": ["openai:gpt-4o-mini"],
+        "defaultTest": {"assert": [plain], **(options if place == "default" else {})},
+        "tests": [
+            {"vars": {"q": "a"}, "assert": graded, **(options if place == "test" else {})},
+            {"vars": {"q": "b"}},
+        ],
+    }
+    contract = loaded({PATH: json.dumps(data)}, PATH)
+    checked = [(*contract.checks, *fixture.checks) for fixture in contract.fixtures]
+    assert ["contains" in {spec.type for spec in specs} for specs in checked] == [True, True]
+    kinds = {note.kind for note in contract.not_run}
+    assert "llm-rubric" in kinds
+    assert ("similar" in kinds) is isinstance(grader, dict)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "file://prompt.js",
+        "file://prompt.py:make",
+        "exec:./make.sh",
+        "file://many.jsonl",
+        "file://p/*",
+    ],
+)
+def test_a_prompt_from_a_program_does_not_stop_the_others(program: str) -> None:
+    data = {
+        "prompts": [program, "Describe {{q}}"],
+        "providers": ["openai:gpt-4o-mini"],
+        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
+    }
+    files = {"many.jsonl": "{}", "p/a.js": "x", "p/b.py": "x"}
+    contract = loaded({PATH: json.dumps(data), **files}, PATH)
+    assert sent(contract) == [["Describe tea"]]
+    assert {note.kind for note in contract.not_run} == {"prompts"}
+
+
+@pytest.mark.parametrize(
+    "provider",
+    [
+        "sagemaker:x",
+        "file://own.js",
+        "{{ env.MODEL }}",
+        "echo",
+        {"id": "http", "config": {"url": "x"}},
+    ],
+)
+def test_a_provider_that_cannot_be_called_does_not_stop_the_others(provider: Any) -> None:
+    data = {
+        "prompts": ["Describe {{q}}"],
+        "providers": [provider, "openai:gpt-4o-mini"],
+        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
+    }
+    contract = loaded({PATH: json.dumps(data)}, PATH)
+    assert contract.target.model == "openai/gpt-4o-mini"
+    assert {note.kind for note in contract.not_run} == {"provider"}
