@@ -7,7 +7,7 @@ changed, and not only its text.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -74,13 +74,14 @@ class AffectedContract:
 class Affected:
     """`uncovered` are added or modified prompts that no contract at head covers: files, and keys of
     data files. `unaffected` counts the contracts at head that need no run, and `others` names
-    them."""
+    them; `prompts_of_others` counts their prompts."""
 
     contracts: tuple[AffectedContract, ...] = ()
     uncovered: tuple[str, ...] = ()
     unaffected: int = 0
     notices: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    prompts_of_others: Mapping[str, int] = field(default_factory=dict)
 
 
 def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affected:
@@ -156,6 +157,7 @@ class _Comparison:
             unaffected=len(others),
             notices=tuple(self.notices),
             others=tuple(sorted(others)),
+            prompts_of_others=Counter(s.prompt for s in sketches if s.prompt and s.path not in run),
         )
 
     def _check_ahead(self, sketch: Sketch) -> None:

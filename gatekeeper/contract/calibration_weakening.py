@@ -18,7 +18,9 @@ _OF_CONTRACTS = (".yaml", ".yml", ".json")
 def calibration_weakenings(change: Change) -> tuple[Weakening, ...]:
     """Return each calibration of a contract of base that the change adds, changes or removes."""
     return tuple(
-        Weakening(path, what) for path, what in _changed(change) if _is_at_base(change, path)
+        Weakening(path, text, what="The calibration of judges changes")
+        for path, text in _changed(change)
+        if _is_at_base(change, path)
     )
 
 

@@ -22,12 +22,14 @@ _MOST_PATHS = 3
 
 @dataclass(frozen=True, slots=True)
 class Weakening:
-    """One key of the policy, such as `limits.calls`, or the path of a calibration, and in words how
-    it became weaker. `folder` is the folder whose policy it is; empty for the repository's."""
+    """One key of the policy, such as `limits.calls`, or the path of a calibration or a prompt, and
+    in words how it became weaker. `folder` is the folder whose policy it is; empty for the
+    repository's. `what` says in general what became weaker."""
 
     key: str
     text: str
     folder: str = ""
+    what: str = "The policy is weakened"
 
     @property
     def place(self) -> str:

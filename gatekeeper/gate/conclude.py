@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import ContractFrom, Outcome
-from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.alpha import alpha_shares, comparison_alpha
 from gatekeeper.gate.as_sent import negotiated
 from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_text
 from gatekeeper.gate.calibrations_in_force import uncalibrated_reasons
@@ -137,14 +137,19 @@ def _summarise_all(
 
 
 def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, int]]:
-    """Return the level of each comparison of a family by Holm's procedure, and how many share
-    it."""
+    """Return the level of each comparison of a family by Holm's procedure, and how many share it:
+    those that could reach it."""
     compared = {key: w.comparison for key, w in family.items() if w.comparison}
+    contracts = {key: family[key].evaluation.contract for key in compared}
+    attainable = {key: comparison.attainable for key, comparison in compared.items()}
     found = holm_levels(
-        {key: comparison_alpha(family[key].evaluation.contract) for key in compared},
+        {key: comparison_alpha(contract) for key, contract in contracts.items()},
         lambda key, level: compared[key].evaluate(level).regressed,
+        attainable=attainable,
+        shares={key: alpha_shares(contract).comparison for key, contract in contracts.items()},
     )
-    return {key: (level, len(compared)) for key, level in found.items()}
+    able = sum(attainable[key] <= level for key, level in found.items())
+    return {key: (level, max(1, able)) for key, level in found.items()}
 
 
 def _summarise(

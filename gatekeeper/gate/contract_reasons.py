@@ -9,7 +9,6 @@ from dataclasses import replace
 from gatekeeper import numbers
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
-from gatekeeper.contract.judge_calibration import SUFFIX
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
 from gatekeeper.gate.plan import Job
@@ -117,14 +116,14 @@ def untested_reasons(job: Job) -> list[Reason]:
 
 
 def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason]:
-    """Return the reason for a weakened policy or a changed calibration, if the base policy requires
-    a waiver for this."""
+    """Return the reason for a weakened policy, a changed calibration or added comparisons, if the
+    base policy requires a waiver for this."""
     weakened = [found for found in weakened if _needs_waiver(found, policy)]
     if not weakened:
         return []
     keys = ", ".join(f"`{found.place}`" for found in weakened)
-    calibrations = all(found.key.endswith(SUFFIX) for found in weakened)
-    what = "The calibration of judges changes" if calibrations else "The policy is weakened"
+    kinds = {found.what for found in weakened}
+    what = kinds.pop() if len(kinds) == 1 else "The policy is weakened"
     text = (
         f"{what} ({keys}), and the base policy requires a maintainer's waiver "
         "(`on_weakening: require_waiver`). A maintainer can waive this result with the comment "

@@ -156,6 +156,18 @@ class Comparison:
             )
         return self._evaluations[key]
 
+    @property
+    def attainable(self) -> float:
+        """Return the smallest p-value that the test could have had, whatever the directions of the
+        changes; 0 if it is not known. What was not measured may have changed."""
+        shown = self._looked_at if self.rounds or not self.test.early else self._first
+        readings = self._arrays.kindest, self._arrays.harshest
+        kindest, harshest = (shown(each) for each in readings)
+        either = (kindest != 0) | (harshest != 0)
+        changed = int((either.any(axis=1) if either.ndim > 1 else either).sum())
+        looked_at = self._looked_at(self._arrays.kindest)
+        return self.test.attainable(looked_at, changed, self.stopped)
+
     def counts(self) -> list[Counts]:
         """Return the counts of each unit that has a measured pair."""
         return [counts for counts, _ in self._counts_and_sizes()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.added_comparisons import added_comparisons
 from gatekeeper.contract.affected import (
     Affected,
     AffectedContract,
@@ -80,7 +81,8 @@ class Work:
     model_problems: tuple[Problem, ...] = ()
     untested: tuple[Job, ...] = ()
     policy_weakened: tuple[Weakening, ...] = ()
-    """How the change weakens the policy, or changes the calibrations of judges."""
+    """How the change weakens the policy, changes the calibrations of judges, or adds comparisons of
+    a prompt."""
     models: tuple[NamedModel, ...] = ()
     anchors: tuple[AnchorPlan, ...] = ()
     """The labelled outputs that judges grade again, to see whether they drifted."""
@@ -150,11 +152,13 @@ def plan_check(
         text = f"base and head are the same commit, {sha}, so nothing was compared"
         notices = (*notices, text)
     of_policy, of_judges = policy_weakenings(change), calibration_weakenings(change)
-    weakened = (*of_policy, *of_judges)
+    of_prompts = added_comparisons(affected)
+    weakened = (*of_policy, *of_judges, *of_prompts)
     notices = (
         *notices,
         *(f"The policy is weakened: `{found.place}` {found.text}." for found in of_policy),
         *(_calibration_notice(found, change) for found in of_judges),
+        *(f"{found.key} {found.text}." for found in of_prompts),
         *brought_calibrations(change),
         *new_policy_notices(change),
     )

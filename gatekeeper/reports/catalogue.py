@@ -170,8 +170,9 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "policy_weakened": ReasonEntry(
         "The policy is weakened",
-        "The change makes `.github/gatekeeper.yml` less strict, or changes the calibration of a "
-        "judge. The base policy requires a maintainer's waiver for such a change.",
+        "The change makes `.github/gatekeeper.yml` less strict, changes the calibration of a "
+        "judge, or adds comparisons of a prompt, which share alpha. The base policy requires a "
+        "maintainer's waiver for such a change.",
         "Undo the change that weakens the policy, or ask a maintainer to waive the result.",
         "error",
         ("is weakened", "are weakened"),

@@ -1,11 +1,13 @@
-"""Several p-values at once: Holm for decisions, Benjamini-Hochberg for lists."""
+"""Several p-values at once: Holm (with Tarone) for decisions, Benjamini-Hochberg for lists."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar
+from math import fsum, inf, nextafter
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from gatekeeper.stats.arguments import require_inside, require_share
 
@@ -35,7 +37,11 @@ def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:
 
 
 def holm_levels(
-    alphas: Mapping[_Key, float], rejects: Callable[[_Key, float], bool]
+    alphas: Mapping[_Key, float],
+    rejects: Callable[[_Key, float], bool],
+    *,
+    attainable: Mapping[_Key, float] = MappingProxyType({}),
+    shares: Mapping[_Key, float] = MappingProxyType({}),
 ) -> dict[_Key, float]:
     """Return the level at which Holm's procedure tests each hypothesis. All hypotheses are one
     family, and may have different alphas.
@@ -44,21 +50,56 @@ def holm_levels(
     to compare with every level, as sequential ones. Each is tested at its alpha divided by how
     many are not rejected yet, until no further one is; for p-values of equal alphas the
     rejected ones are those of `holm`.
+
+    `attainable` is the smallest p-value that a hypothesis could have had, given what does not
+    depend on the direction of its result; 0 if it is not known. A hypothesis that could not have
+    been rejected at the level does not count in the division: Tarone, R. E. (1990), A modified
+    Bonferroni method for discrete data, Biometrics 46:515-522; for each step of Holm's: Hommel, G.
+    and Krummenauer, F. (1998), Improvements and modifications of Tarone's multiple test procedure
+    for discrete data, Biometrics 54:673-681. `shares` says which part of its whole alpha each
+    hypothesis has, 1 by default: other tests keep the rest, so it is not given away.
     """
     for alpha in alphas.values():
         require_inside("alphas", alpha)
+    mean_share = fsum(shares.get(name, 1.0) for name in alphas) / max(1, len(alphas))
+    weights = {name: shares.get(name, 1.0) / mean_share for name in alphas}
     levels: dict[_Key, float] = {}
     left = dict(alphas)
     while left:
-        share = len(left)
-        rejected = [name for name, alpha in left.items() if rejects(name, alpha / share)]
+        reaches = [_Reach(_most(a, attainable.get(n, 0.0)), weights[n]) for n, a in left.items()]
+        divisor = min(_divisor(reaches), len(alphas))
+        rejected = [name for name, alpha in left.items() if rejects(name, alpha / divisor)]
         for name in rejected or left:
-            levels[name] = alphas[name] / share
+            levels[name] = alphas[name] / divisor
         if not rejected:
             break
         for name in rejected:
             del left[name]
     return levels
+
+
+class _Reach(NamedTuple):
+    """The largest divisor of its alpha at which a hypothesis can be rejected, and how much it
+    counts."""
+
+    most: float
+    weight: float
+
+
+def _most(alpha: float, attainable: float) -> float:
+    return alpha / attainable if attainable else inf
+
+
+def _divisor(reaches: Sequence[_Reach]) -> float:
+    """Return the smallest divisor, 1 or more, that is at least the number of hypotheses that can be
+    rejected with it."""
+    by_reach = sorted(reaches, reverse=True)
+    counts = (fsum(r.weight for r in by_reach[:n]) for n in range(1, len(by_reach) + 1))
+    beyond = (nextafter(r.most, inf) for r in by_reach if r.most < inf)
+    for divisor in sorted({1.0, *counts, *beyond}):
+        if 1 <= divisor >= fsum(r.weight for r in by_reach if r.most >= divisor):
+            return divisor
+    raise AssertionError("the last count is enough for all")
 
 
 def benjamini_hochberg(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:

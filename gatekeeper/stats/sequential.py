@@ -155,7 +155,7 @@ class SequentialTest:
         look = next((look for look in self.looks if look.rounds == kindest.shape[1]), None)
         if look is None:
             return None
-        last = self._is_last(kindest)
+        last = self.is_last(kindest)
         if self._rejects(kindest, self.level * (1.0 if last else look.spent)):
             return "regressed"
         if self._not_worse(harshest, look, sizes):
@@ -191,7 +191,7 @@ class SequentialTest:
         p, share, reached = walk_p_value(self.walk, changed, broke), WALK_SHARE, None
         for look in [look for look in self.looks if look.rounds <= sampled.shape[1]]:
             rounds = sampled[:, : look.rounds]
-            last = self._is_last(rounds)
+            last = self.is_last(rounds)
             share = 1.0 if last else look.spent
             at = level if last else share * self.level
             if self._rejects(rounds, at):
@@ -202,6 +202,20 @@ class SequentialTest:
         if reached is not None:
             p = self._joint_p_value(reached)
         return SequentialResult(False, min(1.0, max(p / share, math.nextafter(level, 1))))
+
+    def attainable(self, sampled: Differences, changed: int, stopped: Stop | None) -> float:
+        """Return the smallest p-value that the test could have had with so many changed units,
+        whatever their directions; 0 if it is not known. `sampled` holds the complete rounds.
+
+        If the change is harmless, each changed unit may have broken or been fixed, and all 2^n ways
+        are equally likely, so that no p-value is below 2^-n. The number of changed units is only
+        known if sampling ended for a reason that has nothing to do with directions: at the last
+        look, or because nothing had changed.
+        """
+        if not self.early:
+            return 0.5**changed
+        known = not changed or (sampled.shape[1] > 0 and self.is_last(sampled))
+        return 0.5**changed if stopped and known else 0.0
 
     def nearness(
         self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
@@ -235,7 +249,9 @@ class SequentialTest:
         won = np.flatnonzero(reached)
         return int(won[0]) + 1 if len(won) else None
 
-    def _is_last(self, sampled: Differences) -> bool:
+    def is_last(self, sampled: Differences) -> bool:
+        """Return whether the look after these rounds is the last. It depends on the sizes of the
+        differences, never on their signs."""
         return sampled.shape[1] == self.rounds or (self.early and self._enough(sampled))
 
     def _rejects(self, sampled: Differences, level: float) -> bool:

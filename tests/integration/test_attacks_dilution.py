@@ -11,6 +11,7 @@ from support.proposals import (
     MANY,
     NO_SLO,
     OTHER,
+    POLICY,
     PROMPT_FILE,
     Proposal,
     some_say,
@@ -139,3 +140,112 @@ def test_a_change_of_fixtures_alone_is_not_held_up_by_what_is_open(run_gate, con
 def test_what_is_certain_or_weakened_still_holds_it_up(run_gate, contract, head, recorded, verdict):
     answered = fixtures_only(contract, head, recorded).run_check(run_gate, policy=BLOCKS)
     assert (answered.exit_code, answered.verdict) == (1, verdict)
+
+
+# Comparisons that are merged first, so that a worse prompt is less sure to be found
+
+
+FIRST_WAIVED = "on_weakening: require_waiver\n"
+TRIVIAL = "[{type: length, min: 1}]"
+SAYS = "checks:\n  - {type: regex, pattern: ok}"
+assert SAYS in NO_SLO
+SOON = NO_SLO + "sampling: {mode: adaptive, samples: 1}\n"
+FIRST_BREAK = some_say("no", 6) | some_say("ok", 0, "Say {{ word }}.")
+
+
+def with_groups(contract: str, checks: str = TRIVIAL, more: str = "", count: int = 20) -> str:
+    groups = [f"  g{number}: {{checks: {checks}}}\n" for number in range(count)]
+    return f"{contract}{more}groups:\n{''.join(groups)}"
+
+
+@pytest.mark.parametrize("contract", [SURE, SOON], ids=["fixed", "adaptive"])
+@pytest.mark.parametrize("checks", [TRIVIAL, "[{type: regex, pattern: 'o|no'}]"])
+def test_groups_that_never_fail_take_nothing_of_alpha(check_of, contract, checks):
+    """Six of twelve break, p = 0.0156: too much for 0.05 / 21."""
+    before = {FIXTURES: csv(MANY[:12])}
+    proposal = Proposal(
+        "second",
+        "",
+        {PROMPT_FILE: OTHER},
+        contract=with_groups(contract, checks),
+        recorded=FIRST_BREAK,
+        before=before,
+    )
+    answered = check_of(proposal.base, proposal.writes)
+    assert answered.code == 1
+    words = next(c for c in answered.result["contracts"] if c["name"] == "words")
+    assert words["verdict"] == "fail"
+    assert (words["paired"]["family"], words["paired"]["alpha"]) == (1, 0.05)
+
+
+def test_limits_of_trivial_groups_take_only_their_own_share(check_of):
+    contract = with_groups(SURE, more="gate: {latency_p50: +500%}\n")
+    proposal = Proposal(
+        "limits",
+        "",
+        {PROMPT_FILE: OTHER},
+        contract=contract,
+        recorded=FIRST_BREAK,
+        before={FIXTURES: csv(MANY[:12])},
+    )
+    answered = check_of(proposal.base, proposal.writes)
+    words = next(c for c in answered.result["contracts"] if c["name"] == "words")
+    assert words["verdict"] == "fail"
+    assert words["paired"]["alpha"] == pytest.approx(0.045)
+
+
+def test_other_contracts_of_the_prompt_that_stay_as_they_are_take_nothing_either(check_of):
+    before: dict[str, object] = {FIXTURES: csv(MANY[:12])}
+    for name in OTHERS[:20]:
+        before[f"contracts/{name}.yaml"] = SURE.replace("name: words", f"name: {name}").replace(
+            SAYS, f"checks: {TRIVIAL}"
+        )
+    proposal = Proposal("second", "", {}, contract=SURE, recorded=FIRST_BREAK, before=before)
+    assert check_of(proposal.base, {PROMPT_FILE: OTHER}).code == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "together"),
+    [
+        ({CONTRACT: with_groups(NO_SLO)}, "20 more comparisons, so 21 share alpha"),
+        ({CONTRACT: with_groups(NO_SLO, count=1)}, "1 more comparison, so 2 share alpha"),
+        (
+            {"contracts/again.yaml": NO_SLO.replace("name: words", "name: again")},
+            "1 more comparison, so 2 share alpha",
+        ),
+        (
+            {
+                "contracts/again.yaml": with_groups(NO_SLO.replace("name: words", "name: again")),
+                PROMPT_FILE: OTHER,
+            },
+            "21 more comparisons, so 22 share alpha",
+        ),
+    ],
+    ids=["groups", "one group", "a contract", "with a worse prompt"],
+)
+def test_comparisons_added_for_a_prompt_are_named_and_need_a_waiver(check_of, head, together):
+    recorded = some_say("ok", 0) | some_say("ok", 0, "Say {{ word }}.")
+    base = Proposal("first", "", {}, recorded=recorded).base
+    base[FIXTURES] = csv(MANY[:4])
+    found = check_of({**base, POLICY: FIRST_WAIVED}, head)
+    assert f"prompts/words.txt gets {together}." in found.result["notices"]
+    assert found.code == 1
+    assert "policy_weakened" in found.codes()
+
+
+def test_comparisons_added_for_a_prompt_fail_nothing_by_default(check_of):
+    recorded = some_say("ok", 0, "Say {{ word }}.")
+    found = check_of(
+        Proposal("first", "", {}, recorded=recorded).base, {CONTRACT: with_groups(NO_SLO)}
+    )
+    assert found.code == 0
+    assert any("21 share alpha" in notice for notice in found.result["notices"])
+
+
+def test_the_first_contract_of_a_prompt_dilutes_nothing(check_of):
+    base = Proposal("none", "", {}, recorded=some_say("ok", 0, "Say {{ word }}.")).base
+    contract = base.pop(CONTRACT)
+    base[POLICY] = FIRST_WAIVED
+    answered = check_of(base, {CONTRACT: contract})
+    assert answered.codes() == set()
+    assert "more comparison" not in json.dumps(answered.result["notices"])
