@@ -1,76 +1,112 @@
-"""Reads the one JSON object that a judge or a simulated user answers with."""
+"""Reads the JSON object that a judge or a simulated user answers with.
+
+An answer is the object and nothing else: the text that a judge was shown can contain an object of
+its own, and a judge that quotes it says its verdict in prose. White space, one fence around the
+object, and one closed `<think>` block before it are not a part of the answer. `read_answer` also
+refuses an answer that was cut off, and an object that stands in what the model was shown.
+"""
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+from unicodedata import normalize
+
+from gatekeeper.contract.data_blocks import INVISIBLE, shown_texts
+from gatekeeper.contract.trial import Completion
 
 _LONGEST_ANSWER = 50_000
-_MOST_OBJECTS = 50
-_THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_ENDED = frozenset({None, "stop", "tool_calls", "function_call"})
+"""The finish reasons of an answer that is whole. Some providers give an answer by a schema as a
+call of a tool."""
+_THOUGHTS = re.compile(r"\s*<think>(?:(?!</?think>).)*+</think>", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
+_ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
+_NOT_COMPARED = re.compile("[\\s\\\\\"'`\u00b4\u2018-\u201f\u00ab\u00bb\u2039\u203a]+")
 
 
-def read_object(text: str) -> Mapping[str, Any] | None:
-    """Return the JSON object of an answer: the whole text, or the only object in it.
+class Unreadable(NamedTuple):
+    """Why an answer is not read, as the end of a sentence that begins with `the answer`."""
 
-    None if there are several: one of them may be a quotation of the text that the model was shown,
-    which can contain an answer of its own. None, too, for an object that writes a key twice.
-    """
+    why: str
+
+
+def read_answer(completion: Completion, question: str = "") -> Mapping[str, Any] | Unreadable:
+    """Return the object of an answer to a `question`, which is a message with blocks of data. Its
+    instructions may show the object as an example, but the data may not."""
+    if completion.finish_reason == "length":
+        return Unreadable("was cut off at `max_tokens`")
+    if completion.finish_reason not in _ENDED:
+        return Unreadable(f"ended early, with `{completion.finish_reason}`")
+    found = read_object(completion.text)
+    if not isinstance(found, Unreadable) and stands_in(found, shown_texts(question)):
+        return Unreadable("repeats a JSON object of the text that the model was shown")
+    return found
+
+
+def read_object(text: str) -> Mapping[str, Any] | Unreadable:
+    """Return the JSON object that an answer consists of. An object that writes a key twice, or a
+    number that JSON does not have, is not read."""
     if len(text) > _LONGEST_ANSWER:
-        return None
-    rest = _without_thoughts(text)
-    found: list[Mapping[str, Any]] = []
-    at = rest.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if at < 0:
-            break
-        try:
-            value, end = _DECODER.raw_decode(rest, at)
-            found.append(value)
-        except _TwiceError:
-            return None
-        except (ValueError, RecursionError):
-            end = at + 1
-        at = rest.find("{", end)
-    return found[0] if len(found) == 1 and at < 0 else None
-
-
-def find_object_fault(text: str) -> str | None:
-    """Return why an answer cannot be read as a JSON object, although it begins one; None if its
-    first object can be read, or there is none."""
-    if len(text) > _LONGEST_ANSWER:
-        return f"the answer is longer than {_LONGEST_ANSWER:,} characters"
-    rest = _without_thoughts(text)
-    start = rest.find("{")
-    if start < 0:
-        return None
-    try:
-        _DECODER.raw_decode(rest, start)
-    except _TwiceError:
-        return "the answer's JSON object has a key twice"
-    except json.JSONDecodeError as error:
-        return f"the answer's JSON object is broken: {error.msg}, character {error.pos - start + 1}"
-    except (ValueError, RecursionError):
-        return "the answer's JSON object is nested too deeply, or has too long a number"
-    return None
-
-
-def _without_thoughts(text: str) -> str:
+        return Unreadable(f"is longer than {_LONGEST_ANSWER:,} characters")
     thoughts = _THOUGHTS.match(text)
-    return text[thoughts.end() :] if thoughts else text
+    rest = text[thoughts.end() if thoughts else 0 :].strip()
+    fenced = _FENCE.fullmatch(rest)
+    written = fenced[1] if fenced else rest
+    if not written.startswith("{"):
+        return Unreadable("is not a JSON object alone")
+    try:
+        found: Mapping[str, Any] = _DECODER.decode(written)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            return Unreadable("has more text after its JSON object")
+        return Unreadable(f"has a broken JSON object: {error.msg}, character {error.pos + 1}")
+    except _RefusedError as error:
+        return Unreadable(str(error))
+    except (ValueError, RecursionError):
+        return Unreadable("has a JSON object that is nested too deeply, or too long a number in it")
+    return found
 
 
-class _TwiceError(Exception):
-    """A key is written twice."""
+def stands_in(found: Mapping[str, Any], texts: Sequence[str]) -> bool:
+    """Return whether the texts show every value of the object under its key, in any order, with
+    any white space, quotes and escapes."""
+    shown = _compared("\n".join(texts))
+    return all(_compared(leaf) in shown for leaf in _leaves(found))
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[str]:
+    if value and isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _leaves(part, f"{name}:")
+    elif value and isinstance(value, list):
+        for part in value:
+            yield from _leaves(part, key if isinstance(part, list) else "")
+    else:
+        yield key + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _compared(text: str) -> str:
+    text = _ESCAPE.sub(lambda code: chr(int(code[1], 16)) if code[1] else "", html.unescape(text))
+    return _NOT_COMPARED.sub("", normalize("NFKC", INVISIBLE.sub("", text))).casefold()
+
+
+class _RefusedError(Exception):
+    """JSON that can be read in more than one way, or not at all."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise _TwiceError
+        raise _RefusedError("has a JSON object with a key twice")
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)
+def _refuse(constant: str) -> NoReturn:
+    raise _RefusedError(f"contains {constant}, which is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse)

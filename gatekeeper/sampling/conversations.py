@@ -93,9 +93,11 @@ async def _say(
     """Return what the user says next, and add its answers to `users`. Raises CallFailed if no
     answer can be read."""
     for attempt in range(TRIES):
-        answer = await ask_user(question(user, messages, repetition, attempt))
+        asked = question(user, messages, repetition, attempt)
+        answer = await ask_user(asked)
         users.append(answer)
-        said = read_answer(answer.completion.text) if answer.completion else None
+        shown = asked.messages[-1].content
+        said = read_answer(answer.completion, shown) if answer.completion else None
         # The model has not answered yet, so nothing can be done.
         if said is not None and not (said.done and begins):
             return said

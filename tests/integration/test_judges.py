@@ -28,9 +28,7 @@ from support.judged_contract import (
     start_server,
     with_server,
 )
-from support.judges import (
-    verdict,
-)
+from support.judges import FORGED, verdict
 from support.openai_server import Fault, OpenAIServer, bad_request, server_error
 
 from gatekeeper.cli.main import main
@@ -132,6 +130,32 @@ def test_a_resumed_run_pays_for_no_verdict_twice(
     assert code == 1
     assert len(server.requests) == 97 - 60
     assert result["calls"]["judge"]["cached"] == 48 - len(questions(server))
+
+
+@pytest.mark.parametrize(
+    "quoting",
+    [
+        f"The output contains {FORGED}, which is no reason to pass it. My verdict is no.",
+        f"<think>The output contains {FORGED}",
+        FORGED,
+        f'```json\n{FORGED}\n```\n{{"reason": "It is rude", "verdict": "no",}}',
+    ],
+)
+def test_a_worse_prompt_whose_outputs_contain_a_verdict_does_not_merge(
+    proposed: GitRepository, server: OpenAIServer, tmp_path: Path, quoting: str
+) -> None:
+    def fooled(body: Mapping[str, Any]) -> str:
+        if is_question(body):
+            return quoting if FORGED in body["messages"][-1]["content"] else answer(body)
+        given = answer(body)
+        return given if "please" in given else f"{given}! {FORGED}"
+
+    with_server(server, fooled)
+    code, result = check(proposed, tmp_path)
+    assert (code, result["verdict"]) == (3, "error")
+    (contract,) = result["contracts"]
+    assert {fixture["base_passed"] for fixture in contract["fixtures"]} == {True}
+    assert {fixture["head_passed"] for fixture in contract["fixtures"]} == {None}
 
 
 def test_a_judge_without_an_answer_could_not_measure(

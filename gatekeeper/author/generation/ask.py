@@ -28,7 +28,7 @@ from gatekeeper.author.specification.spec_file import STAGES
 from gatekeeper.contract.data_blocks import data_message
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.json_answer import find_object_fault, read_object
+from gatekeeper.contract.json_answer import Unreadable, read_answer
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
 from gatekeeper.contract.policy import Limits
 from gatekeeper.contract.syntax.schema_errors import schema_problems
@@ -355,20 +355,12 @@ def _read(
     completion: Completion, schema: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], str | None]:
     """Return the answer's object, and what is wrong with it; None if it fits the schema."""
-    found = _without_surrogates(read_object(completion.text))
-    problems = [] if found is None else _problems(found, schema)
-    if found is not None and not problems:
-        return found, None
-    # If the outer object is broken, `found` is only a piece of the answer.
-    fault = find_object_fault(completion.text)
-    if completion.finish_reason == "length" and (fault or found is None):
-        return {}, "the answer was cut off at the limit of tokens"
-    if fault:
-        return {}, fault
-    if found is None:
+    found = read_answer(completion)
+    if isinstance(found, Unreadable):
         shown = plain(completion.text[:_MOST_SHOWN]) or "nothing"
-        return {}, f"the answer is not one JSON object: {shown}"
-    return found, "; ".join(problems)
+        return {}, f"the answer {found.why}: {shown}"
+    found = _without_surrogates(found)
+    return found, "; ".join(_problems(found, schema)) or None
 
 
 def _problems(found: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,8 @@ from gatekeeper.author.generation.ask import (
 )
 from gatekeeper.author.generation.grounded_items import one_line
 from gatekeeper.author.generation.rules import NUMBER
+from gatekeeper.contract.data_blocks import clean
+from gatekeeper.contract.json_answer import stands_in
 from gatekeeper.errors import MeasurementError
 
 _CHOICE = {"type": "string", "enum": ["yes", "no", "unknown"]}
@@ -96,10 +98,14 @@ class Panel:
     ) -> Mapping[str, Any] | None:
         self._asked[judge] += 1
         try:
-            return await self._asker.ask(stage, data, schema, model=judge, most_tokens=most_tokens)
+            found = await self._asker.ask(stage, data, schema, model=judge, most_tokens=most_tokens)
         except UnusableAnswer:
+            found = None
+        # A verdict that stands in what the judge was shown is a quotation.
+        if found is None or stands_in(found, [*map(clean, data.values())]):
             self.unusable[judge] += 1
             return None
+        return found
 
 
 _Vote = tuple[bool | None, str]

@@ -12,9 +12,9 @@ from gatekeeper.checks.check import Finding, undetermined
 from gatekeeper.checks.judges.verdict import AnswerForm
 from gatekeeper.checks.output import quote
 from gatekeeper.contract.definition import Message
-from gatekeeper.contract.json_answer import read_object
+from gatekeeper.contract.json_answer import Unreadable, read_answer
 from gatekeeper.contract.judge_questions import answer_to
-from gatekeeper.contract.trial import JudgeAnswer, Request, Sample, Vote
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, Vote
 
 Decide = Literal["majority", "unanimous"]
 
@@ -79,7 +79,7 @@ class Panel:
             answer = answer_to(question, sample)
             if answer is None:
                 return question
-            if answer.completion is None or self._read(answer, model).passed is not None:
+            if answer.completion is None or self._read(question, answer).passed is not None:
                 return None
         return None
 
@@ -89,7 +89,7 @@ class Panel:
             answer = answer_to(question, sample)
             if answer is None:
                 break
-            vote = self._read(answer, model)
+            vote = self._read(question, answer)
             if vote.passed is not None:
                 break
         return vote
@@ -99,22 +99,30 @@ class Panel:
             number = turn + self.repeat * attempt
             yield Request(model, messages, self.params[model], None, number)
 
-    def _read(self, answer: JudgeAnswer, model: str) -> Vote:
+    def _read(self, question: Request, answer: JudgeAnswer) -> Vote:
+        model = question.model
         if answer.completion is None:
             return Vote(model, None, reason=f"the judge {model} did not answer: {answer.error}")
-        text = answer.completion.text
-        given = read_object(text)
-        verdict = None if given is None else self.form.read(given)
+        given = read_answer(answer.completion, question.messages[-1].content)
+        if isinstance(given, Unreadable):
+            return _unreadable(model, answer.completion, f"the answer {given.why}")
+        verdict = self.form.read(given)
         if verdict is None:
-            reason = f"the judge {model} did not answer in the required form: {quote(text)}"
-            if answer.completion.finish_reason == "length":
-                reason = (
-                    f"the answer of the judge {model} was cut off at `max_tokens`; "
-                    "raise `max_tokens` in the judge's `params`"
-                )
-            return Vote(model, None, reason=reason)
+            return _unreadable(model, answer.completion, "the answer has other values")
         passed = verdict.score >= self.least - _ROUNDING
         return Vote(model, passed, verdict.score, verdict.reason, verdict.label)
+
+
+def _unreadable(model: str, answer: Completion, why: str) -> Vote:
+    if answer.finish_reason == "length":
+        reason = (
+            f"the answer of the judge {model} was cut off at `max_tokens`; "
+            "raise `max_tokens` in the judge's `params`"
+        )
+    else:
+        shown = quote(answer.text)
+        reason = f"the judge {model} did not answer in the required form, because {why}: {shown}"
+    return Vote(model, None, reason=reason)
 
 
 def written_calls(sample: Sample) -> str:

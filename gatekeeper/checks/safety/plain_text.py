@@ -6,19 +6,19 @@ import re
 import unicodedata
 
 from gatekeeper.checks.text.references import LONGEST
+from gatekeeper.contract.data_blocks import INVISIBLE
 
 _SCRIPTS_WITHOUT_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Japanese and Chinese
 )
 _WORD = re.compile(rf"[{_SCRIPTS_WITHOUT_SPACES}]|(?:(?![{_SCRIPTS_WITHOUT_SPACES}])[^\W_])+")
-_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
 
 
 def plain(text: str) -> str:
     """Return the text without invisible characters, with full-width letters and digits, ligatures
     and the like as ordinary ones (Unicode's NFKC)."""
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
 
 
 def plain_words(text: str) -> list[str]:

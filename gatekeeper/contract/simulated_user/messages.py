@@ -14,13 +14,14 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from gatekeeper.contract import json_answer
 from gatekeeper.contract.data_blocks import clean, data_message
 from gatekeeper.contract.definition import Message, SimulatedUser
 from gatekeeper.contract.digests import canonical
-from gatekeeper.contract.json_answer import read_object
+from gatekeeper.contract.json_answer import Unreadable
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
 from gatekeeper.contract.simulated_user.settings import preset_prompt
-from gatekeeper.contract.trial import JudgeAnswer, Request
+from gatekeeper.contract.trial import Completion, JudgeAnswer, Request
 
 SIMULATED = "(simulated user)"
 """The role of the message that stands for a user's messages; its content says who plays the user.
@@ -130,10 +131,11 @@ def _shown(text: str) -> str:
     return f"{text[:SHOWN_OF_AN_ANSWER]}\n[the rest of this message is not shown]"
 
 
-def read_answer(text: str) -> Said | None:
-    """Return what the user answered; None if the answer cannot be read or is too long."""
-    found = read_object(text)
-    if found is None or not isinstance(found.get("done"), bool):
+def read_answer(completion: Completion, question: str = "") -> Said | None:
+    """Return what the user answered to the text of a question; None if the answer cannot be read
+    or is too long."""
+    found = json_answer.read_answer(completion, question)
+    if isinstance(found, Unreadable) or not isinstance(found.get("done"), bool):
         return None
     if found["done"]:
         reached = found.get("reached")
@@ -147,8 +149,14 @@ def read_answer(text: str) -> Said | None:
 
 
 def sayings(answers: Sequence[JudgeAnswer]) -> list[Said]:
-    """Return what a user said in a whole conversation, without answers that cannot be read, or that
-    end it before it began."""
-    read = [read_answer(a.completion.text) for a in answers if a.completion is not None]
+    """Return what a user said in a whole conversation, without answers that cannot be read, that
+    end it before it began, or after which the same question was asked again."""
+    last = len(answers) - 1
+    kept = [a for at, a in enumerate(answers) if at == last or not _attempt(answers[at + 1])]
+    read = [read_answer(a.completion) for a in kept if a.completion is not None]
     found = [said for said in read if said is not None]
     return [said for at, said in enumerate(found, start=1) if not said.done or at == len(found)]
+
+
+def _attempt(answer: JudgeAnswer) -> int:
+    return answer.asked.repetition % TRIES

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.data_blocks import clean, data_message, mark_of
+from gatekeeper.contract.data_blocks import INVISIBLE, clean, data_message, mark_of
 
 _NAMES = st.sampled_from(["output", "context", "question"])
 _HOSTILE = st.one_of(
@@ -73,10 +74,15 @@ def test_a_long_run_of_white_space_takes_no_long_time():
     assert clean("<" + " " * 1_000_000) == "<" + " " * 1_000_000
 
 
-@pytest.mark.parametrize(
-    "mark",
-    ["<|im_start|>", "<|eot_id|>", "<｜User｜>", "<start_of_turn>", "[INST]", "[/INST]", "<<SYS>>"],
-)
-def test_marks_of_chat_templates_are_taken_apart(mark):
-    assert mark not in clean(f"a {mark}system")
-    assert clean("array[INDEX] a<b> x|y") == "array[INDEX] a<b> x|y"
+@pytest.mark.parametrize("letter", ["\u200c", "\u200d"])
+def test_one_joiner_stays_and_more_are_removed(letter):
+    assert clean(f"\u0645\u06cc{letter}\u062e") == f"\u0645\u06cc{letter}\u062e"
+    assert clean(f"\u0645{letter * 2}\u062e a{letter}b {letter}") == "\u0645\u062e ab "
+
+
+def test_what_no_screen_shows_is_removed():
+    """Unicode's own list; a joiner stands here between letters of the Latin alphabet."""
+    ignorable = [chr(c) for c in range(0x110000) if regex.match(r"\p{DI}", chr(c))]
+    assert len(ignorable) > 4_000
+    assert clean("".join(f"a{one}b" for one in ignorable)) == "ab" * len(ignorable)
+    assert INVISIBLE.sub("", "".join(ignorable)) == ""

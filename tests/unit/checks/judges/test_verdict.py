@@ -1,59 +1,14 @@
-"""How the answer of a judge is read: strictly, so that a quoted verdict never counts."""
+"""Which verdict the object of a judge's answer says."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gatekeeper.checks.judges.verdict import Choice, ChoiceForm, ClaimForm
-from gatekeeper.contract.json_answer import read_object
 
 CHOICES = ChoiceForm([Choice("no", 0.0), Choice("partly", 0.5), Choice("Yes", 1.0)])
-ANSWER = '{"reason": "r", "verdict": "yes"}'
-READ = {"reason": "r", "verdict": "yes"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ANSWER,
-        f"\n {ANSWER} \n",
-        f"```json\n{ANSWER}\n```",
-        f"Here is my verdict: {ANSWER} I hope that helps.",
-        f'<think>It says {{"verdict": "no"}}, so</think>\n{ANSWER}',
-        f"A brace {{ in prose, then {ANSWER}",
-    ],
-)
-def test_one_object_is_the_answer(text):
-    assert read_object(text) == READ
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "yes",
-        '["yes"]',
-        f"{ANSWER[:-1]}",
-        f'The output says {{"verdict": "yes"}}. {ANSWER}',
-        '{"reason": "r", "verdict": "no", "verdict": "yes"}',
-        "{" * 100_000,
-        '{"a":' * 20_000,
-        "{ " * 60 + ANSWER,
-        "{}" * 60,
-    ],
-)
-def test_anything_else_is_none(text):
-    assert read_object(text) is None
-
-
-@given(st.text())
-def test_no_answer_raises(text):
-    found = read_object(text)
-    assert found is None or isinstance(found, dict)
 
 
 def test_choices_are_read_by_their_names():

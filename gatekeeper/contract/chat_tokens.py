@@ -1,0 +1,127 @@
+"""The tokens with which chat templates mark messages, thoughts and tool calls.
+
+Most servers read these tokens in the text of a message as in a template, so a text with one of them
+could end its message and begin another. `take_apart` makes ordinary text of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from unicodedata import normalize
+
+
+class _Family(NamedTuple):
+    """The tokens of some models, and where they are defined. `#` is any number. `/` after the first
+    bracket is not written: the closing form of each token counts, too."""
+
+    models: str
+    tokens: str
+    source: str
+
+
+_LLAMA_CPP = "https://github.com/ggml-org/llama.cpp/blob/master/"
+FAMILIES = (
+    _Family(
+        "Llama 1 and 2, Code Llama, Vicuna, WizardLM, MythoMax, Nous Hermes 2, Zephyr, Phi-3, Yi, "
+        "Solar, DeepSeek Coder, BLOOM, Sarvam-M, GigaChat, YandexGPT",
+        "<s> <unk> <pad> [INST] <<SYS>> <</SYS>> <PRE> <SUF> <MID> <EOT> [SEP]",
+        f"{_LLAMA_CPP}src/llama-chat.cpp",
+    ),
+    _Family(
+        "Mistral, Mixtral, Ministral, Codestral, Devstral, Magistral, Pixtral, Voxtral",
+        "<s> <unk> <pad> [INST] [AVAILABLE_TOOLS] [TOOL_RESULTS] [TOOL_CALLS] [TOOL_CONTENT] "
+        "[SYSTEM_PROMPT] [IMG] [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [ARGS] [CALL_ID] "
+        "[THINK] [AUDIO] [BEGIN_AUDIO] [TRANSCRIBE] [NEXT_AUDIO_TEXT] [REPEAT_AUDIO_TEXT] "
+        "[MODEL_SETTINGS] <SPECIAL_#>",
+        "https://github.com/mistralai/mistral-common (SpecialTokens)",
+    ),
+    _Family(
+        "Gemma",
+        "<bos> <eos> <pad> <unk> <mask> <start_of_turn> <end_of_turn> <start_of_image> "
+        "<end_of_image> <image_soft_token> <unused#> <start_function_call> <end_function_call>",
+        f"{_LLAMA_CPP}src/llama-chat.cpp (gemma)",
+    ),
+    _Family(
+        "Gemini",
+        "<ctrl#>",
+        "answers of Gemini 2.5 and 3 in public bug reports: <ctrl94>thought",
+    ),
+    _Family(
+        "Qwen, QwQ, Hermes 3, Cogito, MiMo, DeepSeek R1 and V3, Nemotron, Kimi thinking",
+        "<think> <tool_call> <tool_response> <tools>",
+        f"{_LLAMA_CPP}models/templates/deepseek-ai-DeepSeek-V3.1.jinja",
+    ),
+    _Family(
+        "GLM and ChatGLM",
+        "[gMASK] [sMASK] [MASK] <sop> <eop> <think> <tool_call> <tool_response> <arg_key> "
+        "<arg_value>",
+        f"{_LLAMA_CPP}models/templates/GLM-4.6.jinja",
+    ),
+    _Family(
+        "Kimi, Moonshot",
+        "[BOS] [EOS] [EOT] [PAD] [UNK] [EOD]",
+        f"{_LLAMA_CPP}models/templates/moonshotai-Kimi-K2.jinja",
+    ),
+    _Family(
+        "MiniMax",
+        "]~!b[ ]~b] [e~[ ]!p~[ ]!d~[ <minimax:tool_call> <beginning_of_sentence> <end_of_sentence>",
+        f"{_LLAMA_CPP}models/templates/unsloth-MiniMax-M2.jinja",
+    ),
+    _Family(
+        "Nemotron and Apriel",
+        "<SPECIAL_#> <extra_id_#> <AVAILABLE_TOOLS> <TOOLCALL> <TOOL_RESPONSE> "
+        "[BEGIN FINAL RESPONSE] [END FINAL RESPONSE]",
+        f"{_LLAMA_CPP}models/templates/NVIDIA-Nemotron-Nano-v2.jinja",
+    ),
+    _Family(
+        "Seed and Doubao",
+        "<seed:bos> <seed:eos> <seed:pad> <seed:think> <seed:tool_call> <seed:cot_budget_reflect>",
+        f"{_LLAMA_CPP}models/templates/ByteDance-Seed-OSS.jinja",
+    ),
+    _Family(
+        "LongCat, Ling, MiniCPM, Baichuan, SmolVLM",
+        "<longcat_s> <longcat_think> <longcat_tool_call> <longcat_arg_key> <longcat_arg_value> "
+        "<role> <用户> <AI> <reserved_#> <end_of_utterance>",
+        f"{_LLAMA_CPP}src/llama-chat.cpp (bailing, minicpm, smolvlm)",
+    ),
+    _Family(
+        "Command R and Aya, Flan-T5, mT0, StarCoder",
+        "<BOS_TOKEN> <EOS_TOKEN> <PAD> <UNK> <CLS> <SEP> <MASK_TOKEN> <EOP_TOKEN> <extra_id_#> "
+        "<fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <file_sep>",
+        "the tokenizer_config.json of CohereForAI/c4ai-command-r-v01, google/flan-t5-base and "
+        "bigcode/starcoder on https://huggingface.co",
+    ),
+)
+_BARS = (
+    r"<(?=/?\|)|(?<=\|)>",  # ChatML, Llama 3 and 4, Phi, GPT, Grok, Granite, DeepSeek, Gemma 4 …
+    r"\[(?=\|\w{1,40}\|\])",  # EXAONE: [|user|]
+)
+_ASCII = {
+    code: normalize("NFKC", chr(code)) for code in (*range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F))
+} | {0x2581: "_"}
+"""Small and full-width characters and the underscore of DeepSeek, which stand in tokens."""
+
+
+def _pattern(token: str) -> str:
+    rest = re.escape(token[1:]).replace(r"\#", r"\d{1,6}")
+    first = re.escape(token[0])
+    inner = rest if token[0] == "]" else f"/?{rest}"
+    return f"{first}(?={inner})"
+
+
+TOKENS = sorted(
+    {name for family in FAMILIES for name in re.findall(r"\[[A-Z ]+\]|\S+", family.tokens)}
+)
+_TOKEN = re.compile("|".join([*_BARS, *map(_pattern, TOKENS)]))
+
+
+def take_apart(text: str) -> str:
+    """Return the text with `(` in place of the bracket that begins a token of a chat template."""
+    begins = [found.start() for found in _TOKEN.finditer(text.translate(_ASCII))]
+    if not begins:
+        return text
+    characters = list(text)
+    for at in begins:
+        characters[at] = "("
+    return "".join(characters)

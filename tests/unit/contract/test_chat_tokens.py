@@ -1,0 +1,86 @@
+"""No text under judgement has a token of a chat template; ordinary text stays as it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.contract.chat_tokens import FAMILIES, TOKENS, take_apart
+from gatekeeper.contract.data_blocks import clean
+
+BARRED = [
+    *("<|im_start|>", "<|eot_id|>", "<|start_header_id|>", "<|channel|>", "<|end_of_role|>"),
+    *(
+        "<|turn>",
+        "<turn|>",
+        "<|START_OF_TURN_TOKEN|>",
+        "<\uff5cUser\uff5c>",
+        "</\uff5cDSML\uff5cx>",
+    ),
+    *("<\uff5cbegin\u2581of\u2581sentence\uff5c>", "[|assistant|]", "[|endofturn|]"),
+]
+NAMED_IN_TEMPLATES = [
+    *(
+        "</s>",
+        "<s>",
+        "[SYSTEM_PROMPT]",
+        "[/SYSTEM_PROMPT]",
+        "[AVAILABLE_TOOLS]",
+        "[/AVAILABLE_TOOLS]",
+    ),
+    *("<eos>", "<bos>", "[TOOL_CALLS]", "[/TOOL_RESULTS]", "[THINK]", "<think>", "</think>"),
+    *("<start_of_turn>", "<end_of_turn>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "[gMASK]"),
+    *(
+        "<sop>",
+        "]~b]user",
+        "]~!b[",
+        "[e~[",
+        "<SPECIAL_11>User",
+        "<seed:bos>",
+        "<extra_id_1>",
+        "<unk>",
+    ),
+    *("</tool_call>", "<tool_response>", "[BEGIN FINAL RESPONSE]", "<reserved_106>", "[EOT]"),
+]
+
+
+@pytest.mark.parametrize("token", [*BARRED, *NAMED_IN_TEMPLATES])
+def test_a_token_is_taken_apart_wherever_it_stands(token):
+    for text in (f"a {token}b", token * 2, f"[<{token}>]", token.replace("s", "s\u200b\ufe01")):
+        assert token not in clean(text)
+    wide = "".join(chr(ord(c) + 0xFEE0) if c in "<>[]|" else c for c in token)
+    assert wide not in clean(f"a {wide}b")
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_every_token_of_the_table_is_taken_apart(token):
+    written = token.replace("#", "12")
+    assert take_apart(written) == "(" + written[1:]
+
+
+def test_every_family_has_a_source_and_every_token_brackets():
+    assert all(family.models and family.source for family in FAMILIES)
+    assert [t for t in TOKENS if not re.fullmatch(r"[<\[\]][^<>]+[>\]\[]|<<.*>>", t)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "array[INDEX] a<b> x|y [1] [x](y) [AI]",
+        "<p>a <strong>b</strong> <span class='s'>c</span></p><script></script>",
+        "if a < s and s > b: return [PREFIXES]",
+        "<ser> <bosun> [INSTANCE] <unknown> <think-tank> [TOOLS] <S>",
+    ],
+)
+def test_ordinary_text_stays(text):
+    assert clean(text) == text
+
+
+@given(st.lists(st.sampled_from([*TOKENS, *BARRED, *"<>[]|/(", "s", "\n", "\uff1c"])).map("".join))
+def test_taking_apart_keeps_the_length_and_leaves_nothing(text):
+    found = take_apart(text)
+    assert len(found) == len(text)
+    assert take_apart(found) == found
