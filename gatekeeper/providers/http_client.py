@@ -25,10 +25,8 @@ from yarl import URL
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answer_stream import read_events
 from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.http_exchange import (
-    Exchange,
-    request_refused,
-)
+from gatekeeper.providers.connections import QuietConnector
+from gatekeeper.providers.http_exchange import Exchange, request_refused
 from gatekeeper.providers.proxies import environment_proxies, proxy_for
 from gatekeeper.providers.rate_limits import pause_until_reset
 from gatekeeper.providers.redirects import is_redirect, redirect_refused
@@ -85,7 +83,7 @@ class HttpClient:
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_note_sent)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
+            connector=QuietConnector(
                 limit=0,
                 keepalive_timeout=_IDLE_SECONDS,
                 # Python looks names up itself, in view of the network guard; c-ares would not.
