@@ -131,7 +131,8 @@ class _Validating:
         if not self.contracts and not any(f.level == "error" for f in self.findings):
             what = f"no contract matches {', '.join(self.policy.contracts)}"
             fix = "run `gatekeeper init`, which finds prompts and suites and writes a contract"
-            self.findings.append(Finding("error", Problem(POLICY_PATH, what, fix)))
+            level: FindingLevel = "error" if POLICY_PATH in self.revision.entries else "warning"
+            self.findings.append(Finding(level, Problem(POLICY_PATH, what, fix)))
         return Validation(tuple(self.contracts), tuple(self.findings), inventory, whole)
 
     def add(self, path: str) -> None:

@@ -117,7 +117,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "contracts/prompt-system-prompt.yaml",
         },
     ),
-    "empty": ({"main.go": "package main\n"}, {"contracts/review-sentiment.yaml"}),
+    "empty": ({"README.md": "# New\n"}, {"contracts/review-sentiment.yaml"}),
 }
 
 

@@ -14,12 +14,29 @@ from typing import Any
 from gatekeeper.author.onboarding.length_demands import find_length
 
 _MOST_LABELS = 30
+_ANSWER = (
+    r"(?:answer|respond|reply|return|output|produce|(?:provide|give|write|format)\s+(?:me\s+)?"
+    r"(?:your|the|an?)\s+(?:\w+\s+)?(?:answer|response|output|result|reply))"
+)
+# Where a sentence begins, in lists and after a label too, and what may come before its verb.
+_START = (
+    r"(?:^|(?<=[.!?:;])\s)[\s>*#\d.)-]*(?:please\s+|only\s+|always\s+|then\s+|and\s+|finally,?\s+"
+    r"|you\s+(?:must|should|will|can only|may only)\s+(?:only\s+|always\s+)?)*"
+)
 _JSON = re.compile(
-    r"\b(?:answer|respond|reply|return|output|produce|provide|format|write)\w*\b[^.\n]{0,80}?"
-    r"\b(?:JSON)\b|\bJSON (?:object|array|only)\b|\bvalid JSON\b",
+    rf"{_START}(?P<words>{_ANSWER}\b[^.;:!?\n{{}}`]{{0,60}}?\bJSON\b"
+    r"|(?:(?:your|the)\s+)?(?:answer|response|output|reply)(?:\s+(?:format|must|should))?"
+    r"(?:\s+be|\s+is)?\s*:?\s+(?:a\s+|an\s+|only\s+|strictly\s+|valid\s+|single\s+|one\s+)*JSON\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Several documents, a part of the answer, or the input.
+_OTHER_JSON = re.compile(
+    r"\b(?:not|no|without|never|instead of)\b[^.\n]{0,30}\bJSON\b|\bJSON\s?(?:lines|l\b)|```"
+    r"|\b(?:followed by|and then|after|before|between)\b[^.\n]{0,60}\bJSON\b"
+    r"|\bJSON\b[^.\n]{0,60}\b(?:followed by|and then|or (?:an?|plain|free|the))\b"
+    r"|<(?:json|output|answer|result)>|\b(?:XML|YAML) tags?\b",
     re.IGNORECASE,
 )
-_NO_JSON = re.compile(r"\b(?:not|no|without|never|instead of)\b[^.\n]{0,30}\bJSON\b", re.IGNORECASE)
 _FIELDS = re.compile(
     r"\b(?:fields|keys|properties)\b\s*(?:are|named|called)?\s*:?\s+(?P<list>[^\n.;]{3,200})",
     re.IGNORECASE,
@@ -27,28 +44,35 @@ _FIELDS = re.compile(
 _WORD = r"[\"'`]?[A-Za-z][\w-]*[\"'`]?"
 _JOIN = r"\s*(?:,\s*(?:or|and)\s+|,\s*|\s*/\s*|\s*\|\s*|\s+or\s+)"
 _LIST = rf"{_WORD}(?:{_JOIN}{_WORD})+"
+_END = r"(?=\s*(?:[.;)\n]|and nothing|only|$))"
+_CLASSIFY = r"(?:classify|categori[sz]e|label|choose|pick|select|decide|determine|mark|tag|rate)"
 _LABELS = re.compile(
-    r"\b(?:one of|either|(?:answer|respond|reply)(?: only)? with(?: only)?|labels?|categories"
-    r"|classes|classify (?:it |this |the \w+ )?(?:as|into))\b[^:\n\"'`]{0,60}?:?\s+"
-    rf"(?P<list>{_LIST})(?=\s*(?:[.;:)\n]|and nothing|only|$))",
-    re.IGNORECASE,
+    rf"{_START}(?P<words>(?:{_ANSWER}\b(?:\s+(?:only|exactly|just|strictly))*(?:\s+(?:with|as|in))?"
+    r"(?:\s+(?:only|exactly|just|either|a single word|one word))*"
+    rf"|(?:{_ANSWER}|{_CLASSIFY})\b[^.;!?\n{{}}]{{0,60}}?"
+    r"\b(?:one of(?:\s+(?:the|these)(?:\s+\w+)?)?|either|as|into))\s*:?\s+"
+    rf"(?P<list>{_LIST})){_END}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _BULLETS = re.compile(
-    r"\bone of (?:the following|these)[^:\n]{0,60}:\s*\n"
-    r"(?P<list>(?:[ \t]*[-*][ \t]+[^\n]+\n?){2,})",
-    re.IGNORECASE,
+    rf"{_START}(?P<words>(?:{_ANSWER}|{_CLASSIFY})\b[^:.;!?\n]{{0,60}}"
+    r"\b(?:one of (?:the following|these)|as|into)[^:\n]{0,60}:\s*\n"
+    r"(?P<list>(?:[ \t]*[-*][ \t]+[^\n]+\n?){2,}))",
+    re.IGNORECASE | re.MULTILINE,
 )
 _BULLET = re.compile(rf"^[ \t]*[-*][ \t]+(?P<label>{_WORD})[ \t]*(?:$|[:(–-])", re.MULTILINE)
-_TWO = re.compile(
-    r"\b(?:answer|respond|reply)\b[^.\n]{0,30}?(?P<list>[\"'`]?(?:yes|true)[\"'`]?(?:\s+or\s+|\s*/\s*)"
-    r"[\"'`]?(?:no|false)\b[\"'`]?)(?=\s*(?:[.;:)\n]|only|$))",
+_NOTHING_ELSE = re.compile(r"\b(?:only|exactly|nothing else|just|single word|one word)\b", re.I)
+# The answer then has more than a label, or the label is that of a field.
+_MORE_OUTPUT = re.compile(
+    r"\b(?:explain|explanation|reasons?|reasoning|justif\w+|why|step by step|think|summar\w+|draft"
+    r"|rewrite|translate|tools?|functions?|then (?:write|say|give|answer|reply)|followed by"
+    r"|confidence|score|list of|each|every|for all|format:)\b",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(
-    r"\b(?:not|never|avoid|without|instead of|don['\u2019]?t)\b[^.;:\n]{0,20}$", re.IGNORECASE
-)
-_FILLER = frozenset(
-    {"a", "an", "the", "it", "this", "that", "your", "only", "word", "words", "json"}
+_NO_LABEL = re.compile(
+    r"an?|the|it|this|that|your|only|words?|json|etc|others|more|so|such|similar|text|plain|html"
+    r"|markdown|xml|yaml|csv|english|data|code|details?|questions|suggestions|images?|tables?|lists?",
+    re.IGNORECASE,
 )
 
 
@@ -70,30 +94,31 @@ def find_demands(text: str) -> tuple[Demand, ...]:
 
 def _json(text: str) -> Iterator[Demand]:
     demand = _JSON.search(text)
-    if demand is None or _NO_JSON.search(text):
+    if demand is None or _OTHER_JSON.search(text):
         return
-    words = _shorten(demand.group())
+    words = _shorten(demand["words"])
     yield Demand({"type": "json_valid", "name": "is JSON"}, words)
-    listed = _FIELDS.search(text)
+    listed = _FIELDS.search(text, demand.start())
     fields = _items(listed["list"]) if listed else []
-    if len(fields) > 1:
+    if listed and len(fields) > 1:
         check = {"type": "json_required", "fields": fields, "name": "has every field"}
-        yield Demand(check, _shorten(listed.group() if listed else words))
+        yield Demand(check, _shorten(listed.group()))
 
 
 def _labels(text: str) -> Iterator[Demand]:
-    bullets = _BULLETS.search(text)
-    if bullets:
-        labels = [match["label"].strip("\"'`") for match in _BULLET.finditer(bullets["list"])]
-        if len(labels) == len(bullets["list"].strip().splitlines()):
-            yield _label_check(labels, bullets.group())
-            return
-    listed = _LABELS.search(text) or _TWO.search(text)
-    if listed is None or _NEGATED.search(text[: listed.start()]):
+    found = _BULLETS.search(text) or _LABELS.search(text)
+    if found is None:
         return
-    labels = _items(listed["list"])
-    if 1 < len(labels) <= _MOST_LABELS and not _FILLER & {label.lower() for label in labels}:
-        yield _label_check(labels, listed.group())
+    if found.re is _BULLETS:
+        labels = [match["label"].strip("\"'`") for match in _BULLET.finditer(found["list"])]
+        labels *= len(labels) == len(found["list"].strip().splitlines())
+    else:
+        labels = _items(found["list"])
+    line = text[found.start() :].partition("\n\n")[0]
+    is_whole = _NOTHING_ELSE.search(line) or not _MORE_OUTPUT.search(text)
+    is_list = 1 < len(labels) <= _MOST_LABELS and not any(map(_NO_LABEL.fullmatch, labels))
+    if is_whole and is_list:
+        yield _label_check(labels, found["words"])
 
 
 def _label_check(labels: list[str], words: str) -> Demand:

@@ -22,7 +22,17 @@ _NEGATED = re.compile(
 )
 _OF_A_PART = re.compile(
     r"\b(?:sentences?|bullets?|lines?|paragraphs?|items?|points?|each|every|per|if|when|unless"
-    r"|whenever)\b",
+    r"|whenever|titles?|headlines?|headings?|subjects?|names?|labels?|fields?|tags?|captions?"
+    r"|descriptions?|comments?|steps?|sections?|quotes?|quotations?|reasons?|explanations?|keys?"
+    r"|queries|query|questions?)\b",
+    re.IGNORECASE,
+)
+_OF_THE_ANSWER = re.compile(
+    r"^[\s>*#\d.)-]*(?:please\s+|only\s+|always\s+|then\s+|and\s+|to\s+)*"
+    r"(?:$|(?:answer|respond|reply|write|return|output|use|keep|stay|limit|summari[sz]e|rewrite"
+    r"|be\b|do not|don['\u2019]?t|never|no\b|avoid|it\b|the whole|(?:your|the)\s+(?:\w+\s+)?"
+    r"(?:answer|response|reply|output|summary|text|result|length)))"
+    r"|\b(?:your|the)\s+(?:answer|response|reply|output|summary)\b",
     re.IGNORECASE,
 )
 _PER_PART = re.compile(r"^\s*(?:each|per|every|long sentences|in each)\b", re.IGNORECASE)
@@ -53,7 +63,7 @@ def _limits(text: str) -> Iterator[tuple[int, str, str]]:
         negated = _NEGATED.search(before)
         is_limit = bool(size["above"] if negated else size["below"] or size["number2"])
         of_a_part = _OF_A_PART.search(before) or _PER_PART.match(text[size.end() :])
-        if not is_limit or of_a_part:
+        if not is_limit or of_a_part or not _OF_THE_ANSWER.search(before):
             continue
         number = int(size["number"] or size["number2"])
         unit = (size["unit"] or size["unit2"]).lower().rstrip("s") + "s"

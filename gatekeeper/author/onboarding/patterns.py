@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gatekeeper.contract.discovery.places import in_prompt_folder
-from gatekeeper.contract.globs import matching
+from gatekeeper.contract.globs import literal_pattern, matching
 from gatekeeper.contract.inventory import InventoryPrompt
 
 NATIVE = ("contracts/**/*.yaml", "contracts/**/*.yml")
 _SUFFIXES = (".prompt.yml", ".prompt.yaml", ".prompty")
 _PROMPTFOO = "promptfooconfig"
-_MOST_FILES = 20
 
 
 def contract_patterns(suites: Iterable[str], *, native: bool) -> tuple[str, ...]:
@@ -28,7 +26,20 @@ def contract_patterns(suites: Iterable[str], *, native: bool) -> tuple[str, ...]
         elif name.startswith(f"{_PROMPTFOO}."):
             found[f"**/{name}"] = None
         else:
-            found[literal(path)] = None
+            found[literal_pattern(path)] = None
+    return tuple(found)
+
+
+def narrow(
+    patterns: Iterable[str], accepted: Iterable[str], refused: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the patterns without those that match a refused file: the accepted files that such a
+    pattern matches are named one by one."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        clean = not any(matching(refused, pattern))
+        names = [pattern] if clean else map(literal_pattern, sorted(matching(accepted, pattern)))
+        found |= dict.fromkeys(names)
     return tuple(found)
 
 
@@ -44,25 +55,19 @@ def contract_folder(patterns: Sequence[str]) -> str:
 
 def prompt_patterns(prompts: Sequence[InventoryPrompt]) -> tuple[str, ...]:
     """Return the patterns of prompts: folders of prompts, suffixes that only prompts have, and the
-    files that are left."""
+    files that are left, one by one: other code beside them is no prompt."""
     found: dict[str, None] = {}
-    files: dict[str, list[str]] = defaultdict(list)
+    files: list[str] = []
     for path in dict.fromkeys(prompt.path for prompt in prompts):
         suffix = next((s for s in _SUFFIXES if path.lower().endswith(s)), None)
         # `.github/prompts` also has files of GitHub Copilot, which no program sends to a model.
         if in_prompt_folder(path) and not (suffix and path.startswith(".github/")):
-            found[f"{literal(_prompt_folder(path))}/**"] = None
+            found[f"{literal_pattern(_prompt_folder(path))}/**"] = None
         elif suffix:
             found[f"**/*{suffix}"] = None
         else:
-            files[path.rpartition("/")[0]].append(path)
-    if sum(map(len, files.values())) <= _MOST_FILES:
-        found |= dict.fromkeys(literal(path) for paths in files.values() for path in paths)
-    else:
-        for folder, paths in files.items():
-            endings = {path.rpartition(".")[2] for path in paths}
-            start = f"{literal(folder)}/" if folder else ""
-            found |= dict.fromkeys(f"{start}*.{ending}" for ending in sorted(endings))
+            files.append(path)
+    found |= dict.fromkeys(map(literal_pattern, files))
     return tuple(found) or ("prompts/**",)
 
 
@@ -71,8 +76,3 @@ def _prompt_folder(path: str) -> str:
     parts = path.split("/")
     depth = next(n for n in range(1, len(parts)) if in_prompt_folder("/".join([*parts[:n], "x"])))
     return "/".join(parts[:depth])
-
-
-def literal(path: str) -> str:
-    """Return the pattern that matches this path alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in path)

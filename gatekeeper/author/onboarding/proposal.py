@@ -1,14 +1,15 @@
 """Proposes a contract for each prompt of a repository, and the policy that finds them.
 
 A suite of another tool is taken as it is; a prompt without a suite gets a contract of its own.
-Whatever is proposed was loaded and planned first, so that it runs.
+`gatekeeper validate` accepts what is proposed: the proposal is validated as if its files were
+written, and what has a mistake is left out and named with the mistake.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper import numbers
@@ -17,7 +18,7 @@ from gatekeeper.author.onboarding.patterns import (
     NATIVE,
     contract_folder,
     contract_patterns,
-    literal,
+    narrow,
     prompt_patterns,
 )
 from gatekeeper.author.onboarding.skeleton import (
@@ -30,6 +31,7 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.contract_document import read_contract_documents
 from gatekeeper.contract.contract_files import matching_contracts
+from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.inventory import (
     Inventory,
     InventoryPrompt,
@@ -43,10 +45,10 @@ from gatekeeper.contract.own_code import unlisted_code
 from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
-from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
 from gatekeeper.gate.plan import Job
-from gatekeeper.gate.validate import prepare_contract
+from gatekeeper.gate.validate import prepare_contract, validate_contracts
 from gatekeeper.providers.model_faults import find_model_fault
 
 
@@ -66,7 +68,9 @@ class Proposal:
     """What `init` proposes. `skeletons` are the contracts to write, `contracts` and `prompts` the
     policy's patterns, `models` the patterns of models in use, `providers` those of hosted ones,
     `code` the files of checks in Python.
-    `missing` are patterns that the repository's own policy lacks; it is not changed."""
+    `missing` are patterns that the repository's own policy lacks; it is not changed. `unread`
+    counts files that were not looked into. `mistakes` are those of files that were there before,
+    which `gatekeeper validate` reports with the proposal as without it."""
 
     rows: tuple[ProposalRow, ...] = ()
     skeletons: tuple[Skeleton, ...] = ()
@@ -76,22 +80,56 @@ class Proposal:
     code: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     has_contracts: bool = False
+    unread: int = 0
+    mistakes: tuple[Problem, ...] = ()
 
     @property
-    def is_empty(self) -> bool:
-        """Return whether there is neither a prompt nor a suite nor a contract."""
-        return not self.rows and not self.has_contracts
+    def runs(self) -> bool:
+        """Return whether the gate has a contract to run."""
+        return self.has_contracts or any(row.contract for row in self.rows)
 
 
-def propose(revision: Revision, only: Sequence[str] = ()) -> Proposal:
+def propose(
+    revision: Revision,
+    only: Sequence[str] = (),
+    policy_text: Callable[[Proposal], str] | None = None,
+) -> Proposal:
     """Look at the repository and return a proposal.
 
     Args:
         revision: Its files; nothing is written.
         only: Files to propose contracts for; none means all. Raises UsageError for one that holds
             neither a prompt nor a suite.
+        policy_text: Writes the policy of a repository that has none.
     """
-    return _Proposing(revision, load_policy(revision), only).proposal()
+    policy = load_policy(revision)
+    refused: dict[str, str] = {}
+    while True:
+        found = _Proposing(revision, policy, only, refused).proposal()
+        mistakes = _mistakes(revision, found, policy_text)
+        known = len(refused)
+        for path, problem in mistakes:
+            refused.setdefault(path, f"{problem.what}; {problem.fix}")
+        if len(refused) == known:
+            return replace(found, mistakes=tuple(problem for _, problem in mistakes))
+
+
+def _mistakes(
+    revision: Revision, found: Proposal, policy_text: Callable[[Proposal], str] | None
+) -> list[tuple[str, Problem]]:
+    """Return what `validate` would refuse if the proposal was written, each with its file."""
+    texts = {made.path: made.text for made in found.skeletons}
+    if POLICY_PATH not in revision.entries and policy_text is not None:
+        texts[POLICY_PATH] = policy_text(found)
+    proposed = Overlay(revision, texts)
+    try:
+        done = validate_contracts(proposed, load_policy(proposed), (), find_model_fault)
+    except ContractError as error:
+        return [(problem.path, problem) for problem in error.problems]
+    return [
+        ((fault.contract or fault.problem.path).partition("#")[0], fault.problem)
+        for fault in done.of_level("error")
+    ]
 
 
 @dataclass
@@ -99,6 +137,7 @@ class _Proposing:
     revision: Revision
     policy: Policy
     only: Sequence[str]
+    refused: Mapping[str, str]
     rows: list[ProposalRow] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     models: Counter[str] = field(default_factory=Counter)
@@ -111,25 +150,30 @@ class _Proposing:
         for suite in first.suites:
             if suite.used and suite.name:
                 self.names.add(suite.name)
-        used = [suite for suite in first.suites if suite.used]
+        used = [suite for suite in first.suites if suite.used and not self._leave_out(suite)]
         suites = [suite.path for suite in first.unused if self._take_suite(suite)]
-        widened = self._widened(suites)
-        second = self._inventory(widened)
+        left = {suite.path for suite in first.suites}.difference(suites, (s.path for s in used))
+        widened = narrow(contract_patterns(suites, native=False), suites, left)
+        second = self._inventory(replace(self.policy, contracts=(*self.policy.contracts, *widened)))
         skeletons = self._skeletons(second)
         native = bool(skeletons) or any(path.startswith("contracts/") for path in suites)
         chosen = contract_patterns(suites, native=native or not suites)
         own = self.policy.patterns_for("")  # without those of folders that have policies
         kept = [p for p in own if has_policy or (used and p not in chosen)]
+        accepted = [*suites, *(s.path for s in used), *(made.path for made in skeletons)]
+        # A policy that is there already is not changed.
+        refused = () if has_policy else left | self.refused.keys()
         self._require_found()
         return Proposal(
             tuple(self.rows),
             tuple(skeletons),
-            tuple(dict.fromkeys((*kept, *chosen))),
+            narrow((*kept, *chosen), accepted, refused),
             prompt_patterns(second.prompts),
             self._providers(),
-            tuple(map(literal, sorted(self.code))),
+            tuple(map(literal_pattern, sorted(self.code))),
             self._missing(chosen, suites, skeletons) if has_policy else (),
             bool(used),
+            second.unread,
         )
 
     def _inventory(self, policy: Policy) -> Inventory:
@@ -140,9 +184,18 @@ class _Proposing:
         suites = tuple(s for s in found.suites if s.used or s.path in self.only)
         return replace(found, prompts=prompts, suites=suites)
 
+    def _leave_out(self, suite: InventorySuite) -> bool:
+        """Return whether a contract that was there before has a mistake, and say so in a row."""
+        why = self.refused.get(suite.path.partition("#")[0])
+        if why is not None:
+            self.rows.append(ProposalRow(suite.path, suite.kind, None, why))
+        return why is not None
+
     def _take_suite(self, suite: InventorySuite) -> bool:
         """Return whether the suite runs as it is, and say so in a row."""
         try:
+            if suite.path in self.refused:
+                raise UnreadableError(self.refused[suite.path], "")
             read = read_contract_documents(self.revision, suite.path)
             if suite.kind != "contract" and not any(part.is_foreign for part in read):
                 if not self._is_prompt_too(suite):
@@ -153,9 +206,8 @@ class _Proposing:
             jobs = [prepare_contract(self.revision, path, self.policy) for path in paths]
             self._require_models(jobs)
         except (UnreadableError, ContractError) as error:
-            what = error.what if isinstance(error, UnreadableError) else error.problems[0].what
             if not self._is_prompt_too(suite):
-                self.rows.append(ProposalRow(suite.path, suite.kind, None, what))
+                self.rows.append(ProposalRow(suite.path, suite.kind, None, _reason(error)))
             return False
         taken = [job.contract.name for job in jobs if job.contract.name in self.names]
         if taken:
@@ -177,10 +229,6 @@ class _Proposing:
     def _is_prompt_too(self, suite: InventorySuite) -> bool:
         return suite.kind in ("GitHub prompt", "prompty")
 
-    def _widened(self, suites: Sequence[str]) -> Policy:
-        patterns = contract_patterns(suites, native=False)
-        return replace(self.policy, contracts=(*self.policy.contracts, *patterns))
-
     def _skeletons(self, inventory: Inventory) -> list[Skeleton]:
         usual = self._usual_model()
         found: list[Skeleton] = []
@@ -190,10 +238,8 @@ class _Proposing:
             try:
                 found.append(self._skeleton(prompt, usual))
             except (UnreadableError, ContractError) as error:
-                fault = error if isinstance(error, UnreadableError) else error.problems[0]
-                in_code = prompt.kind in ("Python", "TypeScript")
-                note = fault.fix if in_code else fault.what
-                self.rows.append(ProposalRow(prompt.reference, prompt.kind, None, note))
+                row = ProposalRow(prompt.reference, prompt.kind, None, _reason(error))
+                self.rows.append(row)
         return found
 
     def _skeleton(self, found: InventoryPrompt, usual: str) -> Skeleton:
@@ -204,6 +250,8 @@ class _Proposing:
         if made.path in self.revision.entries:
             what = f"{made.path} exists already, but is not a contract for this prompt"
             raise UnreadableError(what, "rename that file")
+        if made.path in self.refused:
+            raise UnreadableError(self.refused[made.path], "")
         overlay = Overlay(self.revision, {made.path: made.text})
         job = prepare_contract(overlay, made.path, self.policy)
         self._require_models([job])
@@ -257,6 +305,12 @@ class _Proposing:
                     f"{path}: this file holds neither a prompt nor a suite that needs a "
                     "contract; `gatekeeper validate` lists all prompts"
                 )
+
+
+def _reason(error: UnreadableError | ContractError) -> str:
+    """Return why something got no contract, and what to do."""
+    fault = error if isinstance(error, UnreadableError) else error.problems[0]
+    return f"{fault.what}; {fault.fix}" if fault.fix else fault.what
 
 
 def policy_lines(proposal: Proposal) -> Mapping[str, str]:

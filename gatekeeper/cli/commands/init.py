@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.output import print_lines, readers_may_leave
 from gatekeeper.git import Repository
+from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
     from gatekeeper.author.onboarding.proposal import Proposal
@@ -39,27 +40,38 @@ def init(arguments: argparse.Namespace) -> int:
 
     Only --action does: it fills in the release if a workflow does not name one yet. Test suites
     of other tools run as they are. The other prompts get a contract each. In an empty repository,
-    an example is written.
+    an example is written. If nothing can be tested, nothing is written.
     """
     from gatekeeper.author.onboarding.proposal import policy_lines, propose
     from gatekeeper.author.onboarding.terminal import show_proposal
     from gatekeeper.cli import starter
     from gatekeeper.cli.installed_release import installed_release
+    from gatekeeper.contract.discovery.places import is_about_the_project
     from gatekeeper.gate.validate import repository_path
     from gatekeeper.providers.catalogue import key_variable
     from gatekeeper.reports.terminal.console import log_console
+
+    def policy_text(proposal: Proposal) -> str:
+        return starter.policy_text(policy_lines(proposal))
 
     action = starter.require_action(arguments.action) if arguments.action is not None else None
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
         only = [repository_path(path, root) for path in arguments.only]
-        found = propose(repository.worktree(), only)
+        worktree = repository.worktree()
+        found = propose(worktree, only, policy_text)
         branch = repository.default_branch()
-    if found.is_empty:
+        files = [path for path, entry in worktree.entries.items() if entry.kind == "file"]
+        is_empty = all(map(is_about_the_project, files))
+    policy = starter.PLACES["policy.yml"]
+    if not found.runs and not is_empty and policy not in files:
+        with readers_may_leave():
+            show_proposal(found, log_console())
+        print_lines(_nothing(found, len(files)))
+        return 0
+    texts = {made.path: made.text for made in found.skeletons} | {policy: policy_text(found)}
+    if is_empty:
         texts = dict(starter.example_files())
-    else:
-        texts = {made.path: made.text for made in found.skeletons}
-        texts |= starter.policy_file(policy_lines(found))
     keys = list(filter(None, map(key_variable, found.providers)))
     texts |= starter.workflow_files(branch, keys)
     action = action or installed_release()
@@ -70,12 +82,36 @@ def init(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _nothing(found: Proposal, files: int) -> Iterator[str]:
+    """Yield why nothing was written, and what to do."""
+    if found.rows:
+        yield "None of them can be tested as it is, so nothing was written."
+    else:
+        yield f"No prompt and no test suite was found in {count(files, 'file')}."
+    yield from _unread(found)
+    yield (
+        "Name the file of a prompt with `gatekeeper init --from FILE`, or write a contract: "
+        "docs/contracts.md says how."
+    )
+
+
+def _unread(found: Proposal) -> Iterator[str]:
+    if found.unread:
+        yield (
+            f"Not read, because the repository has so many: {count(found.unread, 'file')} of code "
+            "or data. `gatekeeper init --from FILE` reads the file that you name."
+        )
+
+
 def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iterator[str]:
     """Yield what to do now."""
     from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
 
-    keys = keys or (["OPENAI_API_KEY"] if found.is_empty else [])
+    keys = keys or ([] if found.runs else ["OPENAI_API_KEY"])
     needed = ", ".join(keys)
+    yield from _unread(found)
+    for problem in found.mistakes:
+        yield f"This mistake was there before: {problem}"
     if found.missing:
         patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
         yield f"Add these patterns to `contracts` in .github/gatekeeper.yml: {patterns}."

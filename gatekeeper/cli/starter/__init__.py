@@ -54,13 +54,13 @@ def example_files() -> Mapping[str, str]:
     return {place: _packaged(name) for name, place in {**_EXAMPLE, **_POLICY}.items()}
 
 
-def policy_file(lines: Mapping[str, str]) -> Mapping[str, str]:
+def policy_text(lines: Mapping[str, str]) -> str:
     """Return the policy, with these lines in place of the example's, by their keys."""
     text = _packaged("policy.yml")
     for key, line in lines.items():
         before, _, rest = text.partition(f"\n{key}: ")
         text = f"{before}\n{line}\n{rest.partition(chr(10))[2]}"
-    return {_POLICY["policy.yml"]: text}
+    return text
 
 
 def workflow_files(branch: str, keys: Sequence[str] = ()) -> Mapping[str, str]:

@@ -85,6 +85,13 @@ def is_own(path: str) -> bool:
     return not _INSTALLED.intersection(folders) and not any(hidden)
 
 
+def is_about_the_project(path: str) -> bool:
+    """Return whether the file says nothing of what the repository does: `README.md`, a licence, a
+    hidden file."""
+    name = splitext(basename(path))[0]
+    return path.startswith(".") or _ABOUT_THE_PROJECT.fullmatch(name) is not None
+
+
 def may_hold_suite(path: str) -> bool:
     """Return whether a file is worth a look for a test suite, by its path alone. The folder
     `.github` holds prompts of GitHub Models with their tests, and files of GitHub's own."""

@@ -248,9 +248,13 @@ def test_a_contract_that_no_pattern_matches_is_a_warning() -> None:
     assert [suite.path for suite in found.inventory.unused] == ["elsewhere/b.yml"]
 
 
-def test_a_repository_without_a_contract_is_an_error_with_its_prompts() -> None:
-    found = validate({"prompts/words.md": "Say {{ word }}."})
-    assert ".github/gatekeeper.yml" in str(found.problems[0])
+@pytest.mark.parametrize("has_policy", [True, False])
+def test_a_policy_that_finds_no_contract_is_an_error(has_policy: bool) -> None:
+    files = {".github/gatekeeper.yml": "contracts: [gates/*.yaml]\n"} if has_policy else {}
+    found = validate({"prompts/words.md": "Say {{ word }}.", **files})
+    (said,) = (f for f in found.findings if "no contract matches" in f.problem.what)
+    assert said.level == ("error" if has_policy else "warning")
+    assert said.problem.path == ".github/gatekeeper.yml"
     assert [prompt.reference for prompt in found.inventory.uncovered] == ["prompts/words.md"]
 
 
@@ -370,7 +374,8 @@ def test_misspelt_keys_of_a_prompt_file_are_named(path: str, named: bool) -> Non
         ("warning", path, 3, "did you mean `evaluators`?"),
         ("warning", path, 5, "did you mean `testData`?"),
     ]
-    assert found.valid == named
+    assert found.valid
+    assert len(found.contracts) == named
 
 
 @pytest.mark.parametrize(
