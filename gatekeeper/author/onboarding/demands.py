@@ -34,7 +34,7 @@ _OTHER_JSON = re.compile(
     r"\b(?:not|no|without|never|instead of)\b[^.\n]{0,30}\bJSON\b|\bJSON\s?(?:lines|l\b)|```"
     r"|\b(?:followed by|and then|after|before|between)\b[^.\n]{0,60}\bJSON\b"
     r"|\bJSON\b[^.\n]{0,60}\b(?:followed by|and then|or (?:an?|plain|free|the))\b"
-    r"|<(?:json|output|answer|result)>|\b(?:XML|YAML) tags?\b",
+    r"|<(?:json|output|answer|result)>|\b(?:XML|YAML) tags?\b|\bmarkdown\b[^.\n]{0,20}\bJSON\b",
     re.IGNORECASE,
 )
 _FIELDS = re.compile(
@@ -113,7 +113,8 @@ def _labels(text: str) -> Iterator[Demand]:
         labels = [match["label"].strip("\"'`") for match in _BULLET.finditer(found["list"])]
         labels *= len(labels) == len(found["list"].strip().splitlines())
     else:
-        labels = _items(found["list"])
+        is_choice = re.search(r"\bone of\b|:\s*$|\sor\s|[/|]", found["words"], re.IGNORECASE)
+        labels = _items(found["list"]) if is_choice else []
     line = text[found.start() :].partition("\n\n")[0]
     is_whole = _NOTHING_ELSE.search(line) or not _MORE_OUTPUT.search(text)
     is_list = 1 < len(labels) <= _MOST_LABELS and not any(map(_NO_LABEL.fullmatch, labels))

@@ -154,7 +154,10 @@ class _Proposing:
         suites = [suite.path for suite in first.unused if self._take_suite(suite)]
         left = {suite.path for suite in first.suites}.difference(suites, (s.path for s in used))
         widened = narrow(contract_patterns(suites, native=False), suites, left)
-        second = self._inventory(replace(self.policy, contracts=(*self.policy.contracts, *widened)))
+        before = self.policy.contracts
+        if not has_policy:
+            before = narrow(before, [suite.path for suite in used], left)
+        second = self._inventory(replace(self.policy, contracts=(*before, *widened)))
         skeletons = self._skeletons(second)
         native = bool(skeletons) or any(path.startswith("contracts/") for path in suites)
         chosen = contract_patterns(suites, native=native or not suites)
@@ -259,6 +262,8 @@ class _Proposing:
         demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
         count = numbers.count(made.fixtures, "fixture")
         note = f"{count} {made.source}; checks: {demands or 'add yours'}"
+        if made.source == "without a variable":
+            note += "; cannot show a regression until fixtures add `turns`"
         self.rows.append(ProposalRow(found.reference, found.kind, made.path, note))
         return made
 

@@ -116,6 +116,12 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
         patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
         yield f"Add these patterns to `contracts` in .github/gatekeeper.yml: {patterns}."
     yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
+    alone = sum(made.source == "without a variable" for made in found.skeletons)
+    if alone:
+        yield (
+            f"{count(alone, 'contract')} of {len(found.skeletons)} cannot show a regression: one "
+            "fixture and no variable send one request. Add fixtures with `turns`."
+        )
     if any(made.source == "to replace" for made in found.skeletons):
         yield "Replace the example fixtures in the proposed contracts with real inputs."
     yield (

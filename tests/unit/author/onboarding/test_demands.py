@@ -111,6 +111,8 @@ def test_json_and_lengths_are_checks(text, checks):
         "If a tool fails, return JSON with the error.",
         "Explain how to return JSON from an HTTP handler.",
         "You provide help with JSON formatting.",
+        "Return a markdown JSON of the plan.",
+        "Subject lines:\n- reply needed, FYI\n",
         # The length is that of a part, of the input, or of something else.
         "Give it a title of at most 8 words.",
         "The subject must not exceed 60 characters.",
