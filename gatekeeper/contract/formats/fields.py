@@ -4,6 +4,7 @@ they do not."""
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import Any
 
 from gatekeeper.contract.formats.check_texts import literal
@@ -22,6 +23,18 @@ def value_at(document: Document, key: KeyPath) -> Any:
         else:
             return None
     return value
+
+
+def one_of(document: Document, key: KeyPath, names: Sequence[str]) -> str | None:
+    """Return which of the names, of which only one is read, the object at the key has; None if it
+    has none. Raises ContractError if it has several."""
+    value = value_at(document, key)
+    given = value if isinstance(value, dict) else {}
+    found = [name for name in names if given.get(name) is not None]
+    if len(found) > 1:
+        what = f"only one of `{found[0]}` and `{found[1]}` can be read"
+        raise ContractError([document.problem((*key, found[1]), what, "keep one of them")])
+    return found[0] if found else None
 
 
 def expect_list(document: Document, key: KeyPath) -> list[dict[str, Any]]:
@@ -43,6 +56,15 @@ def located_text(document: Document, key: KeyPath) -> str:
     if not isinstance(found, str) or not found.strip():
         raise ContractError([document.problem(key, "not a text", "write the text here")])
     return found
+
+
+def format_fields(text: object) -> frozenset[str]:
+    """Return the names of the fields of a text for Python's `str.format`."""
+    try:
+        parts = list(string.Formatter().parse(text)) if isinstance(text, str) else []
+    except ValueError:
+        return frozenset()  # translating the text says so
+    return frozenset(name for _, name, _, _ in parts if name)
 
 
 def from_format_fields(document: Document, key: KeyPath, text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from gatekeeper.contract.definition import NotRun, Position
 from gatekeeper.contract.formats.check_texts import fill, with_variables
+from gatekeeper.contract.formats.fields import one_of
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
@@ -23,6 +24,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_name,
     copy_value,
 )
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
 from gatekeeper.contract.github_model_names import from_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError
@@ -35,6 +37,17 @@ _STRINGS = {
 }
 """Each kind of string evaluator as a check: `gh models` ignores letter case except in `equals`, and
 white space around the answer."""
+
+KEYS: Mapping[str, Keys] = {
+    "prompt": keys(
+        "name messages testData evaluators",
+        "model modelParameters responseFormat jsonSchema params",
+    ),
+    "evaluator": keys("name string llm uses"),
+    "string": keys("equals contains startsWith endsWith"),
+    "llm": keys("modelId prompt choices systemPrompt"),
+    "choice": keys("choice score"),
+}
 
 _DATA = {"input": "question", "expected": "reference", "context": "context"}
 """Variables that a judge sees as data, and the parameter that gives them."""
@@ -83,7 +96,7 @@ def recognises(_path: str, data: object) -> bool:
 def read(_files: SuiteFiles, document: Document) -> ForeignSuite:
     """Translate the file to one contract. Raises ContractError."""
     data = document.data
-    not_run: list[NotRun] = []
+    not_run = unknown_keys(document, (), data, KEYS["prompt"])
     rows = data.get("testData")
     if not isinstance(rows, list) or not rows:
         what, fix = (
@@ -140,8 +153,10 @@ def _checks(document: Document, rows: list[Any], not_run: list[NotRun]) -> list[
         if not isinstance(item, dict):
             what, fix = "an evaluator is not a mapping", "write `{name: …, string: {…}}`"
             raise ContractError([document.problem(key, what, fix)])
+        unknown = _unknown(document, key, item)
+        not_run += unknown
         check = _check(document, key, item, known, not_run)
-        if check is not None:
+        if check is not None and not unknown:
             if isinstance(item.get("name"), str):
                 check = {"name": copy_value(document, (*key, "name")), **check}
             found.append(At(check, document.position(key)))
@@ -164,6 +179,15 @@ def _check(
         return _built_in(document, (*key, "uses"), uses, known, not_run)
     what = "an evaluator must have `string`, `llm` or `uses`"
     raise ContractError([document.problem(key, what, "add one of these keys")])
+
+
+def _unknown(document: Document, key: KeyPath, item: Mapping[str, Any]) -> list[NotRun]:
+    """Return the unknown keys of an evaluator, and those that `gh models` does not read beside
+    another one."""
+    one_of(document, key, ("string", "llm", "uses"))
+    one_of(document, (*key, "string"), tuple(_STRINGS))
+    kinds = {"": "evaluator", "string": "string", "llm": "llm", "llm.choices.*": "choice"}
+    return unknown_in(document, key, KEYS, kinds, check=str(item.get("name", "evaluator")))
 
 
 def _string_check(

@@ -12,7 +12,7 @@ from typing import Any
 from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.fixtures import read_rows
 from gatekeeper.contract.formats.check_texts import fill
-from gatekeeper.contract.formats.fields import expect_list, located_text, value_at
+from gatekeeper.contract.formats.fields import expect_list, located_text, one_of, value_at
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
@@ -22,6 +22,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_name,
     copy_value,
 )
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in
 from gatekeeper.contract.role_lines import ROLES
 from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
@@ -35,6 +36,31 @@ _STRING_CHECKS: Mapping[str, Mapping[str, Any]] = {
     "like": {"type": "contains"},
     "ilike": {"type": "contains", "ignore_case": True},
 }
+_OF_GRADER = "type name input"
+KEYS: Mapping[str, Keys] = {
+    "eval": keys(
+        "name testing_criteria data_source run",
+        "id object created_at data_source_config metadata shared_with_openai",
+    ),
+    "run": keys("data_source", "id name object created_at eval_id metadata model status"),
+    "data source": keys("model input_messages sampling_params source", "type"),
+    "input messages": keys("template", "type"),
+    "message": keys("role content", "type"),
+    "content": keys("text", "type"),
+    "source": keys("content path id file_id", "type"),
+    "string_check": keys(f"{_OF_GRADER} operation reference"),
+    "text_similarity": keys(f"{_OF_GRADER} evaluation_metric pass_threshold reference"),
+    "label_model": keys(f"{_OF_GRADER} model labels passing_labels"),
+    "score_model": keys(f"{_OF_GRADER} model range pass_threshold", "sampling_params"),
+}
+_IN_SOURCE = {
+    "": "data source",
+    "source": "source",
+    "input_messages": "input messages",
+    "input_messages.template.*": "message",
+    "input_messages.template.*.content": "content",
+}
+_IN_GRADER = {"input.*": "message", "input.*.content": "content"}
 _ROUGE = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}
 _HOLE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*)\s*\}\}")
 
@@ -47,11 +73,17 @@ def recognises(_path: str, data: object) -> bool:
 def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     """Translate the eval to one contract. Raises ContractError."""
     source = _run(document)
-    not_run: list[NotRun] = []
+    not_run = _unknown(document, source)
     checks = []
     for index, item in enumerate(expect_list(document, ("testing_criteria",))):
         key: KeyPath = ("testing_criteria", index)
         made = _criterion(item)
+        kind = located_text(document, (*key, "type"))
+        kinds = {"": kind, **_IN_GRADER} if kind in KEYS else {}
+        unknown = unknown_in(document, key, KEYS, kinds, check=kind)
+        if unknown:
+            not_run += unknown
+            continue
         if isinstance(made, str):
             not_run.append(NotRun(str(item.get("type")), document.position(key), made))
             continue
@@ -75,6 +107,13 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     prompt = Prompt(document.path, _messages(document, source), text)
     written = build_document(document.path, tree, document.position())
     return ForeignSuite((ForeignContract(written, tuple(not_run), prompt),))
+
+
+def _unknown(document: Document, source: KeyPath) -> list[NotRun]:
+    """Return the unknown keys of the eval and its run."""
+    one_of(document, (*source, "source"), ("content", "path", "id", "file_id"))
+    found = unknown_in(document, (), KEYS, {"": "eval", "run": "run"})
+    return found + unknown_in(document, source, KEYS, _IN_SOURCE)
 
 
 def _name(document: Document) -> str:

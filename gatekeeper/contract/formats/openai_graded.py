@@ -15,9 +15,15 @@ from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import At, SuiteFiles
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys
 from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
 
+SPEC_KEYS: Mapping[str, Keys] = {
+    "specification": keys(
+        "prompt choice_scores", "choice_strings input_outputs eval_type output_template"
+    )
+}
 SETTINGS = ".gatekeeper"
 """Ends the name of an entry with the `model`, `params` and `judge` of an eval: `oaieval` refuses
 other arguments of an eval, and ignores entries that nobody names."""
@@ -28,35 +34,48 @@ def settings_entry(name: str) -> str:
     return f"{name.split('.')[0]}{SETTINGS}"
 
 
+def is_settings(name: object) -> bool:
+    """Return whether an entry of this name has the settings of an eval."""
+    return str(name).endswith(SETTINGS)
+
+
 def read_graded(
     files: SuiteFiles, document: Document, name: str, not_run: list[NotRun]
 ) -> list[At]:
     """Return the judge of an eval, or add why it is not run."""
-    at = document.position((name, "class"))
+    at, kind = document.position((name, "class")), "modelgraded.classify:ModelBasedClassify"
     judge = value_at(document, (settings_entry(name), "judge"))
-    spec = _specification(files, document, value_at(document, (name, "args", "modelgraded_spec")))
+    named = value_at(document, (name, "args", "modelgraded_spec"))
+    holder, spec = _specification(files, document, named)
+    unknown = unknown_keys(holder, (str(named),), spec, SPEC_KEYS["specification"], check=kind)
+    if unknown:
+        not_run += unknown
+        return []
     what = (
         f"`{settings_entry(name)}` has no `judge`; write the model that grades, as `judge: MODEL`"
     )
     made = _judge(spec, judge) if isinstance(judge, str) else what
     if isinstance(made, str):
-        not_run.append(NotRun("modelgraded.classify:ModelBasedClassify", at, made))
+        not_run.append(NotRun(kind, at, made))
         return []
     return [At(made, at)]
 
 
-def _specification(files: SuiteFiles, document: Document, name: object) -> Any:
+def _specification(
+    files: SuiteFiles, document: Document, name: object
+) -> tuple[Document, Mapping[str, Any]]:
+    """Return the specification of the name, and its file; nothing if there is none."""
     folder = normpath(join(dirname(document.path), "..", "modelgraded"))
     for path in files.find(f"{literal_pattern(folder)}/*.yaml"):
         text = files.text(document, (), f"/{path}")[1]
-        data = parse_once(text, path).data
-        if isinstance(data, Mapping) and name in data:
-            return data[name]
-    return None
+        holder = parse_once(text, path)
+        found = value_at(holder, (str(name),))
+        if isinstance(found, dict):
+            return holder, found
+    return document, {}
 
 
-def _judge(spec: Any, judge: str) -> dict[str, Any] | str:
-    spec = spec if isinstance(spec, Mapping) else {}
+def _judge(spec: Mapping[str, Any], judge: str) -> dict[str, Any] | str:
     prompt, scores = spec.get("prompt"), spec.get("choice_scores")
     if not isinstance(prompt, str) or not isinstance(scores, Mapping):
         return (

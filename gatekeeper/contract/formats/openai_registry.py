@@ -7,6 +7,7 @@ The samples hold the prompt: what all of them have in common is the prompt, the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from posixpath import dirname, join, normpath
 from typing import Any
 
@@ -24,7 +25,13 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_path,
     copy_value,
 )
-from gatekeeper.contract.formats.openai_graded import read_graded, settings_entry
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
+from gatekeeper.contract.formats.openai_graded import (
+    SPEC_KEYS,
+    is_settings,
+    read_graded,
+    settings_entry,
+)
 from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
@@ -32,6 +39,17 @@ from gatekeeper.errors import ContractError, Problem
 
 _CLASS = "evals.elsuite."
 _GRADED = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
+KEYS: Mapping[str, Keys] = {
+    "eval": keys("class args", "id metrics"),
+    "arguments": keys(
+        "samples_jsonl model temperature max_tokens modelgraded_spec ignore_case",
+        not_run={"num_few_shot": "gatekeeper does not add few-shot examples to the messages"},
+    ),
+    "settings": keys("model params judge"),
+    "sample": keys("input ideal", "id metadata"),
+    "message": keys("role content"),
+    **SPEC_KEYS,
+}
 _JSON_MATCH, _VALID = "basic.json_match", "basic.json_validator"
 
 
@@ -52,11 +70,14 @@ def _is_eval(item: object) -> bool:
 def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     """Translate each eval of the registry. Raises ContractError."""
     names = [name for name, item in document.data.items() if _is_eval(item)]
+    others = [name for name in document.data if name not in names and not is_settings(name)]
+    left_out = [note for name in others for note in _unknown_in_entry(document, name)]
     contracts = []
     for name in names:
         slug = contract_name(name, "eval")
         path = contract_path(document.path, slug, single=len(names) == 1)
-        contracts.append(_contract(files, document, name, slug, path))
+        made = _contract(files, document, name, slug, path)
+        contracts.append(replace(made, not_run=(*left_out, *made.not_run)))
     return ForeignSuite(tuple(contracts))
 
 
@@ -75,14 +96,11 @@ def _contract(
     source, text = files.text(document, (*key, "samples_jsonl"), data)
     rows = read_rows(text, source, MOST_FIXTURES)
     templates, variables = _split(rows, source)
-    not_run: list[NotRun] = []
+    not_run = _unknown(document, name, rows)
     if document.data[name]["class"] == _GRADED:
         checks = read_graded(files, document, name, not_run)
     else:
         checks = _checks(document, (name, "class"), args, not_run)
-    if args.get("num_few_shot"):
-        why = "gatekeeper does not add few-shot examples to the messages"
-        not_run.append(NotRun("num_few_shot", document.position((*key, "num_few_shot")), why))
     tree = {
         "contract": 1,
         "name": slug,
@@ -95,6 +113,30 @@ def _contract(
     }
     prompt = Prompt(source, templates, text)
     return ForeignContract(build_document(path, tree, at), tuple(not_run), prompt)
+
+
+def _unknown_in_entry(document: Document, name: str) -> list[NotRun]:
+    """Return the unknown keys of an entry that is no eval: without `class` and `args`, it gives an
+    eval another name. Raises ContractError if it has one of them without the other."""
+    entry = document.data[name]
+    found = unknown_keys(document, (name,), entry, KEYS["eval"])
+    if isinstance(entry, dict) and ("class" in entry or "args" in entry):
+        what = "this entry is not an eval that gatekeeper can read"
+        fix = "write `class: evals.elsuite.…` and a mapping as `args`"
+        raise ContractError([document.problem((name,), what, fix)])
+    return found
+
+
+def _unknown(document: Document, name: str, rows: Sequence[Row]) -> list[NotRun]:
+    """Return the unknown keys of an eval and its settings, and each unknown one of its samples
+    once."""
+    found = unknown_in(document, (name,), KEYS, {"": "eval", "args": "arguments"})
+    found += unknown_in(document, (settings_entry(name),), KEYS, {"": "settings"})
+    of_rows: dict[str, NotRun] = {}
+    for row in rows:
+        for note in unknown_in(row.document, row.key, KEYS, {"": "sample", "input.*": "message"}):
+            of_rows.setdefault(note.kind, note)
+    return [*found, *of_rows.values()]
 
 
 def _settings(document: Document, name: str) -> tuple[At, dict[str, At]]:

@@ -16,7 +16,13 @@ from typing import Any
 from gatekeeper.contract.change import prefetch
 from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.formats.check_texts import literal
-from gatekeeper.contract.formats.fields import expect_list, from_format_fields, located_text
+from gatekeeper.contract.formats.fields import (
+    expect_list,
+    format_fields,
+    from_format_fields,
+    located_text,
+    value_at,
+)
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
@@ -27,10 +33,11 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_path,
     copy_value,
 )
-from gatekeeper.contract.formats.pcsl_checks import read_checks, tolerances
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
+from gatekeeper.contract.formats.pcsl_checks import CHECK_KEYS, read_checks, tolerances
 from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.size_limits import MOST_FIXTURE_FILES
-from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".json", ".yaml", ".yml")
@@ -50,6 +57,34 @@ _ALLOWED_STEPS = (
 )
 
 
+_LABELS = "name title version metadata author tags"
+KEYS: Mapping[str, Keys] = {
+    "profile": keys(
+        "pcsl targets fixtures tolerances execution sampling seed prompt_template model "
+        "temperature top_p max_tokens",
+        f"id {_LABELS}",
+    ),
+    "definition": keys("pcsl id prompt checks", f"io {_LABELS}"),
+    "suite": keys("pcsl checks output_schema", f"id {_LABELS}"),
+    "target": keys("type model params", "name id"),
+    "execution": keys("mode strict_enforce max_retries auto_repair repair_policy"),
+    "auto_repair": keys("lowercase_fields strip_markdown_fences"),
+    "repair_policy": keys("enabled allowed max_steps lowercase_fields"),
+    "sampling": keys("n seed aggregation", "bootstrap_samples confidence_level"),
+    "fixture": keys("id category expected expected_output input", "metadata"),
+    **CHECK_KEYS,
+}
+
+
+_IN_PROFILE = {
+    "targets.*": "target",
+    "execution": "execution",
+    "execution.auto_repair": "auto_repair",
+    "execution.repair_policy": "repair_policy",
+    "sampling": "sampling",
+}
+
+
 def recognises(path: str, data: object) -> bool:
     """Return whether the data is an evaluation profile."""
     if not isinstance(data, dict):
@@ -65,6 +100,9 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     definition = _beside(files, document, "pd")
     suite = _beside(files, document, "es")
     not_run: list[NotRun] = []
+    for read_from, kind in ((document, "profile"), (definition, "definition"), (suite, "suite")):
+        not_run += unknown_keys(read_from, (), read_from.data, KEYS[kind])
+    not_run += unknown_in(document, (), KEYS, _IN_PROFILE)
     triple = _Triple(files, document, definition, suite, not_run)
     shared = triple.shared()
     prompt = triple.prompt()
@@ -273,7 +311,8 @@ class _Triple:
         if "fixtures" in self._profile.data:
             rows = expect_list(self._profile, ("fixtures",))
             return [
-                _fixture(self._profile, ("fixtures", index), row) for index, row in enumerate(rows)
+                self._fixture(self._profile, ("fixtures", index), row)
+                for index, row in enumerate(rows)
             ]
         folder = join(literal_pattern(dirname(self._profile.path)), "fixtures")
         paths = self._files.find(f"{folder}/*.json")
@@ -291,12 +330,21 @@ class _Triple:
             document = parse_once(text, path)
             if isinstance(document.data, dict):
                 stem = basename(path).removesuffix(".json")
-                found.append(_fixture(document, (), {"id": stem, **document.data}))
+                found.append(self._fixture(document, (), {"id": stem, **document.data}))
         if not found:
             what = "the profile has no fixtures"
             fix = "add `fixtures` to the profile, or JSON files to the folder `fixtures`"
             raise ContractError([self._profile.problem((), what, fix)])
         return found
+
+    def _fixture(self, document: Document, key: KeyPath, row: Mapping[str, Any]) -> At:
+        """Return the fixture of a row, and name each key that nothing reads once."""
+        holder, name = self._prompt_key()
+        own = format_fields(holder.data.get(name))
+        named = {note.kind for note in self._not_run}
+        unknown = unknown_keys(document, key, value_at(document, key), KEYS["fixture"], own=own)
+        self._not_run.extend(note for note in unknown if note.kind not in named)
+        return _fixture(document, key, row)
 
 
 def _fixture(document: Document, key: tuple[str | int, ...], row: Mapping[str, Any]) -> At:

@@ -11,6 +11,7 @@ from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import expect_list
 from gatekeeper.contract.formats.foreign_suite import At, copy_value
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys, unknown_keywords
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
@@ -20,6 +21,20 @@ Written = Mapping[str, Any]
 _PREFIX = "pc.check."
 _JUDGE_MODEL = "openai/gpt-4o-mini"
 """The judge that prompt-contracts uses if the check names none."""
+_OF_CHECK = "type severity"
+CHECK_KEYS: Mapping[str, Keys] = {
+    "json_valid": keys(_OF_CHECK, "name id"),
+    "json_required": keys(f"{_OF_CHECK} fields keys", "name id"),
+    "enum": keys(f"{_OF_CHECK} field allowed case_insensitive", "name id"),
+    "regex_absent": keys(f"{_OF_CHECK} pattern", "name id"),
+    "regex_present": keys(f"{_OF_CHECK} pattern flags field", "name id"),
+    "token_budget": keys(f"{_OF_CHECK} max_out max_tokens", "name id"),
+    "latency_budget": keys(f"{_OF_CHECK} p95_ms max_ms", "name id"),
+    "contains_all": keys(f"{_OF_CHECK} required case_sensitive", "name id"),
+    "contains_any": keys(f"{_OF_CHECK} options case_sensitive", "name id"),
+    "judge": keys(f"{_OF_CHECK} criteria model", "name id"),
+    "tolerance": keys("max_fail_rate"),
+}
 _OTHER_NAMES = {"enum_value": "enum"}
 _FLAGS = frozenset("ims")
 _SEVERAL = "{name} ({number})"
@@ -45,6 +60,11 @@ def read_checks(
             raise ContractError([holder.problem(key, what, fix)])
         plain = kind.removeprefix(_PREFIX)
         plain = _OTHER_NAMES.get(plain, plain)
+        table = CHECK_KEYS.get(plain)
+        unknown = unknown_keys(holder, key, item, table, check=kind) if table else []
+        if unknown:
+            not_run += unknown
+            continue
         if plain == "latency_budget" and "p95_ms" in item:
             slo["latency_p95_ms"] = copy_value(holder, (*key, "p95_ms"))
             continue
@@ -59,6 +79,7 @@ def read_checks(
         checks.append(At({"name": At(name, at), **made, **severity}, at))
     schema = suite.data.get("output_schema")
     if isinstance(schema, dict):
+        not_run += unknown_keywords(suite, ("output_schema",), schema)
         at = suite.position(("output_schema",))
         name = take_name("output_schema", taken, _SEVERAL)
         check = {"type": "json_schema", "schema": copy_value(suite, ("output_schema",))}
@@ -152,6 +173,7 @@ def tolerances(
     for kind, tolerance in (written if isinstance(written, dict) else {}).items():
         rate = tolerance.get("max_fail_rate") if isinstance(tolerance, dict) else None
         key = ("tolerances", kind, "max_fail_rate")
+        not_run += unknown_keys(profile, key[:-1], tolerance, CHECK_KEYS["tolerance"])
         if not isinstance(rate, int | float) or not 0 <= rate < 1:
             what, fix = "`max_fail_rate` must be at least 0 and less than 1", "write 0.05"
             raise ContractError([profile.problem(key, what, fix)])

@@ -22,6 +22,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_name,
     copy_value,
 )
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keywords
 from gatekeeper.contract.prompts.kinds import without_template_suffix
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.errors import ContractError
@@ -30,6 +31,19 @@ _FILE = re.compile(r"\$\{file:(.+)\}")
 _SAMPLES = ("sample", "example")
 _MOST_LEVELS = 10
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
+_OF_PROPERTY = "name kind type items properties enumValues"
+_UNREAD = "required strict allowAnyOf allowedValues is_multimodal"
+KEYS: Mapping[str, Keys] = {
+    "prompt": keys(
+        "name sample inputs outputs tools model modelParameters template",
+        "$schema additionalInstructions authors base displayName file id instructions kind "
+        "metadata parameters tags version",
+    ),
+    "input": keys(f"{_OF_PROPERTY} sample example default", _UNREAD),
+    "output": keys(_OF_PROPERTY, _UNREAD),
+    "format": keys("type json_schema"),
+    "JSON format": keys("schema", "name strict"),
+}
 _FORMATS = (
     ("model", "parameters", "response_format"),
     ("model", "options", "response_format"),
@@ -67,7 +81,23 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     if isinstance(document.data.get("description"), str):
         tree["description"] = copy_value(document, ("description",))
     written = build_document(document.path, tree, document.position())
-    return ForeignSuite((ForeignContract(written, _not_run(document)),))
+    notes = (*_unknown(document), *_not_run(document))
+    return ForeignSuite((ForeignContract(written, notes),))
+
+
+def _unknown(document: Document) -> list[NotRun]:
+    """Return the unknown keys of the front matter. Raises ContractError for a misspelt one."""
+    kinds = {"": "prompt", "inputs.*": "input", "outputs.*": "output"}
+    for inside in ("items", "properties.*", "properties.*.properties.*", "items.properties.*"):
+        kinds[f"outputs.*.{inside}"] = "output"
+    for key in _FORMATS:
+        named = ".".join(key)
+        kinds |= {named: "format", f"{named}.json_schema": "JSON format"}
+    found = unknown_in(document, (), KEYS, kinds)
+    for key in _FORMATS:
+        place: KeyPath = (*key, "json_schema", "schema")
+        found += unknown_keywords(document, place, value_at(document, place))
+    return found
 
 
 def _not_run(document: Document) -> tuple[NotRun, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.formats.promptfoo.csv_tests import misspelt_type
-from gatekeeper.contract.formats.promptfoo.misspelt import require_spelt
+from gatekeeper.contract.formats.promptfoo.keys import note_keys, note_keys_of_assertion
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
@@ -16,19 +16,6 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
 )
 from gatekeeper.contract.size_limits import MOST_FIXTURES
-
-_KNOWN = frozenset(
-    {
-        *("assert", "assertScoringFunction", "description", "metadata", "options", "prompts"),
-        *("provider", "providers", "providerOutput", "threshold", "vars", "$ref", "path", "config"),
-    }
-)
-_WITHOUT_EFFECT = frozenset(
-    {
-        *("disableVarExpansion", "disableDefaultAsserts", "repeat", "provider", "transform"),
-        *("postprocess", "rubricPrompt", "runSerially"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +165,7 @@ def _tests(sources: Sources, node: Node, notes: Notes, base: str | None = None) 
 def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> Iterator[Case]:
     if not isinstance(scenario.value, dict):
         raise scenario.problem("a scenario is not a mapping", "write `config:` and `tests:`")
+    note_keys(scenario, "scenario", notes)
     tests = list(_tests(sources, scenario.child("tests"), notes))
     if scenario.get("tests") is None:
         tests = [Node(scenario.document, scenario.key, {})]
@@ -205,18 +193,12 @@ def _listed(sources: Sources, node: Node) -> Iterator[Node]:
 
 
 def _name_unknown(part: Node, notes: Notes) -> None:
-    require_spelt(part, _KNOWN)
-    for name, node in part.items():
-        if name not in _KNOWN:
-            notes.add(node.not_run(name[:100], f"a promptfoo test has no key `{name[:100]}`"))
+    note_keys(part, "test", notes)
     options = part.child("options")
-    for name, node in options.items():
-        if name not in _WITHOUT_EFFECT and name not in ("prefix", "suffix", "transformVars"):
-            notes.add(
-                node.not_run(
-                    f"options.{name}"[:100], f"gatekeeper has no setting like `{name[:100]}`"
-                )
-            )
+    note_keys(options, "options", notes)
+    note_keys(options.child("provider"), "grader", notes)
+    for node in _assertions(part):
+        note_keys_of_assertion(node, notes)
 
 
 def _name_misspelt_types(row: Node, notes: Notes) -> None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gatekeeper.contract.formats.known_keys import meant
 from gatekeeper.contract.formats.promptfoo.assertion_types import ALL_TYPES
-from gatekeeper.contract.formats.promptfoo.misspelt import meant
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import ContractError, Problem

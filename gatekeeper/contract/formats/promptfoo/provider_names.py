@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gatekeeper.contract.formats.promptfoo.misspelt import meant
+from gatekeeper.contract.formats.known_keys import meant
 
 _PREFIXES = {
     "openai:chat:": "openai/",

@@ -9,7 +9,9 @@ from typing import Any
 
 from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.known_keys import unknown_keys
 from gatekeeper.contract.formats.promptfoo.assertion import Grading
+from gatekeeper.contract.formats.promptfoo.keys import KEYS
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, slug
 from gatekeeper.contract.formats.promptfoo.provider_names import (
@@ -121,6 +123,7 @@ def _entry(sources: Sources, item: Node) -> ProviderEntry:
     model = _model(item, identity)
     config = node.child("config")
     params, notes = _parameters(sources, config, model)
+    notes += unknown_keys(node.document, node.key, node.value, KEYS["provider"])
     label = node.get("label")
     short = slug(str(label or model.rpartition("/")[2]), 40) or "model"
     if identity.startswith("openai:responses:"):

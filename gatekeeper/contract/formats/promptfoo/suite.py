@@ -13,9 +13,10 @@ from gatekeeper.contract.formats.foreign_suite import (
     build_document,
     contract_path,
 )
+from gatekeeper.contract.formats.known_keys import meant
 from gatekeeper.contract.formats.promptfoo.cases import Case, read_cases
 from gatekeeper.contract.formats.promptfoo.contracts import ContractWriter
-from gatekeeper.contract.formats.promptfoo.misspelt import TOP_LEVEL, meant, require_spelt
+from gatekeeper.contract.formats.promptfoo.keys import note_keys, referred_keys
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
 from gatekeeper.contract.formats.promptfoo.providers import ProviderEntry, read_providers
@@ -27,20 +28,6 @@ _MOST_CONTRACTS = 500
 _LONGEST_NAME = 100
 _NAME = "promptfooconfig"
 _PROVIDERS = ("providers", "targets")
-_NOT_RUN = {
-    "assertScoringFunction": (
-        "promptfoo reads a scoring function only in `defaultTest` or in a test; move it there"
-    ),
-    "derivedMetrics": "gatekeeper does not compute metrics from other metrics",
-    "env": "gatekeeper does not set environment variables from this file",
-    "extensions": "gatekeeper does not run extensions, because they are programs",
-    "nunjucksFilters": (
-        "gatekeeper does not run custom filters of Nunjucks, because they are programs"
-    ),
-    "redteam": "gatekeeper does not generate attacks; write each attack as a test",
-    "strategies": "gatekeeper does not generate attacks; write each attack as a test",
-    "plugins": "gatekeeper does not generate attacks; write each attack as a test",
-}
 
 
 def recognises(path: str, data: object) -> bool:
@@ -62,11 +49,14 @@ def _is_misspelt(path: str, data: dict[Any, Any]) -> bool:
 def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     """Translate the file. Raises ContractError."""
     root = root_of(document)
-    require_spelt(root, TOP_LEVEL)
     sources = Sources(files, document)
     notes = Notes()
-    _name_unsupported(root, notes)
+    note_keys(root, "suite", notes, own=frozenset(referred_keys(document.data)))
+    for name in ("evaluateOptions", "commandLineOptions"):
+        note_keys(root.child(name), name, notes)
     prompts = read_prompts(sources, root, notes)
+    for prompt in prompts if root.get("prompts") else ():
+        note_keys(prompt.node, "prompt", notes)
     providers, left_out = read_providers(sources, root)
     for note in left_out:
         notes.add(note)
@@ -134,9 +124,3 @@ def _stem(path: str) -> str:
     elif stem != _NAME:
         parts.append(stem.removeprefix(_NAME).strip("-._"))
     return slug("-".join(parts), 60) or "promptfoo"
-
-
-def _name_unsupported(root: Node, notes: Notes) -> None:
-    for name, why in _NOT_RUN.items():
-        if root.get(name):
-            notes.add(root.child(name).not_run(name, why))

@@ -78,7 +78,7 @@ def passes(name: str, evaluator: Evaluator, recorded: dict[str, Any]) -> bool | 
     return None if any(r.passed is None for r in results) else all(r.passed for r in results)
 
 
-CASES = [(name, recorded) for name in CONFIGS for recorded in written(name)["recorded"]]
+CASES = [(name, recorded) for name in CONFIGS for recorded in written(name)["x-recorded"]]
 
 
 @pytest.mark.parametrize(

@@ -60,16 +60,13 @@ def test_a_misspelt_default_test_is_an_error() -> None:
     assert problem({**SUITE, "defaultTests": TEST}).fix == "did you mean `defaultTest`?"
 
 
-def test_other_unknown_keys_are_left_alone() -> None:
-    own = {
-        "schemas": {},
-        "$schema": "x",
-        "x-shared": 1,
-        "provider_defaults": {},
-        "judge": "a",
-        "test": "beside `tests`",
-    }
-    assert len(read({**SUITE, **own}).fixtures) == 1
+def test_other_unknown_keys_are_named() -> None:
+    plain = {"$schema": "x", "x-shared": 1, "schemas": {"word": {"vars": {"q": "b"}}}}
+    named = {"provider_defaults": {}, "judge": "a", "test": "beside `tests`"}
+    tests = [TEST, {"$ref": "#/schemas/word", **TEST}]
+    contract = read({**SUITE, "tests": tests, **plain, **named})
+    assert len(contract.fixtures) == 2
+    assert [note.kind for note in contract.not_run] == [*named]
     contract = read({**SUITE, "tests": [{**TEST, "owner": "Ann"}]})
     assert [note.kind for note in contract.not_run] == ["owner"]
 
