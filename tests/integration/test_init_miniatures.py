@@ -71,3 +71,18 @@ def test_what_is_left_out_is_named_with_its_cause(
     (row,) = (line for line in said.splitlines() if line.startswith(found))
     assert " none " in row
     assert reason in row
+
+
+def test_files_that_were_not_read_are_counted(
+    git_repository: Callable[..., GitRepository],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gatekeeper.contract.inventory.MOST_CODE_FILES", 5)
+    made = git_repository("miniature")
+    made.commit("before", REPOSITORIES["many sources"])
+
+    assert main(["init", "--repo", str(made.path)]) == 0
+    said = capsys.readouterr().out
+    assert "Not read, because the repository has so many: 21 files of code or data." in said
+    assert len(list((made.path / "contracts").iterdir())) == 4
