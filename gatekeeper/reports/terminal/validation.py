@@ -54,7 +54,7 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
         )
         console.print(_text(text, "dim"))
     if uncovered or foreign:
-        advice = "Next: `gatekeeper init` proposes contracts for these prompts and suites, or says why not."
+        advice = "Next: `gatekeeper init` proposes contracts for these, or says why not."
         console.print(_text(advice, "dim"))
     if inventory.unread:
         files = numbers.count(inventory.unread, "file")
