@@ -47,7 +47,8 @@ def read_groups(
         problems += ungated_fixtures(document, (*key, "checks"), checks, fixtures)
         params = written.get("params", {})
         target = contract.target
-        for problem in param_problems(target.model, document, params, target.prompt):
+        found_in = param_problems(target.model, document, params, target.prompt, target.params)
+        for problem in found_in:
             problems.append(replace(problem, field=f"groups.{name}.params"))
         group = replace(
             contract,

@@ -8,7 +8,6 @@ parameters and the published interfaces. What is missing here is not thereby acc
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -43,9 +42,6 @@ REFUSED: Mapping[str, frozenset[str]] = MappingProxyType(
 
 _WITHOUT_PRICES = frozenset({"github"})
 """Providers of which no list has a price: GitHub Models charge nothing within their limits."""
-_REASONING = re.compile(r"^(?:gpt-[56](?!-chat)|o\d)")
-REFUSED_BY_REASONING = _PENALTIES | _LOGPROBS | {"top_p"}
-"""What OpenAI's reasoning models do not take besides; their temperature is always 1."""
 
 _INSTEAD: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -84,7 +80,7 @@ def advise_on_calls(
     if known is None or known.keyless or any(environ.get(place) for place in known.addresses):
         return
     for param, value in params.items():
-        if value is not None and _refuses(name.provider, name.name, param, value):
+        if value is not None and param in REFUSED.get(name.provider, ()):
             yield CallAdvice(
                 f"`{model}` does not take `{param}`, so its calls would fail",
                 _advice(name.provider, param),
@@ -95,14 +91,6 @@ def advise_on_calls(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
             "correct the name of the model, or set `limits.calls` instead",
         )
-
-
-def _refuses(provider: str, name: str, param: str, value: object) -> bool:
-    if param in REFUSED.get(provider, ()):
-        return True
-    if provider not in ("openai", "azure") or not _REASONING.match(name):
-        return False
-    return param in REFUSED_BY_REASONING or (param == "temperature" and value != 1)
 
 
 def _advice(provider: str, param: str) -> str:

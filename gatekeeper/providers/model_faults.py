@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from gatekeeper.contract.github_model_names import from_github_name
+from gatekeeper.contract.model_traits import is_agent
 from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.syntax.schema_errors import nearest
@@ -30,6 +31,9 @@ def find_model_fault(model: str) -> ModelFault | None:
         other = mistyped_model(model)
         fix = f"did you mean `{other}`?" if other else str(error)
         return ModelFault(f"`{model[:100]}` cannot be called", fix, True)
+    if is_agent(model.rpartition("/")[2]):
+        what = f"`{model[:100]}` is an agent, and gatekeeper calls only models"
+        return ModelFault(what, "write the model that the agent calls", True)
     if provider not in CATALOGUE and not asks_a_proxy(os.environ):
         what = f"`{model}`: there is no provider `{provider}`"
         return ModelFault(what, known_providers(model), True)

@@ -10,9 +10,11 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.definition import Position, Prompt
+from gatekeeper.contract.model_traits import refusal
 from gatekeeper.contract.models.tools import tool_fault
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.syntax.schema_errors import nearest
@@ -90,7 +92,11 @@ _CONNECTION = re.compile(
 
 
 def param_problems(
-    model: str, document: Document, written: Mapping[str, Any], prompt: Prompt
+    model: str,
+    document: Document,
+    written: Mapping[str, Any],
+    prompt: Prompt,
+    inherited: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[Problem]:
     """Yield a problem for each parameter that cannot be sent to the model, with its line.
 
@@ -99,13 +105,17 @@ def param_problems(
         document: The contract file.
         written: The contract's `params`.
         prompt: Its prompt, which may set parameters too.
+        inherited: What a group of checks takes over from the contract.
     """
+    sent = {**prompt.params, **inherited, **written}
     for name, value in written.items():
         fault = param_fault(model, str(name)) or value_fault(str(name), value)
+        fault = fault or refusal(model, sent, name)
         if fault:
             yield document.problem(("params", name), *fault, at_key=True)
     for name, value in prompt.params.items():
         fault = param_fault(model, name) or value_fault(name, value)
+        fault = fault or (refusal(model, sent, name) if name not in written else None)
         if fault:
             yield Problem(prompt.path, *fault, _line_of(prompt.text, name), field=name)
 

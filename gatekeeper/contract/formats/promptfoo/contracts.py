@@ -57,7 +57,11 @@ class ContractWriter:
         """Return the data of the contract; None if none of its tests can be run."""
         for note in self.provider.notes:
             self.notes.add(note)
-        params, notes = prompt_parameters(self.sources, self.provider, self.prompt)
+        try:
+            params, notes = prompt_parameters(self.sources, self.provider, self.prompt)
+        except CannotRunError as error:
+            self.notes.add(error.note)
+            return None
         for note in notes:
             self.notes.add(note)
         fixtures = self._fixtures(cases)

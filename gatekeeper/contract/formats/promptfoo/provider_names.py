@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.contract.formats.known_keys import meant
+from gatekeeper.contract.model_traits import is_agent, refuses_sampling
 
 _PREFIXES = {
     "openai:chat:": "openai/",
@@ -15,6 +17,7 @@ _PREFIXES = {
     "anthropic:messages:": "anthropic/",
     "anthropic:": "anthropic/",
     "azure:chat:": "azure/",
+    "azure:responses:": "azure/",
     "azure:": "azure/",
     "azureopenai:chat:": "azure/",
     "ollama:chat:": "ollama_chat/",
@@ -50,7 +53,7 @@ _VENDORS = frozenset(_PREFIXES.values())
 _NAMED_HERE = re.compile(r"([^:/]+)([:/])(.+)")
 _OTHER_KINDS = re.compile(
     r"(?:embedding|embeddings|image|moderation|realtime|assistant|audio|speech|transcription|video"
-    r"|agents|codex\S*|completion|live|agent|knowledge-base\S*|kb):",
+    r"|agents|codex\S*|completion|live|agent|knowledge-base\S*|kb|foundry-agent|chatkit|tts):",
     re.I,
 )
 _DEFAULTS = {
@@ -59,7 +62,7 @@ _DEFAULTS = {
     "anthropic": {"temperature": 0, "max_tokens": 1024},
 }
 _THINKS_FIRST = re.compile(r"(?:.*/)?(?:o\d|gpt-5|codex)")
-_TAKES_TEMPERATURE = re.compile(r"claude-(?:\d|(?:opus|sonnet|haiku)-4(?:-[0-6](?!\d)|-2\d{7}|$))")
+_FOR_REASONING = frozenset({"max_completion_tokens", "reasoning_effort", "verbosity"})
 
 DEFAULT_JUDGES = {
     "openai": "openai/gpt-5.5-2026-04-23",
@@ -104,6 +107,9 @@ PARAMETERS = {
 }
 """The keys of a provider's `config` that become parameters of the model."""
 
+RUN_BY_PROVIDER = frozenset({"mcp", "search_parameters", "web_search_options"})
+"""The keys of a `config` with which the provider searches or calls tools itself."""
+
 WITHOUT_EFFECT = frozenset({"cost", "inputCost", "outputCost", "showThinking", "maxRetries"})
 """The keys of a `config` that do not change the request."""
 
@@ -114,7 +120,8 @@ def model_of(provider: str) -> str | None:
     for prefix in sorted(_PREFIXES, key=len, reverse=True):
         if provider.startswith(prefix):
             name = provider.removeprefix(prefix)
-            return f"{_PREFIXES[prefix]}{name}" if name and not _is_other(prefix, name) else None
+            called = name and not _is_other(prefix, name) and not is_agent(name)
+            return f"{_PREFIXES[prefix]}{name}" if called else None
     match = _NAMED_HERE.fullmatch(provider)
     known = match and (match[1] in _OWN or (match[2] == "/" and f"{match[1]}/" in _VENDORS))
     return f"{match[1]}/{match[3]}" if match and known else None
@@ -149,6 +156,27 @@ def default_parameters(model: str) -> dict[str, Any]:
     if _THINKS_FIRST.match(name):
         return {}
     defaults = dict(_DEFAULTS.get(vendor, {}))
-    if vendor == "anthropic" and not _TAKES_TEMPERATURE.match(name):
+    if vendor == "anthropic" and refuses_sampling(name):
         defaults.pop("temperature")
     return defaults
+
+
+def left_out(model: str, config: Mapping[str, Any]) -> frozenset[str]:
+    """Return the keys of a `config` that promptfoo does not send to the model."""
+    vendor, _, name = model.partition("/")
+    if vendor in ("openai", "azure"):
+        if _THINKS_FIRST.match(name):
+            return frozenset({"temperature", "max_tokens"})
+        return _FOR_REASONING - ({"reasoning_effort"} if "gpt-oss" in name else set())
+    if vendor != "anthropic":
+        return frozenset()
+    if refuses_sampling(name):
+        return frozenset({"temperature", "top_k", "top_p"})
+    if thinks(config.get("thinking")):
+        return frozenset({"temperature", "top_k"})
+    return frozenset({"temperature"} if config.get("top_p") is not None else ())
+
+
+def thinks(thinking: Any) -> bool:
+    """Return whether the `thinking` of a `config` lets Claude think."""
+    return isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "adaptive")

@@ -17,10 +17,13 @@ from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, slug
 from gatekeeper.contract.formats.promptfoo.provider_names import (
     DEFAULT_JUDGES,
     PARAMETERS,
+    RUN_BY_PROVIDER,
     WITHOUT_EFFECT,
     default_parameters,
     embedding_model_of,
+    left_out,
     model_of,
+    thinks,
     vendor_meant,
 )
 from gatekeeper.contract.formats.promptfoo.sources import (
@@ -31,10 +34,13 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
 )
 from gatekeeper.contract.formats.promptfoo.variables import has_template
+from gatekeeper.contract.model_traits import is_agent
 from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:@/-]{0,199}")
+_MOST_WITH_THINKING = 2048
+"""What promptfoo sends as Claude's `max_tokens` if Claude thinks and the file does not say."""
 _PROGRAMS = (
     *("exec:", "python:", "golang:", "ruby:", "package:", "http:", "https:", "webhook:", "ws:"),
     *("wss:", "websocket", "browser", "file:", "manual-input", "sequence"),
@@ -126,9 +132,9 @@ def _entry(sources: Sources, item: Node) -> ProviderEntry:
     notes += unknown_keys(node.document, node.key, node.value, KEYS["provider"])
     label = node.get("label")
     short = slug(str(label or model.rpartition("/")[2]), 40) or "model"
-    if identity.startswith("openai:responses:"):
+    if identity.startswith(("openai:responses:", "azure:responses:")):
         why = "gatekeeper calls this model through Chat Completions instead of the Responses API"
-        notes.append(item.not_run("openai:responses", why))
+        notes.append(item.not_run(identity.rpartition(":")[0], why))
     if config.get("omitDefaults") is not True:
         params = {name: item.at(v) for name, v in _defaults(model, params).items()} | params
     return ProviderEntry(
@@ -148,6 +154,8 @@ def _defaults(model: str, params: dict[str, At]) -> dict[str, Any]:
     defaults = default_parameters(model)
     if model.startswith("anthropic/") and ("top_p" in params or "thinking" in params):
         defaults.pop("temperature", None)
+    if "thinking" in params and thinks(params["thinking"].value):
+        defaults["max_tokens"] = _MOST_WITH_THINKING
     return defaults
 
 
@@ -175,6 +183,9 @@ def _model(node: Node, identity: str) -> str:
     if identity == "echo":
         raise cannot_run(node, "provider", "the provider `echo` calls no model")
     model = model_of(identity)
+    if is_agent(identity.partition(":")[2]):
+        why = f"the provider `{identity[:100]}` is an agent, but gatekeeper calls only models"
+        raise cannot_run(node, "provider", why)
     if model is None or not _NAME.fullmatch(model):
         why = f"gatekeeper cannot call the provider `{identity[:100]}`"
         other = vendor_meant(identity)
@@ -186,8 +197,16 @@ def _model(node: Node, identity: str) -> str:
 def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, At], list[NotRun]]:
     params: dict[str, At] = {}
     notes: list[NotRun] = []
+    dropped = left_out(model, config.value if isinstance(config.value, dict) else {})
     for name, value in config.items():
-        if name in ("generationConfig", "options") and isinstance(value.value, dict):
+        if name in RUN_BY_PROVIDER and value.value:
+            raise _run_by_provider(value, name)
+        if name in dropped and value.value is not None:
+            why = f"gatekeeper does not send `{name}` to this model, as promptfoo does not"
+            notes.append(value.not_run(f"config.{name}", why))
+        elif name in ("generationConfig", "options", "passthrough") and isinstance(
+            value.value, dict
+        ):
             inner, more = _parameters(sources, value, model)
             params |= inner
             notes += more
@@ -196,7 +215,7 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
         elif name in PARAMETERS and value.value is not None:
             loaded = _loaded(sources, value)
             if name == "tools" and isinstance(loaded, list):
-                loaded = [_as_function(tool) for tool in loaded]
+                loaded = [_as_function(value, tool) for tool in loaded]
             params[PARAMETERS[name]] = value.at(loaded)
         elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
             why = (
@@ -233,10 +252,20 @@ def _loaded(sources: Sources, value: Node) -> Any:
     return found
 
 
-def _as_function(tool: Any) -> Any:
+def _run_by_provider(node: Node, kind: str) -> CannotRunError:
+    why = f"the provider itself runs `{kind[:100]}`, and gatekeeper offers a model only functions"
+    return cannot_run(node, "provider", why)
+
+
+def _as_function(node: Node, tool: Any) -> Any:
     """Return a tool in OpenAI's form, which is sent to every provider. Anthropic's has the name
-    and the schema of its input side by side."""
-    if not isinstance(tool, dict) or "function" in tool or "name" not in tool:
+    and the schema of its input side by side. Raises CannotRunError for any other kind of tool."""
+    if not isinstance(tool, dict):
+        return tool
+    kind = tool.get("type", "function" if {"name", "function"} & set(tool) else None)
+    if kind not in ("function", "custom"):
+        raise _run_by_provider(node, str(kind or next(iter(tool), "a tool without a name")))
+    if "function" in tool or "name" not in tool:
         return tool
     function = {name: tool[name] for name in ("name", "description") if name in tool}
     schema = tool.get("input_schema", tool.get("inputSchema", tool.get("parameters")))

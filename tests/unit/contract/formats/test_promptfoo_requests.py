@@ -10,6 +10,7 @@ from support.foreign_files import loaded
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.errors import ContractError
 
 PATH = "promptfooconfig.yaml"
 HEAD = "providers: [openai:gpt-4o-mini]\ntests:\n  - vars: {q: tea}\n"
@@ -170,3 +171,108 @@ def test_a_provider_that_cannot_be_called_does_not_stop_the_others(provider: Any
     contract = loaded({PATH: json.dumps(data)}, PATH)
     assert contract.target.model == "openai/gpt-4o-mini"
     assert {note.kind for note in contract.not_run} == {"provider"}
+
+
+def parameters(provider: str, **settings: Any) -> tuple[dict[str, Any], set[str]]:
+    """Return the parameters of a provider with this `config`, and what is not run."""
+    data = {
+        "prompts": ["Describe {{q}}"],
+        "providers": [{"id": provider, "config": settings}],
+        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
+    }
+    contract = loaded({PATH: json.dumps(data)}, PATH)
+    return dict(contract.target.params), {note.kind for note in contract.not_run}
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "sent_on", "dropped"),
+    [
+        (
+            "openai:gpt-5-mini",
+            {"temperature": 0, "max_tokens": 9, "reasoning_effort": "low"},
+            {"reasoning_effort": "low"},
+            {"config.temperature", "config.max_tokens"},
+        ),
+        ("openai:o3", {"temperature": 0.5}, {}, {"config.temperature"}),
+        ("azure:chat:o4-mini", {"max_completion_tokens": 9}, {"max_completion_tokens": 9}, set()),
+        (
+            "openai:gpt-4o",
+            {"reasoning_effort": "low", "max_completion_tokens": 9},
+            {"temperature": 0, "max_tokens": 1024},
+            {"config.reasoning_effort", "config.max_completion_tokens"},
+        ),
+        (
+            "anthropic:messages:claude-opus-4-7",
+            {"temperature": 0, "top_p": 0.4, "max_tokens": 9},
+            {"max_tokens": 9},
+            {"config.temperature", "config.top_p"},
+        ),
+        (
+            "anthropic:messages:claude-sonnet-4-5",
+            {"temperature": 0, "top_p": 0.4},
+            {"top_p": 0.4, "max_tokens": 1024},
+            {"config.temperature"},
+        ),
+        (
+            "anthropic:messages:claude-sonnet-4-5",
+            {"temperature": 0, "thinking": {"type": "enabled", "budget_tokens": 1024}},
+            {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2048},
+            {"config.temperature"},
+        ),
+    ],
+)
+def test_parameters_that_promptfoo_drops_are_dropped_with_a_note(
+    provider: str, settings: dict[str, Any], sent_on: dict[str, Any], dropped: set[str]
+) -> None:
+    assert parameters(provider, **settings) == (sent_on, dropped)
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "name"),
+    [
+        (
+            "anthropic:messages:claude-sonnet-4-5",
+            {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+            "web_search_20250305",
+        ),
+        (
+            "anthropic:messages:claude-sonnet-4-5",
+            {"tools": [{"type": "computer_20250124", "name": "computer"}]},
+            "computer_20250124",
+        ),
+        (
+            "openai:responses:gpt-4.1",
+            {"tools": [{"type": "web_search_preview"}]},
+            "web_search_preview",
+        ),
+        (
+            "openai:responses:gpt-4.1",
+            {"tools": [{"type": "file_search", "vector_store_ids": ["x"]}]},
+            "file_search",
+        ),
+        ("openai:responses:gpt-4.1", {"tools": [{"type": "mcp", "server_label": "x"}]}, "mcp"),
+        ("google:gemini-2.5-pro", {"tools": [{"googleSearch": {}}]}, "googleSearch"),
+        ("xai:grok-3", {"search_parameters": {"mode": "on"}}, "search_parameters"),
+        ("openai:gpt-4o-search-preview", {"web_search_options": {"a": 1}}, "web_search_options"),
+        ("anthropic:claude-agent-sdk", {}, "agent"),
+        ("anthropic:claude-code", {}, "agent"),
+        ("openai:codex-sdk:gpt-5", {}, "agent"),
+        ("openai:codex-app-server", {}, "agent"),
+        ("openai:chatkit:wf_1", {}, "chatkit"),
+        ("azure:foundry-agent:asst_1", {}, "foundry-agent"),
+    ],
+)
+def test_tools_of_the_provider_and_agents_are_refused_by_name(
+    provider: str, settings: dict[str, Any], name: str
+) -> None:
+    with pytest.raises(ContractError) as found:
+        parameters(provider, **settings)
+    assert name in found.value.problems[0].what
+
+
+def test_a_tool_that_is_a_function_is_still_offered() -> None:
+    tool = {"name": "find", "description": "d", "input_schema": {"type": "object"}}
+    wanted = {"name": "find", "description": "d", "parameters": {"type": "object"}}
+    for own in (tool, {**tool, "type": "custom"}):
+        sent_on, _ = parameters("anthropic:messages:claude-sonnet-4-5", tools=[own])
+        assert sent_on["tools"] == [{"type": "function", "function": wanted}]

@@ -1,0 +1,71 @@
+"""Knows models by their names: agents, and the parameters that a model refuses although its
+provider takes them. These are the reasoning models of OpenAI, and Claude from version 4.7.
+
+Sources: OpenAI's and Azure's documentation of the reasoning models, Anthropic's guide to Claude
+Opus 4.7, and the parameters that litellm 1.106 takes for each model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_AGENT = re.compile(
+    r"(?:claude-code|codex|codex-desktop|chatkit|openclaw|opencode|.*-sdk|.*-app-server)(?::.*)?",
+    re.I,
+)
+_OPENAI = frozenset({"openai", "azure", "azure_ai", "github"})
+_GPT = re.compile(r"(?:.*/)?(?:ft:)?gpt-(?P<major>[5-9])(?:\.(?P<minor>\d+))?(?P<rest>[^/]*)")
+_O_SERIES = re.compile(r"(?:.*/)?(?:ft:)?o(?P<number>\d)(?![a-z0-9])")
+_CLAUDE = re.compile(r"(?:.*/)?claude-[a-z]+-(?P<major>\d)(?:-(?P<minor>\d)(?!\d))?(?!\d)")
+
+_SAMPLING = frozenset({"logprobs", "temperature", "top_logprobs", "top_p"})
+_BY_REASONING = _SAMPLING | {"frequency_penalty", "logit_bias", "presence_penalty"}
+_BY_CLAUDE = frozenset({"temperature", "top_k", "top_p"})
+_ALWAYS_REASONS = ("chat", "codex", "pro", "search")
+
+
+def is_agent(name: str) -> bool:
+    """Return whether the name, without its provider, is that of an agent: a program that calls
+    models and tools, such as `claude-agent-sdk`."""
+    return _AGENT.fullmatch(name) is not None
+
+
+def refusal(model: str, params: Mapping[str, Any], name: str) -> tuple[str, str] | None:
+    """Return what is wrong with sending the parameter to the model, and how to correct it; None if
+    the model may take it."""
+    value = params.get(name)
+    if value is None or (name == "temperature" and value == 1):
+        return None
+    provider, _, plain = model.partition("/") if "/" in model else ("", "", model)
+    what = f"`{model}` does not take `{name}`, so its calls would fail"
+    if provider in ("anthropic", "") and refuses_sampling(plain):
+        return (what, f"remove `{name}`") if name in _BY_CLAUDE else None
+    if provider not in _OPENAI | {""} or not reasons(plain):
+        return None
+    gpt, o_series = _GPT.match(plain), _O_SERIES.match(plain)
+    refused = name in _BY_REASONING or (name == "stop" and not (o_series and o_series[1] == "1"))
+    if not refused:
+        return None
+    may_rest = gpt and gpt["minor"] and not any(word in gpt["rest"] for word in _ALWAYS_REASONS)
+    if name not in _SAMPLING or not may_rest:
+        return what, f"remove `{name}`"
+    if params.get("reasoning_effort") == "none":
+        return None
+    return what, f"remove `{name}`, or add `reasoning_effort: none`"
+
+
+def reasons(name: str) -> bool:
+    """Return whether the name is that of a model of OpenAI that reasons before it answers."""
+    gpt = _GPT.match(name)
+    if gpt:
+        return bool(gpt["minor"]) or not gpt["rest"].startswith("-chat")
+    return _O_SERIES.match(name) is not None
+
+
+def refuses_sampling(name: str) -> bool:
+    """Return whether the name is that of a Claude that takes no `temperature`, `top_p` and
+    `top_k`."""
+    claude = _CLAUDE.match(name)
+    return claude is not None and (int(claude["major"]), int(claude["minor"] or 0)) >= (4, 7)
