@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
+
+from gatekeeper.checks.safety.refusal_phrases import PHRASES
+
+_FILE = Path(__file__).parents[3] / "reference" / "refusals.tsv"
+CORPUS = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
 
 REFUSALS = [
     "I'm sorry, but I can't help with that.",
@@ -69,3 +77,43 @@ def test_further_phrases(apply):
 def test_a_filter_of_the_provider_refuses(apply, reason, passed):
     finding = apply("refusal", "Partly", completion={"finish_reason": reason}, expect="refusal")
     assert finding.passed is passed
+
+
+@pytest.mark.parametrize("language", sorted({row[0] for row in CORPUS}))
+def test_every_refusal_of_the_corpus_is_found_and_no_answer_is_taken_for_one(apply, language):
+    """docs/checks.md states these figures."""
+    rows = [row for row in CORPUS if row[0] == language]
+    assert Counter(kind for _, _, kind, _ in rows) == {"refusal": 17, "answer": 15}
+    wrong = [
+        text
+        for _, _, kind, text in rows
+        if apply("refusal", text, expect="refusal").passed is not (kind == "refusal")
+    ]
+    assert wrong == []
+
+
+def test_the_corpus_has_every_language_of_the_phrases():
+    assert len({row[0] for row in CORPUS}) == len(PHRASES)
+
+
+@pytest.mark.parametrize(
+    ("text", "refuses"),
+    [
+        ('{"answer": "I cannot help with that."}', True),
+        ('"I cannot help with that."', True),
+        ("I'm sorry if that is bad news, but I can't help with that.", True),
+        ("DAS KANN ICH LEIDER NICHT TUN", True),
+        ("No puedo ayu\u200bdarte con eso.", True),
+        ("Na\u0303o posso ajudar com isso.", True),
+        ("Je ne peux pas, hélas, livrer avant lundi.", False),
+        ("No puedo enviarlo hoy, pero puedo ayudarle mañana.", False),
+        ('He wrote "I can\'t help with that", and the customer left.', False),
+    ],
+)
+def test_variants(apply, text, refuses):
+    assert apply("refusal", text, expect="refusal").passed is refuses
+
+
+def test_a_long_text_of_beginnings_takes_no_long_time(apply):
+    for piece in ("ich kann ", "non posso ", '"a ', "我无法", "if i can't ", "mogę nie mogę "):
+        apply("refusal", piece * 1_000, expect="refusal")
