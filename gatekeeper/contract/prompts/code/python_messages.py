@@ -10,7 +10,6 @@ from gatekeeper.contract.prompts.code.written import CodeFault
 from gatekeeper.contract.role_lines import ROLES
 
 _ROLES = {**{role: role for role in ROLES}, "human": "user", "ai": "assistant"}
-_CHANGING = ("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort", "update")
 _FIX = 'write `{"role": "user", "content": "…"}`'
 
 
@@ -29,23 +28,6 @@ def message_items(value: ast.expr) -> list[MessageItem] | None:
     if not value.elts:
         raise CodeFault("the list has no message", _FIX, value.lineno)
     return [_item(element) for element in value.elts]
-
-
-def refuse_list_changes(tree: ast.Module, name: str) -> None:
-    """Refuse code of the file that visibly changes the list or its messages. Raises CodeFault, with
-    its line. What a function does with a list that it is given is not seen."""
-    for node in ast.walk(tree):
-        owner = None
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            owner = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            owner = node.func.value if node.func.attr in _CHANGING else None
-        while isinstance(owner, ast.Subscript):
-            owner = owner.value
-        if owner is not None and getattr(owner, "id", getattr(owner, "attr", None)) == name:
-            fix = f"add messages to a copy of the list, as in `[*{name}, …]`"
-            line = int(getattr(node, "lineno", 1))
-            raise CodeFault(f"the program changes `{name}` while it runs", fix, line)
 
 
 def _item(element: ast.expr) -> MessageItem:

@@ -8,47 +8,35 @@ refused, and so is a name that the file assigns more than once, because the last
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from gatekeeper.contract.prompts.code.langchain import (
-    CLASSES,
-    langchain_imports,
-    messages_argument,
-    template_argument,
-)
-from gatekeeper.contract.prompts.code.python_changes import (
-    changes_name,
-    refuse_class_changes,
-    replaces_member,
-)
+from gatekeeper.contract.prompts.code.langchain import messages_argument, template_argument
+from gatekeeper.contract.prompts.code.python_flow import Flow
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
-from gatekeeper.contract.prompts.code.python_messages import (
-    message_items,
-    refuse_list_changes,
-)
-from gatekeeper.contract.prompts.code.python_scopes import (
-    FUNCTIONS,
-    binds,
-    line_of,
-    scope_nodes,
-)
-from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, Written
+from gatekeeper.contract.prompts.code.python_messages import message_items
+from gatekeeper.contract.prompts.code.python_scopes import FUNCTIONS, binds, line_of, scope_nodes
+from gatekeeper.contract.prompts.code.python_uses import Uses
+from gatekeeper.contract.prompts.code.written import CodeFault, Computed, Messages, Path, Written
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
-_REPLACEABLE = ("from_template", "from_messages", *CLASSES)
+_DEDENTING = {"textwrap.dedent": textwrap.dedent, "inspect.cleandoc": inspect.cleandoc}
+_LITERALS = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.UnaryOp, ast.Constant, ast.Compare)
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
 
 def read_python(source: str, name: str) -> Messages:
     """Return the messages of the constant of that name; a text is one of the user. Raises
     CodeFault, with its line."""
-    return _Reading(_parse(source), source).constant(name)
+    tree = _parse(source)
+    lines = [line.encode() for line in source.split("\n")]
+    return _Reading(Uses(tree), lines, _Effort()).constant(name)
 
 
 def has_python_name(source: str, name: str) -> bool:
@@ -79,121 +67,110 @@ def _parse(source: str) -> ast.Module:
 
 
 @dataclass
+class _Effort:
+    """How far the reading has gone, because a hostile file may never end."""
+
+    depth: int = 0
+    names: int = 0
+
+
+@dataclass(frozen=True)
 class _Reading:
-    """Reads constants. `own` are names that a caller gives, `classes` those around the constant."""
+    """Reads constants in one scope. `own` are names that a function's caller gives a value.
+    `around` are the classes around the constant, of which only the last lends it its names."""
 
-    tree: ast.Module
-    source: str
-    own: frozenset[str] = frozenset()
-    classes: tuple[ast.ClassDef, ...] = ()
-    _depth: int = 0
-    _names: int = 0
-    _lines: list[bytes] = field(default_factory=list)
-    _bindings_of: dict[tuple[int, str], list[ast.AST]] = field(default_factory=dict)
-    _unchanged: set[str] = field(default_factory=set)
-    _unstarred: set[tuple[int, str]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._lines = [line.encode() for line in self.source.split("\n")]
+    uses: Uses
+    lines: Sequence[bytes]
+    effort: _Effort
+    own: frozenset[str] | None = None
+    around: tuple[ast.ClassDef, ...] = ()
 
     def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
         *classes, last = name.split(".")
-        body: Sequence[ast.stmt] = self.tree.body
-        line = 1
+        reading, line = self, 1
         for step in classes:
-            found = self._only_binding(body, step, line)
+            found = reading._only_binding(step, line)
             if not isinstance(found, ast.ClassDef):
                 raise CodeFault(f"`{step}` is no class", "correct the name", line_of(found))
-            body, line = found.body, found.lineno
-            self.classes = (*self.classes, found)
-        statement = self._only_binding(body, last, line)
-        self._refuse_changes(last)
-        refuse_class_changes(self.tree, self.classes)
+            line = found.lineno
+            reading = replace(reading, around=(*reading.around, found))
+        return reading._messages(last, reading._only_binding(last, line))
+
+    def _messages(self, name: str, statement: ast.stmt) -> Messages:
+        reading, value = self, _value_of(statement)
+        self.uses.refuse_reflection()
+        self.uses.refuse_class_uses(self.around)
         if isinstance(statement, FUNCTIONS):
-            return self._messages(statement, *self._returned(statement))
-        if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
+            value, reading = self._returned(statement)
+        if value is None:
             fix = "use a constant whose value is text as the prompt"
-            raise CodeFault(f"`{last}` is not a constant", fix, statement.lineno)
-        return self._messages(statement, statement.value, self)
+            raise CodeFault(f"`{name}` is not a constant", fix, statement.lineno)
+        given = self._langchain(value, messages_argument)
+        items = message_items(given or value)
+        if items is not None:
+            found = [(item.role, reading.value(item.content)) for item in items]
+        else:
+            found = [("user", reading.value(value))]
+        if items is not None or self._langchain(value, template_argument) is not None:
+            Flow(self.uses).refuse(getattr(target, "id", "") for target in _targets(statement))
+        return found
 
-    def _messages(self, statement: ast.stmt, value: ast.expr, reading: _Reading) -> Messages:
-        given = messages_argument(value) if isinstance(value, ast.Call) else None
-        if isinstance(value, ast.Call) and given is not None and self._is_langchain(value.func):
-            value = given
-        items = message_items(value)
-        if items is None:
-            return [("user", reading.value(value))]
-        for target in _targets(statement):
-            refuse_list_changes(self.tree, getattr(target, "id", ""))
-        return [(item.role, reading.value(item.content)) for item in items]
+    @property
+    def _body(self) -> Sequence[ast.stmt]:
+        return self.around[-1].body if self.around else self.uses.tree.body
 
-    def _bindings(self, body: Sequence[ast.stmt], name: str) -> list[ast.AST]:
-        known = (id(body), name)
-        if known not in self._bindings_of:
-            self._bindings_of[known] = [node for node in scope_nodes(body) if binds(node, name)]
-        return self._bindings_of[known]
+    def _of(self, name: str, reader: ast.expr) -> _Reading:
+        """Return the reading of the scope that a name in the constant belongs to."""
+        if not self.around:
+            return self
+        bound = self.uses.bindings(self._body, name)
+        own = [statement for statement in self._body if bound[:1] == _targets(statement)[:1] != []]
+        if own and own[0].lineno <= reader.lineno <= (own[0].end_lineno or 0):
+            return replace(self, around=())  # `NAME = NAME` takes the module's
+        if any(_place(node) > _place(reader) for node in bound) or name.startswith("__"):
+            what = f"the class assigns `{name}` only after this line reads it"
+            raise CodeFault(what, _MOVE, reader.lineno)
+        return self if bound else replace(self, around=())
 
-    def _bound(self, name: str) -> tuple[Sequence[ast.stmt], list[ast.AST]]:
-        """Return the scope that a name in the constant belongs to, and what binds it there."""
-        for body in (*(found.body for found in self.classes[-1:]), self.tree.body):
-            bound = self._bindings(body, name)
-            if bound:
-                return body, bound
-        return self.tree.body, []
-
-    def _only_binding(self, body: Sequence[ast.stmt], name: str, line: int) -> ast.stmt:
+    def _only_binding(self, name: str, line: int, reader: ast.expr | None = None) -> ast.stmt:
         """Return the statement of the scope that gives the name its value."""
-        bound = self._bindings(body, name)
+        bound = self.uses.bindings(self._body, name)
         if not bound:
-            raise CodeFault(f"there is no `{name}`", self._nearest(body, name), line)
+            raise CodeFault(f"there is no `{name}`", self._nearest(name), line)
         lines = sorted({line_of(node) for node in bound})
         if len(bound) > 1:
             places = ", ".join(map(str, lines[:10]))
             what = f"`{name}` is assigned more than once (lines {places})"
             raise CodeFault(what, _MOVE, lines[1] if len(lines) > 1 else lines[0])
-        for statement in body:
-            if bound[0] is statement or bound[0] in _targets(statement):
-                self._refuse_later_stars(body, statement, name)
-                return statement
         if isinstance(bound[0], ast.alias):
-            what, fix = (
-                f"`{name}` is imported",
-                f"define `{name}` in this file, or use the file that defines `{name}`",
-            )
-            raise CodeFault(what, fix, lines[0])
+            fix = f"define `{name}` in this file, or use the file that defines `{name}`"
+            raise CodeFault(f"`{name}` is imported", fix, lines[0])
+        for statement in self._body:
+            if bound[0] is statement or bound[0] in _targets(statement):
+                if reader is not None and self.own is None and _place(bound[0]) > _place(reader):
+                    raise CodeFault(f"`{name}` has no value yet", _MOVE, reader.lineno)
+                self._refuse_later_stars(statement, name)
+                self.uses.refuse_stores(name, self.around[-1] if self.around else None)
+                return statement
         what = f"`{name}` is assigned under a condition, in a loop, or together with other names"
         raise CodeFault(what, _MOVE, lines[0])
 
-    def _nearest(self, body: Sequence[ast.stmt], name: str) -> str:
+    def _nearest(self, name: str) -> str:
         import difflib
 
-        known = {
-            target.id for s in body for target in _targets(s) if isinstance(target, ast.Name)
-        } | {s.name for s in body if isinstance(s, ast.ClassDef)}
+        targets = [target for s in self._body for target in _targets(s)]
+        known = {target.id for target in targets if isinstance(target, ast.Name)}
+        known |= {s.name for s in self._body if isinstance(s, ast.ClassDef)}
         close = difflib.get_close_matches(name, sorted(known), n=1)
         return f"did you mean `{close[0]}`?" if close else "correct the name"
 
-    def _refuse_later_stars(self, body: Sequence[ast.stmt], statement: ast.stmt, name: str) -> None:
-        if (id(body), name) in self._unstarred:
-            return
-        for node in scope_nodes(body):
-            is_star = isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-            if is_star and line_of(node) > statement.lineno:
+    def _refuse_later_stars(self, statement: ast.stmt, name: str) -> None:
+        for node in self.uses.stars:
+            if not self.around and line_of(node) > statement.lineno:
                 what = f"a later `import *` may give `{name}` another value"
                 fix = "list the imported names, or move the import before the constant"
                 raise CodeFault(what, fix, line_of(node))
-        self._unstarred.add((id(body), name))
-
-    def _refuse_changes(self, name: str) -> None:
-        """Refuse what visibly gives the name another value while the program runs."""
-        if name in self._unchanged:
-            return
-        around = self.classes[-1] if self.classes else None
-        for node in changes_name(self.tree, name, around):
-            what = f"the program changes `{name}` while it runs"
-            raise CodeFault(what, _MOVE, node.lineno)
-        self._unchanged.add(name)
 
     def _returned(
         self, function: ast.FunctionDef | ast.AsyncFunctionDef
@@ -205,26 +182,26 @@ class _Reading:
         if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
             what = f"the function `{function.name}` does more than return a text"
             raise CodeFault(what, _MOVE, function.lineno)
-        if function.decorator_list:
+        static = [getattr(found, "id", "") for found in function.decorator_list]
+        if {*static} - {"classmethod", "staticmethod"} or (static and not self.around):
             what = f"a decorator may change what `{function.name}` returns"
             raise CodeFault(what, _MOVE, function.lineno)
         given = function.args
         named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
         own = frozenset(argument.arg for argument in named if argument)
-        inner = _Reading(self.tree, self.source, own)  # a class around it lends it no names
-        return body[0].value, inner
+        return body[0].value, replace(self, own=own, around=())
 
     def value(self, node: ast.expr) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
+        self.effort.depth += 1
+        if self.effort.depth > _DEEPEST:
             raise CodeFault(
                 "the program puts the text together in too many steps", _MOVE, node.lineno
             )
         try:
             return self._value(node)
         finally:
-            self._depth -= 1
+            self.effort.depth -= 1
 
     def _value(self, node: ast.expr) -> Written:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -239,10 +216,10 @@ class _Reading:
             return self._call(node)
         raise self._computed(node)
 
-    def _computed(self, node: ast.expr) -> CodeFault:
-        shown = ast.unparse(node) if len(self.source) < 100_000 else type(node).__name__
+    def _computed(self, node: ast.expr) -> Computed:
+        shown = ast.unparse(node) if len(self.lines) < 10_000 else type(node).__name__
         short = shown if len(shown) <= 60 else f"{shown[:60]}…"
-        return CodeFault(f"the program computes `{short}` while it runs", _MOVE, node.lineno)
+        return Computed(f"the program computes `{short}` while it runs", _MOVE, node.lineno)
 
     def _sum(self, node: ast.BinOp) -> Written:
         terms: list[ast.expr] = []
@@ -257,29 +234,29 @@ class _Reading:
 
     def _named(self, node: ast.Name) -> Written:
         """Return the text of another constant of the module."""
-        self._names += 1
-        if node.id in self.own or self._names > _MOST_NAMES:
+        self.effort.names += 1
+        if node.id in (self.own or ()) or self.effort.names > _MOST_NAMES:
             raise self._computed(node)
-        statement = self._only_binding(self._bound(node.id)[0], node.id, node.lineno)
-        self._refuse_changes(node.id)
-        found = Written()
-        inner = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        reading = self._of(node.id, node)
+        inner = _value_of(reading._only_binding(node.id, node.lineno, node))
         if inner is None:
             raise self._computed(node)
-        found.add(self.value(inner), node.lineno)
+        found = Written()
+        found.add(replace(reading, own=None).value(inner), node.lineno)
         return found
 
     def _call(self, node: ast.Call) -> Written:
         called, arguments = node.func, node.args
-        template = template_argument(node)
-        if template is not None and self._is_langchain(called):
+        template = self._langchain(node, template_argument)
+        if template is not None:
             return self.value(template)
         if node.keywords:
             raise self._computed(node)
         if isinstance(called, ast.Attribute) and called.attr in _STRIPS and not arguments:
             left, right = _STRIPS[called.attr]
             return self.value(called.value).stripped(left=left, right=right, line=node.lineno)
-        if not self._is_dedent(called) or len(arguments) != 1:
+        dedent = _DEDENTING.get(self.uses.origin(called))
+        if dedent is None or len(arguments) != 1:
             raise self._computed(node)
         inner = self.value(arguments[0])
         text = inner.only_text()
@@ -287,33 +264,17 @@ class _Reading:
             what = "the result of `dedent` depends on the values that fill this f-string"
             fix = "write the text without indentation, and remove `dedent`"
             raise CodeFault(what, fix, node.lineno)
-        inner.parts = [textwrap.dedent(text)]
+        inner.parts = [dedent(text)]
         return inner
 
-    def _is_langchain(self, called: ast.expr) -> bool:
-        """Return whether the class comes from a package of LangChain, under a name of its own."""
-        name = next(node.id for node in ast.walk(called) if isinstance(node, ast.Name))
-        bound = [node for node in scope_nodes(self.tree.body) if binds(node, name)]
-        is_imported = len(bound) == 1 and bound[0] in langchain_imports(self.tree)
-        return is_imported and not replaces_member(self.tree, "", _REPLACEABLE)
-
-    def _is_dedent(self, called: ast.expr) -> bool:
-        """Return whether this is the standard library's function, under a name of its own."""
-        module = isinstance(called, ast.Attribute) and called.attr == "dedent"
-        name = called.value if isinstance(called, ast.Attribute) else called
-        if not isinstance(name, ast.Name) or name.id != ("textwrap" if module else "dedent"):
-            return False
-        bound = [node for node in scope_nodes(self.tree.body) if binds(node, name.id)]
-        wanted = [
-            alias
-            for node in scope_nodes(self.tree.body)
-            if isinstance(node, ast.Import if module else ast.ImportFrom)
-            and getattr(node, "module", "textwrap") == "textwrap"
-            for alias in node.names
-            if alias.name == name.id
-        ]
-        is_imported = len(bound) == 1 and bound[0] in wanted
-        return is_imported and not replaces_member(self.tree, "textwrap", ("dedent",))
+    def _langchain(
+        self, value: ast.expr, argument: Callable[[ast.Call], ast.expr | None]
+    ) -> ast.expr | None:
+        """Return the argument of a class of LangChain's packages; None if it is no such call."""
+        given = argument(value) if isinstance(value, ast.Call) else None
+        if given is None or not isinstance(value, ast.Call):
+            return None
+        return given if self.uses.origin(value.func).startswith("langchain") else None
 
     def _hole_or_text(self, part: ast.expr) -> str | Path | Written:
         if isinstance(part, ast.Constant):
@@ -328,28 +289,41 @@ class _Reading:
             fix = "assign the value to a variable first; fixtures then set that variable"
             what = f"the placeholder `{{{ast.unparse(part.value)[:60]}}}` computes its value"
             raise CodeFault(what, fix, part.lineno)
-        constant = self._known(path, part) if len(path) == 1 else None
+        constant = self._known(path, part.value)
         return path if constant is None else constant
 
     def _known(self, path: Path, part: ast.expr) -> Written | None:
         """Return the text of a hole that a constant of the module fills; None for a variable."""
         name = str(path[0])
-        body, bound = self._bound(name)
-        imported = all(isinstance(node, ast.alias) for node in bound)
-        if name in self.own or imported:
+        if name in (self.own or ()):
             return None
-        statement = self._only_binding(body, name, part.lineno)
-        self._refuse_changes(name)
-        inner = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
-        if isinstance(inner, ast.Constant) and isinstance(inner.value, int):
-            number = Written()
-            number.add_text(str(inner.value), part.lineno)
-            return number
-        texts = (ast.Constant, ast.JoinedStr, ast.BinOp, ast.Name, ast.Call)
+        reading = self._of(name, part)
+        if all(isinstance(node, ast.alias) for node in self.uses.bindings(reading._body, name)):
+            return None
+        inner = _value_of(reading._only_binding(name, part.lineno, part))
+        if isinstance(inner, _LITERALS) and not _is_text(inner):
+            return self._literal_part(inner, path, part)
         try:
-            return self.value(inner) if isinstance(inner, texts) else None
-        except CodeFault:
+            return replace(reading, own=None).value(inner) if inner and len(path) == 1 else None
+        except Computed:
             return None  # its value comes from elsewhere, so the fixture gives it
+
+    def _literal_part(self, value: ast.expr, path: Path, part: ast.expr) -> Written:
+        """Return the text of a number, or of an item of a list or dictionary of literals."""
+        Flow(self.uses).refuse([str(path[0])])
+        try:
+            found = ast.literal_eval(value)
+            for step in path[1:]:
+                found = found[step]
+        except (ValueError, TypeError, LookupError, SyntaxError, MemoryError):
+            found = ()
+        if not isinstance(found, str | int | float | None):
+            what = f"gatekeeper does not read this part of `{path[0]}`"
+            fix = "write the text into a constant of its own, and use only its name"
+            raise CodeFault(what, fix, part.lineno)
+        made = Written()
+        made.add_text(str(found), part.lineno)
+        return made
 
     def _literal(self, node: ast.expr, values: Sequence[str | Path | Written]) -> Written:
         """Return a string literal with the line of each of its lines in the file."""
@@ -368,7 +342,7 @@ class _Reading:
 
     def _segment(self, node: ast.expr) -> str:
         last = node.end_lineno or node.lineno
-        lines = self._lines[node.lineno - 1 : last]
+        lines = [*self.lines[node.lineno - 1 : last]]
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
         return b"\n".join(lines).decode(errors="replace")
@@ -378,6 +352,18 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.Assign):
         return statement.targets
     return [statement.target] if isinstance(statement, ast.AnnAssign) and statement.value else []
+
+
+def _value_of(statement: ast.stmt) -> ast.expr | None:
+    return statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+
+
+def _place(node: ast.AST) -> tuple[int, int]:
+    return line_of(node), int(getattr(node, "col_offset", 0))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _path(node: ast.expr) -> Path | None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 LONGEST = 500_000
 """The most characters of a constant and of the constants that it contains."""
 
+MOVE = "move the prompt to a file of its own, which no code changes"
+"""The way out of what cannot be read. A shorter one may be known."""
+
 Path = tuple[str | int, ...]
 Part = str | Path
 """Text, or the variable that fills a hole, with the keys of a part of it."""
@@ -18,6 +21,10 @@ class CodeFault(Exception):
     def __init__(self, what: str, fix: str, line: int) -> None:
         super().__init__(what)
         self.what, self.fix, self.line = what, fix, line
+
+
+class Computed(CodeFault):
+    """A value that only the running program knows."""
 
 
 @dataclass

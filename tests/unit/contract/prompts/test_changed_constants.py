@@ -126,7 +126,7 @@ def test_reads_and_exports_change_nothing(source: str, name: str) -> None:
 @pytest.mark.parametrize(
     "added",
     [
-        "Q = C\nQ.P = 'y'",
+        "Q = C",
         "for q in [C]: q.P = 'y'",
         "type.__setattr__(C, 'P', 'y')",
         "C.__dict__['P'] = 'y'",
@@ -153,7 +153,7 @@ def test_a_class_in_other_hands_is_refused(added: str) -> None:
         ("P = 'x'\nload(__name__).P = 'y'", "P"),
         ("import textwrap\ntextwrap.dedent = f\nP = textwrap.dedent('x')", "P"),
         ("import textwrap\nsetattr(textwrap, n, f)\nP = textwrap.dedent('x')", "P"),
-        ("import textwrap\nt = textwrap\nP = textwrap.dedent('x')", "P"),
+        ("import textwrap\nt = textwrap\nt.dedent = f\nP = textwrap.dedent('x')", "P"),
         (
             "from langchain.prompts import PromptTemplate\n"
             "PromptTemplate.from_template = f\nP = PromptTemplate.from_template('x')",

@@ -179,7 +179,7 @@ def test_a_declared_style_fills_the_text_between_holes() -> None:
         ("from other import P", 1),
         ("def P():\n  x = 1\n  return 'a'", 1),
         ("@cache\ndef P():\n  return 'a'", 2),
-        ("Q = P\nP = Q", 2),
+        ("Q = P\nP = Q", 1),
         ("def dedent(x): return 'evil'\nP = dedent('a')", 2),
         ("P = ' {x}'\nP2 = 1\nb = '", 3),
         ("from textwrap import dedent\nP = dedent(f' {x}')", 2),
