@@ -125,9 +125,9 @@ def suite_of_head(
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
-    install_requirements(settings.requirements, change.policy_revision)
+    install_requirements(settings.requirements, change.base)
     refuse_own_history(_location(settings, policy), change)
-    work = plan_run(change.head, policy, names, trusted=(change.policy_revision, change.base))
+    work = plan_run(change.head, policy, names, trusted=(change.base,))
     return measure(
         replace(work, head_sha=activity.head_sha),
         (change.base, change.head),
@@ -148,7 +148,7 @@ def plan(
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
-    install_requirements(settings.requirements, change.policy_revision)
+    install_requirements(settings.requirements, change.base)
     work = plan_check(change, policy, names or settings.contracts, notices)
     # People know the pull request's own commit, not the merge that GitHub made of it.
     return change, replace(work, head_sha=activity.head_sha)

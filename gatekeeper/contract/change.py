@@ -86,21 +86,18 @@ class MemoryRevision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A pull request as two revisions. `renames` maps a path at base to its path at head.
+    """What merging a pull request changes. `base` is the tip of the branch to merge into, and
+    `head` what it would be after the merge. Where the pull request started is of no importance: its
+    author chose it, and the contracts and the policy of that commit may be looser.
 
-    `tip` is the tip of the branch to merge into, which has the policy; None means base.
+    `renames` maps a path at base to its path at head. `conflicts` are files that both sides changed
+    and that cannot be merged; head has the pull request's version.
     """
 
     base: Revision
     head: Revision
     renames: Mapping[str, str] = field(default_factory=dict)
-    tip: Revision | None = None
-
-    @property
-    def policy_revision(self) -> Revision:
-        """Return the revision whose policy applies to the change. `base` may be an older commit
-        that the author chose to start from, before the policy forbade something."""
-        return self.tip or self.base
+    conflicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

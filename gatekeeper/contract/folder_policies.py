@@ -103,7 +103,7 @@ def load_folder_policies(
 
 def new_policy_notices(change: Change) -> Iterator[str]:
     """Yield a notice for each policy of a folder that the change adds: it does not apply yet."""
-    before = change.policy_revision.entries
+    before = change.base.entries
     for path in policy_paths(change.head.entries.keys() - before.keys() - {POLICY_PATH}):
         yield (
             f"`{path}` is new and applies only after the merge. In this pull request, gatekeeper "

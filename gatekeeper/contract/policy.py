@@ -177,13 +177,13 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     """
     load_policy(change.head)
     try:
-        return load_policy(change.policy_revision), ()
+        return load_policy(change.base), ()
     except ContractError as error:
         changed = _changed_paths(change)
         if not changed or changed != {*policy_paths(changed)}:
             raise ContractError([*map(_on_base, error.problems)]) from None
         mistakes = "; ".join(str(error).splitlines())  # a notice is one line
-        policy = readable_policy(change.policy_revision)
+        policy = readable_policy(change.base)
         what = f"This change repairs these mistakes in the policy of the base branch: {mistakes}"
         return policy, (what,)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.added_comparisons import added_comparisons
@@ -56,6 +57,9 @@ from gatekeeper.sampling.trial_order import new_order_seed
 
 if TYPE_CHECKING:
     from gatekeeper.gate.calibration.anchors import AnchorPlan
+
+
+_MOST_CONFLICTS = 5
 
 
 @dataclass(frozen=True)  # no slots: the trials are kept
@@ -151,6 +155,7 @@ def plan_check(
         sha = change.head.sha[:10]
         text = f"base and head are the same commit, {sha}, so nothing was compared"
         notices = (*notices, text)
+    notices = (*notices, *_conflict_notices(change))
     of_policy, of_judges = policy_weakenings(change), calibration_weakenings(change)
     of_prompts = added_comparisons(affected)
     weakened = (*of_policy, *of_judges, *of_prompts)
@@ -165,10 +170,22 @@ def plan_check(
     affected = replace(affected, notices=(*affected.notices, *notices))
     if weakened:
         names = [name for name in names if name != POLICY_NAME]
-    trusted = (change.policy_revision, change.base)
+    trusted = (change.base,)
     shas = change.base.sha, change.head.sha
     work = plan_contracts("check", *shas, policy, affected, names, trusted, order_seed)
     return replace(work, policy_weakened=weakened)
+
+
+def _conflict_notices(change: Change) -> tuple[str, ...]:
+    if not change.conflicts:
+        return ()
+    named = ", ".join(change.conflicts[:_MOST_CONFLICTS])
+    more = len(change.conflicts) - _MOST_CONFLICTS
+    also = f" and {numbers.count(more, 'more file')}" if more > 0 else ""
+    return (
+        f"The change is in conflict with the branch to merge into: {named}{also}. Gatekeeper "
+        "tested the change's own version. Resolve the conflict, and test again.",
+    )
 
 
 def _calibration_notice(found: Weakening, change: Change) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,6 +12,7 @@ from gatekeeper.contract.change import Change
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.command import GitCommand, Option
 from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
+from gatekeeper.git.merged import merged_change
 from gatekeeper.git.objects import CommitRevision, Objects, text
 from gatekeeper.git.worktree import WorktreeRevision, has_changes, read_worktree, worktree_change
 
@@ -233,12 +233,11 @@ class Repository:
         return read_worktree(self._git, self._objects, self._work_tree_root())
 
     def change(self, base_ref: str | None = None, head_ref: str | None = None) -> Change:
-        """Return the change that merging head into base makes: head against the merge base of the
-        two. The tip is base itself."""
+        """Return the change that merging head into base makes."""
         head = self.resolve(head_ref or "HEAD")
         base = self.resolve(base_ref or self.default_base())
-        change = self._objects.between(self._grown_from(base, head), head)
-        return self._with_tip(change, base)
+        origin = self._grown_from(base, head)
+        return self._merged(self._objects.between(origin, head), base)
 
     def between(self, base_ref: str, head_ref: str) -> Change:
         """Return head against base themselves, not against their merge base."""
@@ -264,19 +263,16 @@ class Repository:
         return has_changes(self._git)
 
     def worktree_change(self, base_ref: str | None = None) -> Change:
-        """Return the change of the work tree's files, committed or not, against the merge base.
-
-        The tip is base itself.
-        """
+        """Return the change that merging the work tree's files, committed or not, makes."""
         root = self._work_tree_root()
         base = self.resolve(base_ref or self.default_base())
         origin = self._grown_from(base, self.resolve("HEAD"))
-        return self._with_tip(worktree_change(self._git, self._objects, root, origin), base)
+        return self._merged(worktree_change(self._git, self._objects, root, origin), base)
 
-    def _with_tip(self, change: Change, sha: str) -> Change:
-        # The same value lists its paths once.
-        same = change.base.sha == sha
-        return replace(change, tip=change.base if same else CommitRevision(sha, self._objects))
+    def _merged(self, change: Change, base: str) -> Change:
+        if change.base.sha == base:
+            return change
+        return merged_change(self._git, change, self._objects.between(change.base.sha, base))
 
     def _work_tree_root(self) -> Path:
         if self.root is None:

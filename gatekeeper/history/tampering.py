@@ -24,7 +24,7 @@ def refuse_own_history(location: str, change: Change) -> None:
     """
     if location == NO_HISTORY or location.startswith("branch:") or "://" in location:
         return
-    revisions = (change.base, change.policy_revision, change.head)
+    revisions = (change.base, change.head)
     for name in _read_with(posixpath.normpath(location)):
         found = [revision.entries.get(name) for revision in revisions]
         if any(entry is not None and entry.kind != "file" for entry in found):

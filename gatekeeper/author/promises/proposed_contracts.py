@@ -86,7 +86,7 @@ def propose_contracts(
     if not policy.propose.cost_usd or not uncovered:
         return ProposedContracts()
     try:
-        _require_model(policy, change.policy_revision)
+        _require_model(policy, change.base)
         return _propose(change, policy, uncovered)
     except GatekeeperError as error:
         return ProposedContracts(notices=(f"No contract could be proposed: {error}",))
@@ -120,7 +120,7 @@ def _propose(change: Change, policy: Policy, uncovered: Sequence[str]) -> Propos
     from gatekeeper.runs.models import open_models
     from gatekeeper.runs.signals import with_signals
 
-    client = open_models((change.policy_revision,), policy.through_litellm)
+    client = open_models((change.base,), policy.through_litellm)
     chosen = uncovered[:MOST_PROMPTS]
 
     async def within(_: object, stop: asyncio.Event) -> ProposedContracts:

@@ -150,19 +150,23 @@ def test_renames_staged_and_not(git_repository: MakeRepository) -> None:
     assert "d" not in change.head.entries
 
 
-def test_base_is_where_the_branch_began(git_repository: MakeRepository) -> None:
+def test_base_is_the_tip_and_head_what_the_merge_makes(git_repository: MakeRepository) -> None:
     made = git_repository()
-    start = made.commit("start", {"a": "a"})
+    made.commit("start", {"a": "a"})
     made.branch("pr")
     made.commit("change", {"b": "b"})
     made.switch("main")
-    made.commit("main moves on", {"a": "A"})
+    tip = made.commit("main moves on", {"a": "A"})
     made.switch("pr")
     made.write("c", "c")
     with Repository.open(made.path) as repository:
         change = repository.worktree_change()
-    assert change.base.sha == start
-    assert set(change.head.entries) == {"a", "b", "c"}
+        assert change.base.sha == tip
+        assert {p: change.head.read(p) for p in change.head.entries} == {
+            "a": b"A",
+            "b": b"b",
+            "c": b"c",
+        }
 
 
 def test_unmerged_files_are_read_from_disk(git_repository: MakeRepository) -> None:
