@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatekeeper.contract.definition import Message
+from gatekeeper.contract.thoughts import without_thoughts
 from gatekeeper.contract.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import fingerprint_of, token_count
@@ -223,6 +224,7 @@ async def _sends_a_request(litellm: Any, model: str, endpoint: Endpoint) -> bool
 def _completion(litellm: Any, model: str, response: Any, exchange: Exchange) -> Completion:
     content, known = _text_and_reason(response)
     document = read_document(exchange.body)
+    content = _with_thoughts(content, document)
     ending = read_ending(document, content, known)
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
@@ -272,6 +274,21 @@ def _text_and_reason(response: Any) -> tuple[object, object]:
         return choice.message.content, getattr(choice, "finish_reason", None)
     except (AttributeError, IndexError, TypeError):
         return None, None
+
+
+def _with_thoughts(content: object, document: Any) -> object:
+    """Return the text as the provider sent it, if litellm took out thoughts that it begins with."""
+    whole: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
+    choices = whole.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else whole
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    sent = message.get("content") if isinstance(message, Mapping) else whole.get("response")
+    if isinstance(sent, list):
+        texts = (part.get("text") for part in sent if isinstance(part, Mapping))
+        sent = "".join(text for text in texts if isinstance(text, str))
+    if not isinstance(sent, str) or without_thoughts(sent) == sent:
+        return content
+    return sent if sent.endswith(str(content or "")) else content
 
 
 def _tool_calls(response: Any) -> tuple[ToolCall, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.thoughts import without_thoughts
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answer_stream import AnswerStream
@@ -22,7 +23,6 @@ from gatekeeper.providers.endings import OPENAI_REASONS, read_document, read_end
 from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.thoughts import without_thoughts
 from gatekeeper.providers.tool_calls import read_chat_calls
 
 _OPTIONS: Mapping[str, str] = MappingProxyType(
@@ -80,7 +80,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
         raise UnreadableAnswer("the answer has no `message`")
     if document.get("done") is False:
         raise UnreadableAnswer("the answer is only a part: its `done` is false")
-    ending = read_ending(document, _text(message), _reason(document, message))
+    ending = read_ending(document, message.get("content"), _reason(document, message))
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     prompt = token_count(document.get("prompt_eval_count")) or None
@@ -137,12 +137,6 @@ def _format(value: object) -> object:
     if kind == "json_object":
         return "json"
     return described.get("schema") if isinstance(described, Mapping) else None
-
-
-def _text(message: Mapping[str, Any]) -> object:
-    content = message.get("content")
-    aside = "thinking" in message
-    return without_thoughts(content) if isinstance(content, str) and not aside else content
 
 
 def _reason(document: Mapping[str, Any], message: Mapping[str, Any]) -> str:

@@ -28,7 +28,6 @@ from gatekeeper.providers.endpoint import Endpoint
 from gatekeeper.providers.http_client import HttpRequest, encode_json
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.openai_stream import ChatStream
-from gatekeeper.providers.thoughts import without_thoughts
 from gatekeeper.providers.tool_calls import read_chat_calls
 
 _AZURE_VERSION = "2025-02-01-preview"
@@ -72,7 +71,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise UnreadableAnswer("a choice of the answer has no `message`")
-    ending = read_ending(document, _text(message), _reason(choice, message))
+    ending = read_ending(document, message.get("content"), _reason(choice, message))
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     usage = _usage(document)
@@ -144,14 +143,6 @@ def _choice(document: Any) -> Mapping[str, Any]:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise UnreadableAnswer("an answer without choices")
     return choices[0]
-
-
-def _text(message: Mapping[str, Any]) -> object:
-    """Return the text, without the model's thoughts if they are in the text itself."""
-    content = message.get("content")
-    if isinstance(content, str) and not ({"reasoning_content", "reasoning"} & message.keys()):
-        return without_thoughts(content)
-    return content
 
 
 def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:

@@ -12,11 +12,7 @@ from typing import Any
 from gatekeeper.providers.answer_stream import JoinedText, read_object
 from gatekeeper.providers.answers import UnreadableAnswer
 from gatekeeper.providers.server_sent_events import Event
-from gatekeeper.providers.thoughts import THOUGHT_TAGS
 
-_OPENING = tuple(f"<{tag}>" for tag in THOUGHT_TAGS)
-_CLOSING = tuple(f"</{tag}>" for tag in THOUGHT_TAGS)
-_LONGEST_TAG = max(map(len, _CLOSING))
 _THOUGHTS_ASIDE = ("reasoning_content", "reasoning")
 _ONCE = ("model", "system_fingerprint")
 _LAST = ("usage", "service_tier")
@@ -33,7 +29,6 @@ class ChatStream:
         self._aside: set[str] = set()
         self._calls = JoinedCalls()
         self._text, self._refusal = JoinedText(), JoinedText()
-        self._visible = VisibleText()
 
     def add(self, event: Event) -> None:
         if event.data == "[DONE]":
@@ -77,10 +72,9 @@ class ChatStream:
             return
         self._aside.update(name for name in _THOUGHTS_ASIDE if name in delta)
         calls_tool = self._calls.add(delta)
-        content = delta.get("content")
-        if self._text.add(content) and not self.has_token:
-            self.has_token = bool(self._aside) or self._visible.add(str(content))
-        self.has_token |= self._refusal.add(delta.get("refusal")) or calls_tool
+        has_text = self._text.add(delta.get("content"))
+        has_refusal = self._refusal.add(delta.get("refusal"))
+        self.has_token |= has_text or has_refusal or calls_tool
 
 
 class JoinedCalls:
@@ -131,25 +125,3 @@ class JoinedCalls:
 def _as_text(value: object) -> object:
     """Return arguments as text. Some servers send the object itself."""
     return json.dumps(value) if isinstance(value, Mapping | list) else value
-
-
-class VisibleText:
-    """Notes when a text that may begin with thoughts in tags has more than those."""
-
-    def __init__(self) -> None:
-        self._start = ""
-        self._end = ""
-        self._is_thought_over = False
-
-    def add(self, piece: str) -> bool:
-        """Add a piece that is not empty; return whether the answer has visible text by now."""
-        if self._is_thought_over:
-            return True
-        text = self._end + piece
-        self._start = (self._start + piece[:_LONGEST_TAG])[:_LONGEST_TAG]
-        self._end = text[-_LONGEST_TAG:]
-        if not self._start.startswith(_OPENING):
-            return not any(tag.startswith(self._start) for tag in _OPENING)
-        ends = [text.find(tag) + len(tag) for tag in _CLOSING if tag in text]
-        self._is_thought_over = bool(ends)
-        return bool(ends) and min(ends) < len(text)

@@ -18,11 +18,15 @@ from gatekeeper.checks.repairs.markdown_fences import strip_markdown_fences
 from gatekeeper.checks.repairs.meaning import compare_meaning
 from gatekeeper.checks.repairs.white_space import normalize_newlines, strip_whitespace
 from gatekeeper.contract.definition import RepairMode, RepairPolicy
+from gatekeeper.contract.thoughts import without_thoughts
 from gatekeeper.contract.trial import AppliedRepair
 
 Step = Callable[[str], str]
 
+STRIP_THOUGHTS = "strip_thoughts"
+
 STEPS: Mapping[str, Step] = {
+    STRIP_THOUGHTS: without_thoughts,
     "strip_whitespace": strip_whitespace,
     "normalize_newlines": normalize_newlines,
     "strip_markdown_fences": strip_markdown_fences,
@@ -66,7 +70,8 @@ def repair(text: str, policy: RepairPolicy, mode: RepairMode) -> Repaired:
             break
         repaired = _step(name, policy)(text)
         if repaired != text:
-            meaning = compare_meaning(text, repaired)
+            # Thoughts are no part of what the answer means.
+            meaning = "same" if name == STRIP_THOUGHTS else compare_meaning(text, repaired)
             ledger.append(AppliedRepair(name, _digest(text), _digest(repaired), meaning))
             texts.append(text)
             text = repaired

@@ -22,7 +22,7 @@ def digest(text):
 
 PIECES = (
     *("```", "````", "~~~", "```json", "\n", "\r\n", " ", "{", "}", "[", "]", '"', "\\", ",", ":"),
-    *('{"a": 1}', "prose", "1", "'", "é", "İ", "Σ", "null"),
+    *("<think>", "</think>", "<thinking>", '{"a": 1}', "prose", "1", "'", "é", "İ", "Σ", "null"),
 )
 OUTPUTS = st.text() | st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
@@ -92,6 +92,31 @@ def test_a_step_that_changes_nothing_is_not_counted():
 )
 def test_strip_markdown_fences(text, stripped):
     assert STEPS["strip_markdown_fences"](text) == stripped
+
+
+@pytest.mark.parametrize(
+    ("text", "stripped"),
+    [
+        ('<think>a {"b": 1}</think>\n\n{"a": 1}', '{"a": 1}'),
+        (" <thinking>a\nb</thinking> Hi ", "Hi "),
+        ("<think>a</think><think>b</think>Hi", "Hi"),
+        ("<budget:thinking>a</budget:thinking>", ""),
+        ("<think>a", "<think>a"),
+        ("<think>a</thinking>Hi", "<think>a</thinking>Hi"),
+        ("Hi <think>a</think>", "Hi <think>a</think>"),
+        ("<Think>a</Think>Hi", "<Think>a</Think>Hi"),
+        ("a</think>Hi", "a</think>Hi"),
+        (" Hi", " Hi"),
+    ],
+)
+def test_strip_thoughts(text, stripped):
+    assert STEPS["strip_thoughts"](text) == stripped
+
+
+def test_thoughts_are_no_part_of_the_meaning():
+    policy = RepairPolicy(("strip_thoughts",), 1)
+    found = repair('<think>{"a": 2}</think>{"a": 1}', policy, "repair")
+    assert (found.output, [step.meaning for step in found.ledger]) == ('{"a": 1}', ["same"])
 
 
 @pytest.mark.parametrize(
@@ -168,6 +193,6 @@ def test_whether_the_meaning_changed(before, after, meaning):
 
 @given(text=OUTPUTS)
 def test_only_case_and_numbers_of_json_change_meaning(text):
-    """Every step but those of upper and lower case keeps what JSON says."""
-    for name in set(STEPS) - {"lowercase"}:
+    """Every step but those of upper and lower case keeps what JSON says, outside of thoughts."""
+    for name in set(STEPS) - {"lowercase", "strip_thoughts"}:
         assert compare_meaning(text, STEPS[name](text)) != "changed"
