@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from support.every_promptfoo_key import PROMPTFOO
@@ -71,6 +72,10 @@ _HARNESS = (
         cases=[{"id": "a", "vars": {"article": "x"}, "expected_output": "y"}],
     ),
     _harness(cases=None, tests=[{"inputs": {"article": "x"}, "expected": "y"}], suite="s"),
+    replace(
+        _harness(invariants=[{"type": "schema", "spec": {"schema_file": "evals/s.json"}}]),
+        texts={"evals/s.json": '{"type": "object"}'},
+    ),
     _harness(cases=None, fixtures=[{"variables": {"article": "x"}, "expected": "y"}]),
     _harness(cases=None, inputs=[{"input": {"article": "x"}, "expected": "y"}]),
 )

@@ -39,6 +39,8 @@ _VARIABLES = ("inputs", "input", "vars", "variables")
 _EXPECTED = ("expected", "expected_output")
 _LABELS = ("id", "name")
 _SAMPLES = ("samples", "runs")
+_MODEL = "openai/gpt-4o-mini"
+"""The model of a suite that names none: its harness gets the model on the command line."""
 _PARAMS = ("temperature", "max_tokens", "top_p")
 KEYS: Mapping[str, Keys] = {
     "suite": keys(
@@ -58,9 +60,11 @@ KEYS: Mapping[str, Keys] = {
 
 def recognises(_path: str, data: object) -> bool:
     """Return whether the data is a suite of a harness."""
-    if not isinstance(data, dict) or not isinstance(data.get("invariants"), list):
+    if not isinstance(data, dict) or not ("prompt_template" in data or "versions" in data):
         return False
-    return "prompt_template" in data or "versions" in data
+    lists = [data[name] for name in _CASES if isinstance(data.get(name), list)]
+    objects = [data, *(case for cases in lists for case in cases if isinstance(case, dict))]
+    return any(isinstance(one.get("invariants"), list) for one in objects)
 
 
 def read(files: SuiteFiles, document: Document) -> ForeignSuite:
@@ -70,7 +74,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     not_run += unknown_keys(document, (), document.data, KEYS["suite"])
     for _, key in versions if "versions" in document.data else ():
         not_run += unknown_keys(document, key, value_at(document, key), KEYS["version"])
-    shared = _shared(document, _fields(document, versions), not_run)
+    shared = _shared(files, document, _fields(document, versions), not_run)
     text = files.text(document, (), f"/{document.path}")[1]
     stem = _name(document)
     contracts = []
@@ -91,7 +95,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
             "prompt": At(
                 f"./{basename(document.path)}", document.position((*key, "prompt_template"))
             ),
-            **_target(document, key),
+            **_target(document, key, not_run),
             **shared,
         }
         path = contract_path(document.path, name, single=len(versions) == 1)
@@ -141,7 +145,7 @@ def _versions(document: Document) -> list[tuple[str, KeyPath]]:
     return [("", ())]
 
 
-def _target(document: Document, key: KeyPath) -> dict[str, At]:
+def _target(document: Document, key: KeyPath, not_run: list[NotRun]) -> dict[str, At]:
     found = {}
     for place in ((*key, "model"), ("model",)):
         model = value_at(document, place)
@@ -149,6 +153,11 @@ def _target(document: Document, key: KeyPath) -> dict[str, At]:
             named = model if "/" in model else f"openai/{model}"
             found["model"] = At(named, document.position(place))
             break
+    else:
+        why = f"no model is named, so gatekeeper calls `{_MODEL}`; add `model: provider/name`"
+        note = NotRun("model", document.position(), why)
+        not_run += [note] if note not in not_run else []
+        found["model"] = At(_MODEL, document.position())
     params = {name: copy_value(document, (name,)) for name in _PARAMS if name in document.data}
     if isinstance(document.data.get("params"), dict):
         found["params"] = copy_value(document, ("params",))
@@ -157,7 +166,9 @@ def _target(document: Document, key: KeyPath) -> dict[str, At]:
     return found
 
 
-def _shared(document: Document, fields: frozenset[str], not_run: list[NotRun]) -> dict[str, Any]:
+def _shared(
+    files: SuiteFiles, document: Document, fields: frozenset[str], not_run: list[NotRun]
+) -> dict[str, Any]:
     key = one_of(document, (), _CASES)
     if key is None:
         what, fix = "the suite has no cases", "add a list `cases:`"
@@ -165,11 +176,13 @@ def _shared(document: Document, fields: frozenset[str], not_run: list[NotRun]) -
     cases = expect_list(document, (key,))
     shared: dict[str, Any] = {
         "fixtures": [
-            _case(document, (key, n), case, fields, not_run) for n, case in enumerate(cases)
+            _case(files, document, (key, n), case, fields, not_run) for n, case in enumerate(cases)
         ],
-        "checks": read_invariants(document, ("invariants",), not_run),
+        "checks": [],
     }
-    shared["checks"] += _of_categories(document, not_run)
+    if "invariants" in document.data:
+        shared["checks"] += read_invariants(files, document, ("invariants",), not_run)
+    shared["checks"] += _of_categories(files, document, not_run)
     if isinstance(document.data.get("description"), str):
         shared["description"] = copy_value(document, ("description",))
     samples = one_of(document, (), _SAMPLES)
@@ -178,7 +191,7 @@ def _shared(document: Document, fields: frozenset[str], not_run: list[NotRun]) -
     return shared
 
 
-def _of_categories(document: Document, not_run: list[NotRun]) -> list[At]:
+def _of_categories(files: SuiteFiles, document: Document, not_run: list[NotRun]) -> list[At]:
     """Return the invariants that hold for the cases of one category."""
     categories = document.data.get("categories") or {}
     if not isinstance(categories, dict):
@@ -194,12 +207,13 @@ def _of_categories(document: Document, not_run: list[NotRun]) -> list[At]:
         if item.get("invariants") is not None:
             found += [
                 At({**check.value, "when": {"category": name}}, check.position)
-                for check in read_invariants(document, (*place, "invariants"), not_run)
+                for check in read_invariants(files, document, (*place, "invariants"), not_run)
             ]
     return found
 
 
 def _case(
+    files: SuiteFiles,
     document: Document,
     key: KeyPath,
     case: Mapping[str, Any],
@@ -228,5 +242,5 @@ def _case(
     if expected:
         fixture["expected"] = copy_value(document, (*key, expected))
     if case.get("invariants") is not None:
-        fixture["checks"] = read_invariants(document, (*key, "invariants"), not_run)
+        fixture["checks"] = read_invariants(files, document, (*key, "invariants"), not_run)
     return At(fixture, document.position(key))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.check_texts import literal
-from gatekeeper.contract.formats.fields import expect_list, one_of
-from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.fields import expect_list, located_text, one_of, value_at
+from gatekeeper.contract.formats.foreign_suite import At, SuiteFiles
 from gatekeeper.contract.formats.known_keys import (
     SCHEMA,
     Keys,
@@ -35,13 +36,15 @@ CHECK_KEYS: Mapping[str, Keys] = {
     "invariant": keys(
         "type kind check spec name id model category categories severity", "metadata tags"
     ),
-    "schema spec": keys("schema"),
+    "schema spec": keys("schema schema_file"),
     "length spec": keys("min max unit"),
     "judge spec": keys("criteria rubric model"),
 }
 
 
-def read_invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> list[At]:
+def read_invariants(
+    files: SuiteFiles, document: Document, key: KeyPath, not_run: list[NotRun]
+) -> list[At]:
     """Return the checks of a list of invariants. Raises ContractError."""
     found = []
     for number, item in enumerate(expect_list(document, key)):
@@ -57,7 +60,7 @@ def read_invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> 
             not_run += unknown
             continue
         make = _MAKERS.get(_plain(kind))
-        made = make(item.get("spec")) if make else None
+        made = make(_spec(files, document, place, kind)) if make else None
         if made is None:
             why = (
                 "gatekeeper does not understand the `spec` of the invariant"
@@ -78,6 +81,21 @@ def read_invariants(document: Document, key: KeyPath, not_run: list[NotRun]) -> 
             check["severity"] = "warn"
         found.append(At(check, at))
     return found
+
+
+def _spec(files: SuiteFiles, document: Document, place: KeyPath, kind: str) -> Any:
+    """Return the `spec` of an invariant. A `schema_file` becomes the path of the file: from the
+    folder of the suite, or else from the repository root. Raises ContractError."""
+    spec = value_at(document, (*place, "spec"))
+    if _plain(kind) not in _SCHEMAS or not isinstance(spec, dict) or "schema_file" not in spec:
+        return spec
+    key = (*place, "spec", "schema_file")
+    written = located_text(document, key)
+    at_root = f"/{written.lstrip('/')}"
+    try:
+        return f"/{files.text(document, key, written)[0]}"
+    except ContractError:
+        return f"/{files.text(document, key, at_root)[0]}"
 
 
 def _plain(kind: str) -> str:
@@ -101,6 +119,18 @@ def _unknown(
 
 
 Maker = Callable[[Any], dict[str, Any] | None]
+_FLAGS = {
+    name: letter
+    for letter, names in {
+        "i": ("i", "ignorecase"),
+        "m": ("m", "multiline"),
+        "s": ("s", "dotall"),
+        "x": ("x", "verbose"),
+        "": ("u", "unicode"),
+    }.items()
+    for name in names
+}
+"""The flags of Python's `re`, and how a pattern writes them."""
 
 
 def _with(kind: str, main: str | None = None, **fixed: Any) -> Maker:
@@ -115,6 +145,41 @@ def _with(kind: str, main: str | None = None, **fixed: Any) -> Maker:
         if spec is None:
             return {"type": kind, **fixed} if main is None else None
         return {"type": kind, **fixed, main: _literal(spec)} if main else None
+
+    return make
+
+
+def _found(kind: str) -> Maker:
+    """Return a maker of a check for parts of the text: `substring` is its `value`."""
+
+    def make(spec: Any) -> dict[str, Any] | None:
+        if not isinstance(spec, Mapping):
+            return _with(kind, "value")(spec)
+        names = {"substring": "value", "text": "value", "substrings": "values"}
+        values = {names.get(name, name): value for name, value in spec.items()}
+        sensitive = values.pop("case_sensitive", True)
+        if len(values) < len(spec) - ("case_sensitive" in spec) or not isinstance(sensitive, bool):
+            return None
+        return _with(kind)(values if sensitive else {**values, "ignore_case": True})
+
+    return make
+
+
+def _pattern(kind: str) -> Maker:
+    """Return a maker of a check for a pattern: `flags` are those of Python's `re`."""
+
+    def make(spec: Any) -> dict[str, Any] | None:
+        if not isinstance(spec, Mapping) or "flags" not in spec:
+            return _with(kind, "pattern")(spec)
+        rest = {name: value for name, value in spec.items() if name != "flags"}
+        written = spec["flags"] if isinstance(spec["flags"], list) else [spec["flags"]]
+        names = re.split(r"[|,\s]+", " ".join(map(str, written)).strip())
+        plain = [name.lower().removeprefix("re.") for name in names if name]
+        if not isinstance(rest.get("pattern"), str) or not _FLAGS.keys() >= set(plain):
+            return None
+        letters = "".join(dict.fromkeys(_FLAGS[name] for name in plain))
+        start = f"(?{letters})" if letters else ""
+        return _with(kind)({**rest, "pattern": start + rest["pattern"]})
 
     return make
 
@@ -166,14 +231,14 @@ _MAKERS: Mapping[str, Maker] = {
     **dict.fromkeys(("json", "json_valid", "valid_json"), _with("json_valid")),
     **dict.fromkeys(_SCHEMAS, _schema),
     **dict.fromkeys(("json_required", "required_fields"), _with("json_required", "fields")),
-    **dict.fromkeys(("regex", "matches", "pattern"), _with("regex", "pattern")),
-    **dict.fromkeys(("not_regex", "regex_absent", "not_matches"), _with("not_regex", "pattern")),
+    **dict.fromkeys(("regex", "matches", "pattern"), _pattern("regex")),
+    **dict.fromkeys(("not_regex", "regex_absent", "not_matches"), _pattern("not_regex")),
     **dict.fromkeys(("enum", "one_of"), _with("enum", "values")),
     **dict.fromkeys(("equals", "exact_match"), _with("equals", "value")),
-    "contains": _with("contains", "value"),
+    "contains": _found("contains"),
     "contains_all": _with("contains", "values", match="all"),
     "contains_any": _with("contains", "values", match="any"),
-    **dict.fromkeys(("not_contains", "forbidden"), _with("not_contains", "value")),
+    **dict.fromkeys(("not_contains", "forbidden"), _found("not_contains")),
     "starts_with": _with("starts_with", "value"),
     "ends_with": _with("ends_with", "value"),
     **dict.fromkeys(_LONGEST, _length("max")),
