@@ -6,12 +6,14 @@ answer is checked: its `outputs`, a JSON `response_format`, and else that there 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun, Position
+from gatekeeper.contract.definition import NotRun, Position, Prompt
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import (
     At,
@@ -24,10 +26,11 @@ from gatekeeper.contract.formats.foreign_suite import (
 )
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keywords
 from gatekeeper.contract.prompts.kinds import without_template_suffix
+from gatekeeper.contract.prompts.load import front_matter_document, parse_prompt
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.errors import ContractError
 
-_FILE = re.compile(r"\$\{file:(.+)\}")
+_FILE = re.compile(r"\$\{file:([^{}]+)\}")
 _SAMPLES = ("sample", "example")
 _MOST_LEVELS = 10
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
@@ -61,6 +64,7 @@ def recognises(path: str, data: object) -> bool:
 
 def read(files: SuiteFiles, document: Document) -> ForeignSuite:
     """Translate the file to one contract. Raises ContractError."""
+    document, prompt = _with_files(files, document)
     file = basename(document.path)
     name = document.data.get("name")
     tree: dict[str, Any] = {
@@ -75,14 +79,44 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
         "fixtures": _fixtures(files, document),
         "checks": _checks(document),
     }
-    params = _response_format(document)
+    params = {**(prompt.params if prompt else {}), **_response_format(document)}
     if params:
-        tree["params"] = At(params, document.position(("outputs",)))
+        place: KeyPath = ("outputs",) if "outputs" in document.data else ("model",)
+        tree["params"] = At(params, document.position(place))
+    if prompt and prompt.model:
+        tree["model"] = At(prompt.model, document.position(("model",)))
     if isinstance(document.data.get("description"), str):
         tree["description"] = copy_value(document, ("description",))
     written = build_document(document.path, tree, document.position())
     notes = (*_unknown(document), *_not_run(document))
-    return ForeignSuite((ForeignContract(written, notes),))
+    made = replace(prompt, model=None, params={}) if prompt else None
+    return ForeignSuite((ForeignContract(written, notes, made),))
+
+
+def _with_files(files: SuiteFiles, document: Document) -> tuple[Document, Prompt | None]:
+    """Return the front matter and the prompt with what each `${file:…}` holds, except in the
+    sample; no prompt if the file is already both. Raises ContractError."""
+    apart = {name: value for name, value in document.data.items() if name != "sample"}
+    named = [(key, match[1]) for key, text in _texts(apart) if (match := _FILE.fullmatch(text))]
+    if not named:
+        return document, None
+    text = files.text(document, (), f"/{document.path}")[1]
+    for key, reference in named:
+        path, held = files.text(document, key, reference)
+        is_data = path.lower().endswith((".json", ".yaml", ".yml"))
+        value = json.dumps(parse_once(held, path).data if is_data else held)
+        written = rf"(?P<mark>[\"']?){re.escape(f'${{file:{reference}}}')}(?P=mark)"
+        text = value.join(re.split(written, text)[::2])  # without the marks between
+    return front_matter_document(text, document.path), parse_prompt(text, document.path)
+
+
+def _texts(value: Any, key: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Yield every text in a value, with its place."""
+    if isinstance(value, str):
+        yield key, value.strip()
+    parts = value.items() if isinstance(value, dict) else ()
+    for name, part in enumerate(value) if isinstance(value, list) else parts:
+        yield from _texts(part, (*key, name))
 
 
 def _unknown(document: Document) -> list[NotRun]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.definition import TemplateStyle
@@ -14,8 +15,12 @@ from gatekeeper.errors import ContractError, Problem
 
 Settings = tuple[str | None, dict[str, Any]]
 
-# An answer is always read whole, so streaming is left out.
-_NOT_SENT = ("stream",)
+# An answer is always read whole, so streaming is left out. The other one is for the `tools` of a
+# Prompty file, which are not sent.
+_NOT_SENT = ("stream", "allow_multiple_tool_calls")
+_OF_PROMPTY = {"max_output_tokens": "max_completion_tokens", "stop_sequences": "stop"}
+"""The options of Prompty 2 that a request to OpenAI names otherwise."""
+_AZURE = ("azure", "foundry")
 _JINJA = ("jinja2", "jinja", "prompty")
 
 
@@ -30,11 +35,21 @@ def from_front_matter(document: Document) -> Settings:
     name = model if isinstance(model, str) else None
     if isinstance(model, dict):
         name = _prompty_model(document, model)
-        for key in ("parameters", "options"):
-            params.read(("model", key), model.get(key))
+        params.read(("model", "parameters"), model.get("parameters"))
+        _read_options(params, model.get("options"))
     for key in ("parameters", "modelParameters", "params"):
         params.read((key,), data.get(key))
     return _usable(name), params.found
+
+
+def _read_options(params: _Params, options: Any) -> None:
+    """Read the options of Prompty 2. Its `additionalProperties` are sent as they are."""
+    key: KeyPath = ("model", "options")
+    more = options.get("additionalProperties") if isinstance(options, dict) else None
+    if isinstance(options, dict):
+        options = {name: v for name, v in options.items() if name != "additionalProperties"}
+    params.read(key, options, _OF_PROMPTY)
+    params.read((*key, "additionalProperties"), more)
 
 
 def from_github(document: Document) -> Settings:
@@ -58,15 +73,19 @@ class _Params:
         self._document = document
         self._at: dict[str, KeyPath] = {}
 
-    def read(self, key: KeyPath, written: Any) -> None:
-        """Add the mapping at the key. Raises ContractError."""
+    def read(
+        self, key: KeyPath, written: Any, names: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Add the mapping at the key; `names` are those that are sent under another name. Raises
+        ContractError."""
         if written is None:
             return
         if not isinstance(written, dict):
             what, fix = "the parameters are not a mapping", "write `{temperature: 0}`"
             raise ContractError([self._document.problem(key, what, fix)])
         for spelled, value in written.items():
-            self.add(_snake_case(spelled), value, (*key, spelled))
+            name = _snake_case(spelled)
+            self.add(names.get(name, name), value, (*key, spelled))
 
     def add(self, name: str, value: Any, key: KeyPath) -> None:
         """Add one parameter. Raises ContractError if it has another value elsewhere in the file."""
@@ -131,7 +150,9 @@ def _prompty_model(document: Document, model: Mapping[str, Any]) -> str | None:
     for key, name in named[1:]:
         if name.removeprefix("azure/") != named[0][1].removeprefix("azure/"):
             raise ContractError([_contradiction(document, "the model", named[0][0], key)])
-    return named[0][1] if named else None
+    found = named[0][1] if named else None
+    is_azure = model.get("provider") in _AZURE and found and "/" not in found
+    return f"azure/{found}" if is_azure else found
 
 
 def _usable(name: str | None) -> str | None:
@@ -158,8 +179,9 @@ def declared_template(document: Document) -> TemplateStyle:
         template = template.get("kind")
     if not isinstance(template, str) or template.lower() in _JINJA:
         return "jinja"
-    if template.lower() == "mustache":
-        return "mustache"
+    language = template.lower()
+    if language in ("mustache", "nunjucks"):
+        return "mustache" if language == "mustache" else "nunjucks"
     what = f"gatekeeper does not support the template language `{template}`"
-    fix = "write the prompt in Jinja2 or Mustache"
+    fix = "write the prompt in Jinja2, Nunjucks or Mustache"
     raise ContractError([document.problem(("template",), what, fix)])
