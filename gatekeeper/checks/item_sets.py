@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import (
@@ -145,7 +146,7 @@ def _list(value: Any, params: Parameters) -> list[Any]:
 
 def _reader(ignore_case: bool) -> Callable[[Collection[Any]], set[str]]:
     def read(items: Collection[Any]) -> set[str]:
-        texts = (" ".join(_written(item).split()) for item in items)
+        texts = (normalize("NFC", " ".join(_written(item).split())) for item in items)
         return {text.casefold() if ignore_case else text for text in texts if text}
 
     return read

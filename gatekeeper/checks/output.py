@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
+from unicodedata import normalize
 
 from gatekeeper.checks.check import (
     Finding,
@@ -32,6 +33,14 @@ IGNORE_CASE: Parameters = {
     "default": False,
     "description": (
         "True or false: whether the check ignores the difference between upper and lower case."
+    ),
+}
+EXACT_UNICODE: Parameters = {
+    "type": "boolean",
+    "default": False,
+    "description": (
+        "True or false: whether the check tells apart the two forms of a character with an accent: "
+        "one code point (NFC), or a letter and a mark (NFD)."
     ),
 }
 STRIP: Parameters = {
@@ -162,14 +171,15 @@ def as_text(value: Any) -> str:
 
 
 def normaliser(params: Parameters, *, strip: bool) -> Callable[[Any], str]:
-    """Return a function that prepares text for comparison, by the parameters `ignore_case` and
-    `strip`."""
+    """Return a function that prepares text for comparison, by the parameters `ignore_case`, `strip`
+    and `exact_unicode`."""
     strip = params.get("strip", strip)
-    fold = params.get("ignore_case", False)
+    fold, exact = params.get("ignore_case", False), params.get("exact_unicode", False)
 
     def normalise(value: Any) -> str:
         text = as_text(value)
         text = text.strip() if strip else text
+        text = text if exact else normalize("NFC", text)
         return text.casefold() if fold else text
 
     return normalise
@@ -177,14 +187,22 @@ def normaliser(params: Parameters, *, strip: bool) -> Callable[[Any], str]:
 
 def same_json(left: Any, right: Any) -> bool:
     """Return whether two JSON values are equal: 1 is 1.0 and not true, and the order of keys does
-    not matter."""
+    not matter. Texts are equal in both Unicode forms of characters with accents."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):
+        if left.keys() != right.keys():
+            left, right = _composed_keys(left), _composed_keys(right)
         return left.keys() == right.keys() and all(same_json(left[key], right[key]) for key in left)
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right or normalize("NFC", left) == normalize("NFC", right)
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         return len(left) == len(right) and all(map(same_json, left, right))
     return bool(left == right)
+
+
+def _composed_keys(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {normalize("NFC", name): part for name, part in value.items()}
 
 
 def quote(value: Any, shown: int = _SHOWN) -> str:

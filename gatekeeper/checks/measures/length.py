@@ -1,7 +1,10 @@
 """The length of the output, or of one field of it, is at least `min` and at most `max`.
 
 Set `min`, `max` or both. Characters are Unicode code points; white space around the output does not
-count. Words are separated by white space. For `unit: tokens`, the check uses the number of tokens
+count. Words are separated by white space. In Chinese, Japanese, Thai, Lao, Khmer and Burmese, which
+have no spaces between words, ICU's dictionaries find the words; for this, install gatekeeper with
+the extra `text`. Without the extra, an output in these languages is undetermined. For
+`unit: tokens`, the check uses the number of tokens
 that the provider reported for the answer. If the provider reported no number of tokens, the check
 is undetermined. `unit: tokens` cannot be used with `field`. If a field is not text, the check
 measures the length of its JSON. To limit the number of items in a list, use [count](#count).
@@ -9,7 +12,7 @@ measures the length of its JSON. To limit the number of items in a list, use [co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from gatekeeper.checks.check import (
     PASSED,
@@ -25,6 +28,7 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.checks.text.words import spaced_words
 from gatekeeper.contract.trial import Completion, Sample
 
 
@@ -33,10 +37,10 @@ def _characters(text: str) -> int:
 
 
 def _words(text: str) -> int:
-    return len(text.split())
+    return len(spaced_words(text, "length"))
 
 
-_COUNTS: Mapping[str, Callable[[str], int]] = {"characters": _characters, "words": _words}
+_COUNTS = {"characters": _characters, "words": _words}
 _TOKENS = "tokens"
 
 
@@ -53,8 +57,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         return PASSED
 
     if unit != _TOKENS:
-        count = _COUNTS[unit]
-        return on_output(params, lambda part: compare(count(as_text(part))))
+        return on_output(params, lambda part: _counted(as_text(part), unit, compare))
     if "field" in params:
         what = "gatekeeper cannot count the tokens of a `field`"
         raise ParameterError(what, "use another `unit`, or remove `field`")
@@ -66,6 +69,13 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         return compare(counted)
 
     return evaluate
+
+
+def _counted(text: str, unit: str, compare: Callable[[int], Finding]) -> Finding:
+    try:
+        return compare(_COUNTS[unit](text))
+    except ParameterError as missing:
+        return undetermined(str(missing))
 
 
 def _require_range(low: int | None, high: int | None) -> None:

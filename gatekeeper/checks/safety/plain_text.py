@@ -6,13 +6,10 @@ import re
 import unicodedata
 
 from gatekeeper.checks.text.references import LONGEST
+from gatekeeper.checks.text.words import UNSPACED
 from gatekeeper.contract.data_blocks import INVISIBLE
 
-_SCRIPTS_WITHOUT_SPACES = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Japanese and Chinese
-)
-_WORD = re.compile(rf"[{_SCRIPTS_WITHOUT_SPACES}]|(?:(?![{_SCRIPTS_WITHOUT_SPACES}])[^\W_])+")
+_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 
 
 def plain(text: str) -> str:

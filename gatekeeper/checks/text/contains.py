@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -16,7 +17,15 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, normaliser, on_output, quote
+from gatekeeper.checks.output import (
+    EXACT_UNICODE,
+    FIELD,
+    IGNORE_CASE,
+    as_text,
+    normaliser,
+    on_output,
+    quote,
+)
 from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_texts
 
 
@@ -30,8 +39,9 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         absent = [quote(written) for written, sought in wanted if sought not in text]
         if not absent or (any_is_enough and len(absent) < len(wanted)):
             return PASSED
+        unseen = "".join(unseen_difference(written, as_text(found)) for written, _ in wanted)
         which = "any of " if any_is_enough and len(wanted) > 1 else ""
-        return failed(f"does not contain {which}{', '.join(absent)}; got {quote(found)}")
+        return failed(f"does not contain {which}{', '.join(absent)}; got {quote(found)}{unseen}")
 
     return on_output(params, inspect)
 
@@ -48,6 +58,7 @@ CHECK = Check(
             ),
         },
         ignore_case=IGNORE_CASE,
+        exact_unicode=EXACT_UNICODE,
         field=FIELD,
     ),
     _prepare,

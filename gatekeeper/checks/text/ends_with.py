@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -18,7 +19,15 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
+from gatekeeper.checks.output import (
+    EXACT_UNICODE,
+    FIELD,
+    IGNORE_CASE,
+    as_text,
+    normaliser,
+    on_output,
+    quote,
+)
 from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_affixes
 
 _SHOWN = 60
@@ -33,7 +42,10 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         if normalise(found).endswith(tuple(wanted.values())):
             return PASSED
         end = as_text(found).strip()[-_SHOWN:]
-        return failed(f"expected a text that ends with {listed}; the text ends with {quote(end)}")
+        unseen = "".join(unseen_difference(text, end) for text in wanted)
+        return failed(
+            f"expected a text that ends with {listed}; the text ends with {quote(end)}{unseen}"
+        )
 
     return on_output(params, inspect)
 
@@ -43,6 +55,7 @@ CHECK = Check(
         value=VALUE,
         values=VALUES,
         ignore_case=IGNORE_CASE,
+        exact_unicode=EXACT_UNICODE,
         field=FIELD,
     ),
     _prepare,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -21,6 +22,7 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.output import (
+    EXACT_UNICODE,
     FIELD,
     IGNORE_CASE,
     STRIP,
@@ -39,12 +41,14 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     values = params["values"]
     normalise = normaliser(params, strip=True)
     allowed = {normalise(value) for value in values}
+    others = [value for value in values if not isinstance(value, str)]
     listed = shorten(", ".join(as_text(value) for value in values), _SHOWN_VALUES)
 
     def inspect(found: Any) -> Finding:
-        if normalise(found) in allowed or any(same_json(found, value) for value in values):
+        if normalise(found) in allowed or any(same_json(found, value) for value in others):
             return PASSED
-        return failed(f"expected one of {listed}; got {quote(found)}")
+        unseen = "".join(unseen_difference(as_text(v), as_text(found)) for v in values)
+        return failed(f"expected one of {listed}; got {quote(found)}{unseen}")
 
     return on_output(params, inspect)
 
@@ -60,6 +64,7 @@ CHECK = Check(
         },
         ignore_case=IGNORE_CASE,
         strip=STRIP,
+        exact_unicode=EXACT_UNICODE,
         field=FIELD,
     ),
     _prepare,

@@ -18,7 +18,15 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, normaliser, on_output, quote
+from gatekeeper.checks.output import (
+    EXACT_UNICODE,
+    FIELD,
+    IGNORE_CASE,
+    as_text,
+    normaliser,
+    on_output,
+    quote,
+)
 from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_texts
 
 _AROUND = 20
@@ -48,7 +56,13 @@ def _excerpt(text: str, at: int, sought: str) -> str:
 
 
 CHECK = Check(
-    parameters(value=VALUE, values=VALUES, ignore_case=IGNORE_CASE, field=FIELD),
+    parameters(
+        value=VALUE,
+        values=VALUES,
+        ignore_case=IGNORE_CASE,
+        exact_unicode=EXACT_UNICODE,
+        field=FIELD,
+    ),
     _prepare,
     group="text",
     examples=(

@@ -21,7 +21,7 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, on_output, quote, shorten
-from gatekeeper.checks.text.regex_search import PATTERN, TIMEOUT_MS, timed_pattern
+from gatekeeper.checks.text.regex_search import PATTERN, TIMEOUT_MS, matches_in, timed_pattern
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
@@ -30,7 +30,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
 
     def inspect(found: Any) -> Finding:
         try:
-            matches = pattern.search(as_text(found))
+            matches = matches_in(pattern, as_text(found))
         except TimeoutError as timeout:
             return undetermined(str(timeout))
         return failed(f"matches `{shown}`; got {quote(found)}") if matches else PASSED

@@ -71,7 +71,10 @@ def scored_by(
         text = as_text(found)
         if len(text) > LONGEST:
             return undetermined(f"a text of {len(text):,} characters is too long to compare")
-        value = min(max(score(text), 0.0), 1.0)
+        try:
+            value = min(max(score(text), 0.0), 1.0)
+        except ParameterError as missing:
+            return undetermined(str(missing))
         if value >= least:
             return Finding(passed=True, score=value)
         return Finding(False, below(value, least, references[0], found), value)

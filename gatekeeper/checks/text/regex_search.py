@@ -17,6 +17,7 @@ any model, it refuses every pattern that takes more than 3 seconds or 512 MB to 
 from __future__ import annotations
 
 from typing import Any
+from unicodedata import normalize
 
 from gatekeeper.checks.check import (
     PASSED,
@@ -52,13 +53,19 @@ def timed_pattern(params: Parameters) -> TimedPattern:
     )
 
 
+def matches_in(pattern: TimedPattern, text: str) -> bool:
+    """Return whether the pattern matches in the text, or in the text with composed characters."""
+    composed = normalize("NFC", text)
+    return pattern.search(text) or (composed != text and pattern.search(composed))
+
+
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     pattern = timed_pattern(params)
     shown = shorten(params["pattern"])
 
     def inspect(found: Any) -> Finding:
         try:
-            matches = pattern.search(as_text(found))
+            matches = matches_in(pattern, as_text(found))
         except TimeoutError as timeout:
             return undetermined(str(timeout))
         return PASSED if matches else failed(f"does not match `{shown}`; got {quote(found)}")

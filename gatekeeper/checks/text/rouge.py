@@ -10,14 +10,15 @@ highest score counts.
 
 A word is a sequence of letters and digits. The check compares words in lower case and without
 stemming. For English, the scores are the same as the scores of the package rouge-score without its
-stemmer. A text without spaces between its words counts as one word. If the output has more than
-100,000 characters, the check is undetermined. ROUGE compares words, not meanings. To choose `min`,
-look at the scores of outputs that you accept.
+stemmer. For Chinese, Japanese, Thai, Lao, Khmer and Burmese, which have no spaces between words,
+install gatekeeper with the extra `text`; the check then finds the words with ICU's dictionaries.
+Without the extra, such a reference is an error, and such an output is undetermined. If the output
+has more than 100,000 characters, the check is undetermined. ROUGE compares words, not meanings. To
+choose `min`, look at the scores of outputs that you accept.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -32,8 +33,8 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.output import FIELD
 from gatekeeper.checks.text.references import REFERENCES, least_score, reference_texts, scored_by
+from gatekeeper.checks.text.words import lettered_words
 
-_WORD = re.compile(r"[^\W_]+")
 _MIN = 0.5
 VARIANTS = ("rouge1", "rouge2", "rougeL")
 MEASURES = ("f1", "precision", "recall")
@@ -43,7 +44,7 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     references = reference_texts(params)
     variant = params.get("variant", "rougeL")
     measure = params.get("measure", "f1")
-    wanted = [words(text) for text in references]
+    wanted = [lettered_words(text, "rouge") for text in references]
     if any(len(found) < (2 if variant == "rouge2" else 1) for found in wanted):
         raise ParameterError(
             f"`value` has too few words for `{variant}`",
@@ -53,15 +54,10 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
         )
 
     def score(text: str) -> float:
-        found = words(text)
+        found = lettered_words(text, "rouge")
         return max(rouge(found, reference, variant)[measure] for reference in wanted)
 
     return scored_by(params, references, params.get("min", _MIN), score)
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
-    return _WORD.findall(text.lower())
 
 
 def rouge(found: Sequence[str], wanted: Sequence[str], variant: str) -> dict[str, float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -18,7 +19,16 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, STRIP, normaliser, on_output, quote
+from gatekeeper.checks.output import (
+    EXACT_UNICODE,
+    FIELD,
+    IGNORE_CASE,
+    STRIP,
+    as_text,
+    normaliser,
+    on_output,
+    quote,
+)
 from gatekeeper.checks.text.substring import VALUE, VALUES, wanted_affixes
 
 
@@ -30,7 +40,8 @@ def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
     def inspect(found: Any) -> Finding:
         if normalise(found).startswith(tuple(wanted.values())):
             return PASSED
-        return failed(f"expected a text that begins with {listed}; got {quote(found)}")
+        unseen = "".join(unseen_difference(text, as_text(found)) for text in wanted)
+        return failed(f"expected a text that begins with {listed}; got {quote(found)}{unseen}")
 
     return on_output(params, inspect)
 
@@ -40,6 +51,7 @@ CHECK = Check(
         value=VALUE,
         values=VALUES,
         ignore_case=IGNORE_CASE,
+        exact_unicode=EXACT_UNICODE,
         strip=STRIP,
         field=FIELD,
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -21,10 +22,12 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.output import (
+    EXACT_UNICODE,
     FIELD,
     IGNORE_CASE,
     STRIP,
     NotJson,
+    as_text,
     normaliser,
     on_output,
     parse_json,
@@ -59,7 +62,8 @@ def _message(wanted: Any, found: Any) -> str:
             f"expected {quote(wanted)}; got {quote(found)}, which differs only "
             "in upper and lower case"
         )
-    return f"expected {quote(wanted)}; got {quote(found)}"
+    unseen = unseen_difference(as_text(wanted), as_text(found))
+    return f"expected {quote(wanted)}; got {quote(found)}{unseen}"
 
 
 def _differ_in_case(wanted: str, found: str) -> bool:
@@ -75,6 +79,7 @@ CHECK = Check(
         },
         ignore_case=IGNORE_CASE,
         strip=STRIP,
+        exact_unicode=EXACT_UNICODE,
         field=FIELD,
     ),
     _prepare,

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Set
 from typing import Any
+from unicodedata import normalize
 
+from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import (
     PASSED,
@@ -30,6 +32,7 @@ from gatekeeper.checks.check import (
 from gatekeeper.checks.output import (
     FIELD,
     NotJson,
+    as_text,
     on_output,
     parse_json,
     quote,
@@ -67,14 +70,20 @@ def _wanted(value: Any) -> Any:
     return parsed
 
 
-_SCALARS = frozenset({str, int, float, bool, type(None)})
+_SCALARS = frozenset({int, float, bool, type(None)})
 
 
 def _simplified(value: Any, ignored: Set[str], unordered: bool) -> Any:
-    """Return the value without the ignored keys, and with the items of lists in one order."""
+    """Return the value without the ignored keys, with the items of lists in one order, and with one
+    form of characters with accents."""
+    if isinstance(value, str):
+        return normalize("NFC", value)
     if isinstance(value, Mapping):
         kept = {name: part for name, part in value.items() if name not in ignored}
-        return {name: _simplified(part, ignored, unordered) for name, part in kept.items()}
+        return {
+            normalize("NFC", name): _simplified(part, ignored, unordered)
+            for name, part in kept.items()
+        }
     if isinstance(value, list | tuple):
         items = [
             item if type(item) in _SCALARS else _simplified(item, ignored, unordered)
@@ -101,7 +110,8 @@ def _difference(wanted: Any, found: Any, path: str, unordered: bool) -> str:
             return f"at `{path}`: {_list_difference(wanted, found)}"
         pairs = [(f"{path}[{n}]", *both) for n, both in enumerate(zip(wanted, found, strict=True))]
     else:
-        return f"at `{shorten(path)}`: expected {quote(wanted)}; got {quote(found)}"
+        unseen = unseen_difference(as_text(wanted), as_text(found))
+        return f"at `{shorten(path)}`: expected {quote(wanted)}; got {quote(found)}{unseen}"
     return next(
         _difference(one, other, at, unordered)
         for at, one, other in pairs
