@@ -16,7 +16,8 @@ def lowercase(text: str) -> str:
 
 
 def lowercase_fields(text: str, fields: Sequence[str]) -> str:
-    """Make the named fields of a JSON document lower case: texts, and the texts in a list.
+    """Make the named fields of a JSON document lower case: texts, and the texts in a list. `*` in a
+    path stands for every part.
 
     A text that is not JSON stays as it is, and so does a document that names a key twice, because
     writing it again would lose a value.
@@ -26,7 +27,7 @@ def lowercase_fields(text: str, fields: Sequence[str]) -> str:
         return text
     lowered = document
     for field in fields:
-        lowered = _lowered_at(lowered, parse_path(field).steps)
+        lowered = _lowered_at(lowered, parse_path(field.replace("[*]", '["*"]')).steps)
     return text if lowered == document else json.dumps(lowered, ensure_ascii=False)
 
 
@@ -38,6 +39,10 @@ def _lowered_at(value: Any, steps: Sequence[str | int]) -> Any:
             return [part.lower() if isinstance(part, str) else part for part in value]
         return value.lower() if isinstance(value, str) else value
     step, *rest = steps
+    if step == "*" and isinstance(value, list):
+        return [_lowered_at(part, rest) for part in value]
+    if step == "*" and isinstance(value, dict) and step not in value:
+        return {name: _lowered_at(part, rest) for name, part in value.items()}
     if isinstance(step, str) and isinstance(value, dict) and step in value:
         return {**value, step: _lowered_at(value[step], rest)}
     if isinstance(step, int) and isinstance(value, list) and step < len(value):

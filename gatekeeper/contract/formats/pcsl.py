@@ -46,6 +46,7 @@ _PROFILE = re.compile(r"(?<![A-Za-z])ep(?![A-Za-z])")
 _APPENDED = "\n\n[USER INPUT]\n{{ input }}"
 """The text that prompt-contracts adds to a prompt that does not say where the input goes."""
 _KINDS = {"pd": "prompt definition", "es": "expectation suite"}
+_PATH = re.compile(r"(?:\$\.)?[^.\[\]\"'$]+(?:\.[^.\[\]\"']+|\[(?:\d{1,6}|\*)\])*")
 _STEPS = ("strip_markdown_fences", "strip_whitespace", "lowercase_fields")
 _ALLOWED_STEPS = (
     "strip_whitespace",
@@ -287,10 +288,23 @@ class _Triple:
             steps = [*_STEPS[:2]] if automatic.get("strip_markdown_fences", True) else []
             steps += ["lowercase_fields"] if fields else []
             most = len(steps)
+        fields = self._plain_fields(fields)
         if "lowercase_fields" in steps and not fields:
             steps.remove("lowercase_fields")
         named = {"lowercase_fields": fields} if "lowercase_fields" in steps else {}
         return {"steps": steps, "max_steps": most, **named} if steps else {}
+
+    def _plain_fields(self, fields: Any) -> Any:
+        """Return the fields whose paths a repair can follow, and name the others."""
+        if not isinstance(fields, list):
+            return fields
+        plain = [field for field in fields if isinstance(field, str) and _PATH.fullmatch(field)]
+        for field in fields:
+            if field not in plain:
+                why = f"gatekeeper cannot follow the path `{str(field)[:100]}` in a repair"
+                at = self._profile.position(("execution",))
+                self._not_run.append(NotRun("repair lowercase_fields", at, why))
+        return plain
 
     def _sampling(self) -> dict[str, Any]:
         written = self._profile.data.get("sampling")

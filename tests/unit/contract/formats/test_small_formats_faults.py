@@ -258,3 +258,24 @@ def test_the_other_files_of_a_profile_must_be_there() -> None:
     with pytest.raises(ContractError) as found:
         loaded({**texts, "evals/mail/es.json": "[1]"}, PROFILE)
     assert found.value.problems[0].path == "evals/mail/es.json"
+
+
+@pytest.mark.parametrize(
+    ("path", "runs"),
+    [
+        ("$.items[*].label", True),
+        ("items[*]", True),
+        ("$.items.*.label", True),
+        ("$..label", False),
+        ("$.items[?@.price > 5].label", False),
+        ("$.items[0:2].label", False),
+        ("$['a b']", False),
+    ],
+)
+def test_a_repair_follows_wildcards_and_names_other_queries(path: str, runs: bool) -> None:
+    files = triple(1)
+    profile = json.loads(files["evals/mail/ep.json"])
+    profile["execution"]["auto_repair"]["lowercase_fields"] = [path, "$.label"]
+    contract = loaded({**files, "evals/mail/ep.json": json.dumps(profile)}, "evals/mail/ep.json")
+    assert contract.repair.lowercase_fields == ((path, "$.label") if runs else ("$.label",))
+    assert ("repair lowercase_fields" in {note.kind for note in contract.not_run}) is not runs
