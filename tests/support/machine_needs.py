@@ -96,6 +96,11 @@ RAY = Need(
     "`make test-rest`, which installs Ray",
     lambda: find_spec("ray") is not None,
 )
+NODE = Need(
+    "Node.js",
+    "`apt-get install nodejs`, then `make test`",
+    lambda: shutil.which("node") is not None,
+)
 EVALSIG = Need(
     "evalsig",
     "`make .venv/.bench-ready`, then `make test`",

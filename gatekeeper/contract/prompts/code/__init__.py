@@ -12,5 +12,6 @@ the parsers themselves can use up memory or the stack.
 | `python_flow.py` | follows a list of messages or a template wherever the file hands it on |
 | `langchain.py` | finds the text that LangChain's template classes are given |
 | `typescript_source.py` | the same for TypeScript and JavaScript, with tree-sitter |
+| `typescript_uses.py`, `typescript_flow.py` | the same for what may change such a constant |
 | `written.py`, `python_lines.py` | the text and the holes of a constant, with their lines |
 """

@@ -9,45 +9,46 @@ variables. Whatever the program computes is refused, and so is a name that the f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tree_sitter import Language, Node, Parser
 
-from gatekeeper.contract.prompts.code.typescript_changes import refuse_changes
-from gatekeeper.contract.prompts.code.typescript_messages import (
-    array_items,
-    refuse_array_changes,
-)
+from gatekeeper.contract.prompts.code.typescript_flow import Flow
+from gatekeeper.contract.prompts.code.typescript_messages import array_items
 from gatekeeper.contract.prompts.code.typescript_tree import (
-    NAMES,
+    FUNCTIONS,
     WRAPPERS,
     line_of,
-    names_it,
+    names_in,
     parts_of,
     text_of,
     walk,
 )
-from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Path, Written
+from gatekeeper.contract.prompts.code.typescript_uses import Uses
+from gatekeeper.contract.prompts.code.written import CodeFault, Computed, Messages, Path, Written
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
 _MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
+_BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What `trim` takes away, which is not what Python does."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
-_FUNCTIONS = ("arrow_function", "function_declaration", "function_expression")
 
 
 def read_typescript(source: str, name: str, language: str) -> Messages:
     """Return the messages of the constant of that name; a text is one of the user. `language` is
     `typescript` or `tsx`, which reads JavaScript too. Raises CodeFault, with its line."""
-    return _Reading(_parse(source, language)).constant(name)
+    return _Reading(Uses(_parse(source, language))).constant(name)
 
 
 def has_typescript_name(source: str, name: str, language: str) -> bool:
     """Return whether the file declares the name itself."""
     first, *steps = name.split(".")
-    reading = _Reading(_parse(source, language))
+    reading = _Reading(Uses(_parse(source, language)))
     found = reading.declared(first)
     if not found:
         return False
@@ -64,6 +65,7 @@ def _parse(source: str, language: str) -> Node:
     import tree_sitter_typescript as grammars
 
     made = grammars.language_tsx() if language == "tsx" else grammars.language_typescript()
+    source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the language reads it
     root = Parser(Language(made)).parse(source.encode()).root_node
     if root.has_error:
         wrong = next((n for n in walk(root) if n.is_error or n.is_missing), root)
@@ -75,41 +77,51 @@ def _parse(source: str, language: str) -> Node:
 class _Reading:
     """Reads constants of one file. `own` are names that a function's caller gives a value."""
 
-    root: Node
+    uses: Uses
     own: frozenset[str] = frozenset()
-    _depth: int = 0
-    _names: int = 0
+    _effort: list[int] = field(default_factory=lambda: [0, 0])
 
     def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
         first, *steps = name.split(".")
-        node = self._only(self.declared(first), first, 1)
-        refuse_changes(self.root, first, steps, node)
+        declared = node = self._only(self.declared(first), first, 1)
+        self.uses.refuse(first, node)
+        if node.type == "class_declaration":
+            self.uses.refuse_hidden(steps[-1] if steps else "")
         for step in steps:
             node = self._only(self.members(node, step), step, line_of(node))
-        value, reading = self._returned(node) if node.type in _FUNCTIONS else (node, self)
+        value, reading = self._returned(node) if node.type in FUNCTIONS else (node, self)
         value = self._inside(value)
-        if value.type != "array":
+        is_array = value.type == "array"
+        if steps or (is_array and node.type not in FUNCTIONS):
+            Flow(self.uses, steps).refuse(first, declared)
+        if is_array and steps:
+            Flow(self.uses, ()).refuse(steps[-1], value)
+        if not is_array:
             return [("user", reading.value(value))]
-        refuse_array_changes(self.root, first)
         items = array_items(value, self._inside, _member_key)
         return [(item.role, reading.value(item.content)) for item in items]
 
     def declared(self, name: str) -> list[Node]:
         """Return the value of each declaration of the name in the module."""
         found = []
-        for statement in self.root.named_children:
+        for statement in self.uses.root.named_children:
             inner = statement.child_by_field_name("declaration") or statement
             if inner.type in ("lexical_declaration", "variable_declaration"):
                 found += [part for part in parts_of(inner) if part.type == "variable_declarator"]
             elif inner.type in ("class_declaration", "function_declaration"):
                 found.append(inner)
-        named = [node for node in found if names_it(node.child_by_field_name("name"), name)]
-        return [_declared_value(node) for node in named]
+        names = ((node, node.child_by_field_name("name")) for node in found)
+        return [_declared_value(node) for node, its in names if its and name in names_in(its)]
 
     def members(self, node: Node, key: str) -> list[Node]:
         """Return the value of each member of that key in an object or class."""
         node = self._inside(node)
+        frozen = text_of(node.child_by_field_name("function")) == "Object.freeze"
+        if frozen and "Object" not in self.uses.bound:
+            arguments = node.child_by_field_name("arguments")
+            given = parts_of(arguments) if arguments is not None else []
+            node = self._inside(given[0]) if len(given) == 1 else node
         if node.type == "object":
             found = [part for part in parts_of(node) if _member_key(part) == key]
             return [part.child_by_field_name("value") or part for part in found]
@@ -146,7 +158,7 @@ class _Reading:
         given = function.child_by_field_name("parameters") or function.child_by_field_name(
             "parameter"
         )
-        names = {text_of(n) for n in walk(given) if n.type in NAMES} if given is not None else set()
+        names = set(names_in(given)) if given is not None else set()
         body = function.child_by_field_name("body")
         if body is not None and body.type == "statement_block":
             statements = parts_of(body)
@@ -155,19 +167,19 @@ class _Reading:
             body = values[0] if values else None
         if body is None:
             raise CodeFault("the function does more than return a text", _MOVE, line_of(function))
-        return body, _Reading(self.root, frozenset(names))
+        return body, _Reading(self.uses, frozenset(names))
 
     def value(self, node: Node) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
+        self._effort[0] += 1
+        if self._effort[0] > _DEEPEST:
             raise CodeFault(
                 "the program puts the text together in too many steps", _MOVE, line_of(node)
             )
         try:
             return self._value(self._inside(node))
         finally:
-            self._depth -= 1
+            self._effort[0] -= 1
 
     def _value(self, node: Node) -> Written:
         if node.type in ("string", "template_string"):
@@ -184,22 +196,24 @@ class _Reading:
             method = text_of(function.child_by_field_name("property"))
             inner = function.child_by_field_name("object")
             if method in _STRIPS and inner is not None and not parts_of(arguments):
+                self.uses.refuse_hidden()
                 left, right = _STRIPS[method]
-                return self.value(inner).stripped(left=left, right=right, line=line_of(node))
+                found = self.value(inner)
+                return found.stripped(left=left, right=right, line=line_of(node), blanks=_BLANKS)
         raise self._computed(node)
 
-    def _computed(self, node: Node) -> CodeFault:
+    def _computed(self, node: Node) -> Computed:
         shown = " ".join(text_of(node)[:60].split())
-        return CodeFault(f"the program computes `{shown}` while it runs", _MOVE, line_of(node))
+        return Computed(f"the program computes `{shown}` while it runs", _MOVE, line_of(node))
 
     def _module_constant(self, node: Node) -> Written:
-        self._names += 1
-        if self._names > _MOST_NAMES:
+        self._effort[1] += 1
+        if self._effort[1] > _MOST_NAMES:
             raise self._computed(node)
         name = text_of(node)
         value = self._only(self.declared(name), name, line_of(node))
-        refuse_changes(self.root, name, [], value)
-        return self.value(value)
+        self.uses.refuse(name, value)
+        return _Reading(self.uses, _effort=self._effort).value(value)
 
     def _sum(self, node: Node) -> Written:
         terms: list[Node] = []
@@ -254,7 +268,7 @@ class _Reading:
             try:
                 found.add(self._module_constant(inner[0]), line_of(node))
                 return
-            except CodeFault:
+            except Computed:
                 pass  # its value comes from elsewhere, so the fixture gives it
         found.add_hole(path, line_of(node))
 
@@ -319,7 +333,10 @@ def _unescaped(written: str, line: int) -> str:
             raise CodeFault(f"`{written}` is no character", "correct it", line)
         return chr(number)
     rest = written[1:]
-    return "" if rest in ("\n", "\u2028", "\u2029") else _ESCAPES.get(rest, rest)
+    if rest[0] in "123456789xu" or len(rest.strip("0123456789")) + 1 < len(rest):
+        what = f"gatekeeper does not read the escape `{written}`"
+        raise CodeFault(what, "write the character itself", line)
+    return "" if rest in ("\r\n", "\n", "\r", "\u2028", "\u2029") else _ESCAPES.get(rest, rest)
 
 
 def _with_whole_characters(found: Written, line: int) -> Written:

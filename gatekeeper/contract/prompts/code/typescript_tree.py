@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 NAMES = ("identifier", "type_identifier", "shorthand_property_identifier_pattern")
+FUNCTIONS = ("arrow_function", "function_declaration", "function_expression")
 WRAPPERS = ("parenthesized_expression", "as_expression", "satisfies_expression")
 
 
@@ -34,8 +35,12 @@ def parts_of(node: Node) -> list[Node]:
     return [child for child in node.named_children if child.type != "comment"]
 
 
-def names_it(node: Node | None, name: str) -> bool:
-    """Return whether a declaration's name, or the pattern in its place, has the name."""
-    if node is None or not node.type.endswith("_pattern"):
-        return text_of(node) == name
-    return any(part.type in NAMES and text_of(part) == name for part in walk(node))
+def names_in(pattern: Node) -> Iterator[str]:
+    """Yield the names that a declaration's name, or the pattern in its place, gives a value."""
+    if pattern.type in NAMES:
+        yield text_of(pattern)
+    value = pattern.child_by_field_name("value") or pattern.child_by_field_name("right")
+    for part in parts_of(pattern):
+        is_default = part == value and pattern.type != "pair_pattern"
+        if not is_default and part.type != "type_annotation":
+            yield from names_in(part)

@@ -71,8 +71,8 @@ class Written:
         texts = [part for part in self.parts if isinstance(part, str)]
         return "".join(texts) if len(texts) == len(self.parts) else None
 
-    def stripped(self, *, left: bool, right: bool, line: int) -> Written:
-        """Return the text without blanks around it. Raises CodeFault if a hole is at such an end,
+    def stripped(self, *, left: bool, right: bool, line: int, blanks: str | None = None) -> Written:
+        """Return the text without `blanks` around it. Raises CodeFault if a hole is at such an end,
         because its value may have some."""
         parts = [part for part in self.parts if part]
         if not parts:
@@ -86,12 +86,12 @@ class Written:
         found = Written(lines=list(self.lines))
         first, last = parts[0], parts[-1]
         if left and isinstance(first, str):
-            kept = first.lstrip()
+            kept = first.lstrip(blanks)
             found.lines = found.lines[first[: len(first) - len(kept)].count("\n") :]
             parts[0] = kept
         if right and isinstance(last, str):
             last = parts[-1] if isinstance(parts[-1], str) else last
-            kept = last.rstrip()
+            kept = last.rstrip(blanks)
             dropped = last[len(kept) :].count("\n")
             found.lines = found.lines[: len(found.lines) - dropped]
             parts[-1] = kept

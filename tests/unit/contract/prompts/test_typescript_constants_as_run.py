@@ -1,0 +1,446 @@
+"""Runs JavaScript modules and compares their constants with what the reader says of the source: the
+reader says the same, or refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.constants_as_run import Case, run_node
+from support.machine_needs import NODE
+
+from gatekeeper.contract.prompts.code.typescript_source import read_typescript
+from gatekeeper.contract.prompts.code.written import CodeFault, Messages
+
+TEXT = 'const P = "Good";\n'
+OBJECT = 'const P = { system: "Good", other: "else", get() { return this.system; } };\n'
+DEEP = 'const P = { a: { system: "Good", other: "else" } };\n'
+LIST = 'const P = [{ role: "system", content: "Good" }, { role: "user", content: "x" }];\n'
+KLASS = 'class P { static system = "Good"; get() { return this; } }\n'
+FUNCTION = "function P(a) { return `Good ${a}`; }\n"
+
+# Each exports another text than `P` has, unless its comment says otherwise.
+EXPORTS = [
+    'module.exports = { P: "Worse" };',
+    'module.exports = { "P": "Worse" };',
+    'module.exports = { ["P"]: "Worse" };',
+    'const k = "P"; module.exports = { [k]: "Worse" };',
+    'module.exports = { P() { return "Worse"; } };',
+    'module.exports = { get P() { return "Worse"; } };',
+    'module.exports = { P, P: "Worse" };',
+    'const more = { P: "Worse" }; module.exports = { P, ...more };',
+    'module.exports = { P, ...{ P: "Worse" } };',
+    'const more = { P: "Worse" }; module.exports = more;',
+    'exports = module.exports = { P: "Worse" };',
+    'module.exports = exports = { P: "Worse" };',
+    'module.exports = Object.assign({ P }, { P: "Worse" });',
+    'exports.P = "Worse";',
+    'exports["P"] = "Worse";',
+    "exports[`P`] = 'Worse';",
+    'exports["\\x50"] = "Worse";',
+    'exports[["P"]] = "Worse";',
+    'const k = "P"; exports[k] = "Worse";',
+    'module.exports.P = "Worse";',
+    'module["exports"].P = "Worse";',
+    'module["exports"]["P"] = "Worse";',
+    'module.exports["P"] = "Worse";',
+    'module?.exports && (module.exports.P = "Worse");',
+    'exports.P ??= "Worse";',
+    'exports.P = P; exports.P += " Worse";',
+    'exports.Q = exports.P = "Worse";',
+    '[exports.P] = ["Worse"];',
+    '({ a: exports.P } = { a: "Worse" });',
+    'for (exports.P of ["Worse"]) {}',
+    'Object.assign(exports, { P: "Worse" });',
+    'Object.assign(module.exports, { P: "Worse" });',
+    'Object.defineProperty(exports, "P", { value: "Worse" });',
+    'Object.defineProperties(exports, { P: { value: "Worse" } });',
+    'Reflect.set(exports, "P", "Worse");',
+    'Reflect.defineProperty(module.exports, "P", { value: "Worse" });',
+    'const e = exports; e.P = "Worse";',
+    'const { exports: e } = module; e.P = "Worse";',
+    'this.P = "Worse";',
+    'this["P"] = "Worse";',
+    '(() => { this.P = "Worse"; })();',
+    'const me = this; me.P = "Worse";',
+    'Object.assign(this, { P: "Worse" });',
+    'require("./self").P = "Worse";',
+    'const me = require("./self"); me.P = "Worse";',
+    'const me = require("./self"); Object.assign(me, { P: "Worse" });',
+    'Object.assign(require("./self"), { P: "Worse" });',
+    'function set(e) { e.P = "Worse"; } set(exports);',
+    'function set(e) { e["P"] = "Worse"; } set(module.exports);',
+    "eval(\"exports.P = 'Worse'\");",
+    '(0, eval)("1"); exports["P"] = "Worse";',
+    'with (exports) { P; } exports.P = P; with (module) { exports.P = "Worse"; }',
+    'module.exports = new Proxy({ P }, { get: () => "Worse" });',
+    'module.exports = new (class { P = "Worse"; })();',
+    'module.exports = class { static P = "Worse"; };',
+    'function api() {} api.P = "Worse"; module.exports = api;',
+    "exports.P = P; // stays",
+    "module.exports = { P }; // stays",
+    "module.exports = { ...{}, P, other: 1 }; // stays",
+    "module.exports.P = P; module.exports.other = 1; // stays",
+    "exports = module.exports = { P }; // stays",
+    'Object.defineProperty(exports, "__esModule", { value: true }); exports.P = P; // stays',
+]
+
+# Each changes the object's `P.system`, unless its comment says otherwise.
+OF_OBJECTS = [
+    'P.system = "Worse";',
+    'P["system"] = "Worse";',
+    "P[`system`] = 'Worse';",
+    'P["sys" + "tem"] = "Worse";',
+    'const k = "system"; P[k] = "Worse";',
+    'P.system += "Worse";',
+    'P.system ??= "Worse"; P.system &&= "Worse";',
+    '[P.system] = ["Worse"];',
+    '({ x: P.system } = { x: "Worse" });',
+    '({ x: P.system = "Worse" } = {});',
+    "({ ...P.system } = {});",
+    'for (P.system of ["Worse"]) {}',
+    "for (P.system in { Worse: 1 }) {}",
+    "delete P.system;",
+    'const Q = P; Q.system = "Worse";',
+    'let Q; Q = P; Q.system = "Worse";',
+    'const [Q] = [P]; Q.system = "Worse";',
+    'const { Q } = { Q: P }; Q.system = "Worse";',
+    'const { Q = P } = {}; Q.system = "Worse";',
+    'const Q = { P }; Q.P.system = "Worse";',
+    'const Q = [P]; Q[0].system = "Worse";',
+    'for (const q of [P]) q.system = "Worse";',
+    '[P].forEach((q) => { q.system = "Worse"; });',
+    '(P || {}).system = "Worse";',
+    '(true ? P : {}).system = "Worse";',
+    '(0, P).system = "Worse";',
+    'Object.assign(P, { system: "Worse" });',
+    'Object.assign({}, { P }).P.system = "Worse";',
+    'Object.defineProperty(P, "system", { value: "Worse" });',
+    'Reflect.set(P, "system", "Worse");',
+    'P.__defineGetter__("system", () => "Worse");',
+    'P["__defineGetter__"]("system", () => "Worse");',
+    'P["__define" + "Getter__"]("system", () => "Worse");',
+    'function f(q) { q.system = "Worse"; } f(P);',
+    'function f({ q }) { q.system = "Worse"; } f({ q: P });',
+    'const f = (q) => { q.system = "Worse"; }; f(P);',
+    'function f() { arguments[0].system = "Worse"; } f(P);',
+    'function f(...q) { q[0].system = "Worse"; } f(P);',
+    'function f() { this.system = "Worse"; } f.call(P);',
+    'function f() { this.system = "Worse"; } f.apply(P, []);',
+    'const b = function () { this.system = "Worse"; }.bind(P); b();',
+    'Object.values({ P })[0].system = "Worse";',
+    'Object.entries({ P }).forEach(([k, v]) => { v.system = "Worse"; });',
+    'function f() { return P; } f().system = "Worse";',
+    'const f = () => P; f().system = "Worse";',
+    'class D { q = P; } new D().q.system = "Worse";',
+    'class D { constructor(q) { this.q = q; this.q.system = "Worse"; } } new D(P);',
+    'const m = new Map([["a", P]]); m.get("a").system = "Worse";',
+    'const q = Object.create(P); q.other; Object.getPrototypeOf(q).system = "Worse";',
+    'try { throw P; } catch (q) { q.system = "Worse"; }',
+    'function* f() { yield P; } f().next().value.system = "Worse";',
+    "eval(\"P.system = 'Worse'\");",
+    'with (P) { system = "Worse"; }',
+    'switch (P) { default: P.system = "Worse"; }',
+    'P.set = function () { this.system = "Worse"; }; P.set();',
+    'exports.P = P; exports.P.system = "Worse";',
+    'module.exports = { P }; module.exports.P.system = "Worse";',
+    'exports.P = P; require("./self").P.system = "Worse";',
+    'const q = structuredClone(P); q.system = "mine"; // stays',
+    'const q = { ...P }; q.system = "mine"; // stays',
+    "const { system } = P; console.log(system, P.system.length, P.get()); // stays",
+]
+MADE = [
+    ('const P = { system: "Good", system: "Worse" };', "P.system"),
+    ('const P = { system: "Good", ["system"]: "Worse" };', "P.system"),
+    ('const P = { system: "Good", get system() { return "Worse"; } };', "P.system"),
+    ('const P = { system: "Good", ...{ system: "Worse" } };', "P.system"),
+    ('const P = { system: "Good", set() { this.system = "Worse"; } }; P.set();', "P.system"),
+    (
+        'const P = { system: "Good", set() { const t = this; t.system = "Worse"; } }; P.set();',
+        "P.system",
+    ),
+    ('const P = { "system": "Good", \'other\': "x" };', "P.system"),
+    ('const P = Object.freeze({ system: "Good" });', "P.system"),
+    (
+        'const Object = { freeze: () => ({ system: "Worse" }) };\n'
+        'const P = Object.freeze({ system: "Good" });',
+        "P.system",
+    ),
+    ('const P = { __proto__: { system: "Worse" } };', "P.system"),
+    ('const T = "Good"; const P = { system: T };', "P.system"),
+    ('const T = "Good"; { const T = "Worse"; } const P = T + "!";', "P"),
+    ('const T = "Good"; const P = `${T}`; function f(T) { return T; }', "P"),
+    ('var P = "Good"; { var P = "Worse"; }', "P"),
+    ('var P = "Good"; for (var P of ["Worse"]) {}', "P"),
+    ('let P = "Good"; (() => { P = "Worse"; })();', "P"),
+    ('function P() { return "Good"; }\n{ function P() { return "Worse"; } }', "P"),
+    ('function P() { return "Good"; }\nif (true) { function P() { return "Worse"; } }', "P"),
+    ('function P() { return "Good"; }\nfunction P() { return "Worse"; }', "P"),
+    ('function P() { return "Good"; }\nP = () => "Worse";', "P"),
+    ('function P() { return "Good"; }\n[P] = [() => "Worse"];', "P"),
+    ('function P() { return "Good"; }\nfor (P of [() => "Worse"]) {}', "P"),
+    ('function P() { return "Good"; }\nvar P = () => "Worse";', "P"),
+    ('{ function P() { return "Worse"; } }\nfunction P() { return "Good"; }', "P"),
+    (
+        'switch (1) { case 1: function P() { return "Worse"; } }\nfunction P() { return "Good"; }',
+        "P",
+    ),
+    ('const T = "Good"; function P(T) { return `${T}`; }', "P"),
+    ('const T = "Good"; function P(a) { return `${T} ${a}`; }', "P"),
+    ('const T = "Good"; const P = (a = T) => `${T}`;', "P"),
+    ('const T = "Good"; const P = (a) => { const T = "Worse"; return `${T}`; };', "P"),
+    ('const P = "\\101\\102";', "P"),
+    ('const P = "\\1";', "P"),
+    ('const P = "\\0a";', "P"),
+    ('const P = "\\01";', "P"),
+    ('const P = "\\08";', "P"),
+    ('const P = "\\8\\9";', "P"),
+    ('const P = "\\x41\\u0042\\u{43}\\u{1F600}\\ud83d\\ude00";', "P"),
+    ('const P = "a\\\nb\\\r\nc";', "P"),
+    ('const P = "\\q\\\'\\"\\`\\b\\f\\v\\t\\r\\n";', "P"),
+    ("const P = `a\r\nb\rc`;", "P"),
+    ("const P = `a\\\r\nb\\`\\${x}`;", "P"),
+    ("const P = `a\u2028b\u2029`;", "P"),
+    ("const P = String.raw`a\\n`;", "P"),
+    ('const P = "a"\n`x`;', "P"),
+    ('const P = "a"\n+ "b" + `c`;', "P"),
+    ('const P = "a" + 1;', "P"),
+    ('const P = ("a", "b");', "P"),
+    ('const P = "\\x1c a \\x85\\ufeff\\u200b\\u3000".trim();', "P"),
+    ('const P = " \\ufeff a ".trimStart() + " b ".trimEnd();', "P"),
+    ('String.prototype.trim = () => "Worse"; const P = " Good ".trim();', "P"),
+    ('"".__proto__.trim = () => "Worse"; const P = " Good ".trim();', "P"),
+    ('Object.getPrototypeOf("").trim = () => "Worse"; const P = " Good ".trim();', "P"),
+    ('"".constructor["prototype"].trim = () => "Worse"; const P = " Good ".trim();', "P"),
+    ('const P = "Good" /* a */ // b\n;', "P"),
+    ('const q = 1, P = "Good";', "P"),
+    ('const { P } = { P: "Good" };', "P"),
+    ('const [P] = ["Good"];', "P"),
+    ('const P = "Good"; const Q = { P: 1, f(P) { P = "mine"; return P; } }; Q.f();', "P"),
+]
+OF_CLASSES = [
+    'P.system = "Worse";',
+    'new P().constructor.system = "Worse";',
+    'new P()["constructor"].system = "Worse";',
+    'const { constructor: c } = new P(); c.system = "Worse";',
+    'Object.getPrototypeOf(new P()).constructor.system = "Worse";',
+    'P.prototype.constructor.system = "Worse";',
+    'P.prototype.get.call(P).system = "Worse";',
+    'new P().get.call(P).system = "Worse";',
+    'const Q = P; Q.system = "Worse";',
+    'class D extends P { static f() { super.constructor; P.system = "Worse"; } } D.f();',
+    'Reflect.ownKeys(P); Reflect.set(P, "system", "Worse");',
+    'class D extends P {} D.system = "mine";',
+    "console.log(P.system, new P() instanceof P); // stays",
+]
+INSIDE = [
+    'static { this.system = "Worse"; }',
+    'static { P.system = "Worse"; }',
+    'static set() { this.system = "Worse"; } static x = this.set();',
+    'static x = (this.system = "Worse");',
+    'static x = (() => { this.system = "Worse"; })();',
+    'static get system() { return "Worse"; }',
+    'static ["system"] = "Worse";',
+    'static system = "Worse";',
+    "x = 1; // stays",
+]
+
+# Each changes the array `P`, unless its comment says otherwise.
+OF_LISTS = [
+    'P[0].content = "Worse";',
+    'P[0]["content"] = "Worse";',
+    'P[0] = { role: "user", content: "Worse" };',
+    'P.at(0).content = "Worse";',
+    'P.push({ role: "user", content: "Worse" });',
+    'P["push"]({ role: "user", content: "Worse" });',
+    'P.splice(0, 1, { role: "user", content: "Worse" });',
+    'P.unshift({ role: "user", content: "Worse" });',
+    "P.length = 1;",
+    "P.length--;",
+    "P.reverse();",
+    "P.pop();",
+    "P.sort((a, b) => a.content.length - b.content.length);",
+    'P.fill({ role: "user", content: "Worse" });',
+    "P.copyWithin(0, 1);",
+    'P.forEach((m) => { m.content = "Worse"; });',
+    'P.forEach(function (m) { m.content = "Worse"; });',
+    'P.forEach(function () { arguments[0].content = "Worse"; });',
+    'P.forEach((...m) => { m[0].content = "Worse"; });',
+    'P.forEach((m, i) => { P[i].content = "Worse"; });',
+    'P.forEach((m, i, all) => { all[i] = { role: "user", content: "Worse" }; });',
+    'P.map((m) => (m.content = "Worse"));',
+    'P.map((m) => m)[0].content = "Worse";',
+    'P.filter((m) => m)[0].content = "Worse";',
+    'P.find((m) => m.role).content = "Worse";',
+    'P.reduce((a, m) => m).content = "Worse";',
+    'P.reduce((a, m) => { m.content = "Worse"; return a; }, 0);',
+    'P.some((m) => (m.content = "Worse"));',
+    'const set = (m) => { m.content = "Worse"; }; P.forEach(set);',
+    'for (const m of P) m.content = "Worse";',
+    'for (const i in P) P[i].content = "Worse";',
+    'for (const [i, m] of P.entries()) m.content = "Worse";',
+    'for (let i = 0; i < P.length; i++) P[i].content = "Worse";',
+    'for (const m of [...P]) m.content = "Worse";',
+    'for (const m of P.slice(1)) m.content = "Worse";',
+    'const [m] = P; m.content = "Worse";',
+    'const [, ...m] = P; m[0].content = "Worse";',
+    'const { 0: m } = P; m.content = "Worse";',
+    'const m = P[0]; m.content = "Worse";',
+    'const q = P; q.push({ role: "user", content: "Worse" });',
+    'const q = [...P]; q[0].content = "Worse";',
+    'const q = P.slice(); q[0].content = "Worse";',
+    'const q = P.concat([]); q[0].content = "Worse";',
+    'const q = Array.from(P); q[0].content = "Worse";',
+    'const q = []; q.push(...P); q[0].content = "Worse";',
+    'const q = []; q.push(P[0]); q[0].content = "Worse";',
+    'const q = { messages: P }; q.messages.push({ role: "user", content: "Worse" });',
+    "const q = Object.assign({}, { P }); q.P.pop();",
+    'Object.assign(P[0], { content: "Worse" });',
+    'function f(m) { m.push({ role: "user", content: "Worse" }); } f(P);',
+    'function f(m) { m[0].content = "Worse"; } f([...P]);',
+    'function f({ messages }) { messages[0].content = "Worse"; } f({ messages: P });',
+    "function f(a, m = P) { m.pop(); } f();",
+    "Array.prototype.pop.call(P);",
+    "[].pop.apply(P);",
+    "const o = { cb(m) { m.pop(); } }; o.cb(P);",
+    "const o = { cb: (m) => m.pop() }; o.cb(P);",
+    "const o = {}; o.cb = (m) => m.pop(); o.cb(P);",
+    'const push = P.push.bind(P); push({ role: "user", content: "Worse" });',
+    'const { push } = P; push.call(P, { role: "user", content: "Worse" });',
+    "(P ?? []).pop();",
+    "P?.pop();",
+    'P?.[0] && (P[0].content = "Worse");',
+    'P[0].content += " Worse";',
+    'const q = [...P]; q.push({ role: "user", content: "more" }); // stays',
+    'const q = P.map((m) => ({ ...m, content: "mine" })); console.log(q, P.length); // stays',
+    "client.chat.completions.create({ messages: [...P, P[0]] }); // stays",
+]
+
+CASES: list[Case] = [
+    *((TEXT + code, "P") for code in EXPORTS),
+    *((OBJECT + code, "P.system") for code in OF_OBJECTS),
+    *(
+        (DEEP + code.replace("P.", "P.a.").replace("P[", "P.a["), "P.a.system")
+        for code in OF_OBJECTS
+        if "exports" not in code
+    ),
+    *((DEEP + code, "P.a.system") for code in OF_OBJECTS),
+    *MADE,
+    *((FUNCTION + code, "P") for code in EXPORTS),
+    *((KLASS + code, "P.system") for code in OF_CLASSES),
+    *((f'class P {{ static system = "Good";\n{code}\n}}', "P.system") for code in INSIDE),
+    *((LIST + code, "P") for code in OF_LISTS),
+    *(
+        (
+            "const C = { P: [{ role: 'user', content: 'Good' }, { role: 'user', content: 'x' }] };"
+            f"\n{code}".replace("P.", "C.P.").replace("P[", "C.P["),
+            "C.P",
+        )
+        for code in OF_LISTS
+    ),
+    *((f"{LIST}function change() {{ {code}\n}}\nchange();", "P") for code in OF_LISTS),
+]
+
+
+def said_by(source: str, name: str) -> list[Any]:
+    """Return what the reader says, with the program's values in the holes of a function."""
+    messages: Messages = read_typescript(source, name, "tsx")
+    return [
+        [role, "".join(p if isinstance(p, str) else str(p[0]).upper() for p in written.parts)]
+        for role, written in messages
+    ]
+
+
+def same(said: list[Any], value: Any) -> bool:
+    return said == (value if isinstance(value, list) else [["user", value]])
+
+
+@NODE.mark
+def test_the_reader_says_what_the_program_has_or_refuses() -> None:
+    wrong, refused, changed = [], 0, 0
+    for (source, name), ran in zip(CASES, run_node(CASES), strict=True):
+        values = ran.get("values", [])
+        changed += "Worse" in str(values)
+        try:
+            said = said_by(source, name)
+        except CodeFault:
+            refused += 1
+            continue
+        if not all(same(said, value) for value in values):
+            wrong.append((source, name, said, values))
+    assert wrong == []
+    assert len(CASES) > 300
+    assert refused > 200
+    assert changed > 120
+
+
+ORDINARY = [
+    "module.exports = { P };",
+    "exports.P = P;\nexports.other = () => P;",
+    "console.log(P, `${P} and more`);",
+    "const Q = P + ' more'; const R = { p: P, q: [P] };",
+    "async function f(q) { return client.create({ messages: [{ role: 'system', content: P }] }); }",
+    "const f = (P) => P; f(1);",
+    "const { OpenAI } = require('openai'); const c = new OpenAI(); c.run(P);",
+    "if (require.main === module) { console.log(P); }",
+    "class A { constructor() { this.P = P; } get p() { return this.P; } }",
+    "const f = ({ prompt = P } = {}) => prompt.replace('a', 'b'); f();",
+    "'use strict';\nObject.defineProperty(exports, '__esModule', { value: true });\nexports.P = P;",
+    "const lines = P.split('\\n').map((line) => line.trim());",
+    "switch (P) { case 'a': break; default: }",
+    "Object.prototype.hasOwnProperty.call({}, 'a');",
+    "process.env.PROMPT = P;",
+]
+ORDINARY_OBJECTS = [
+    "module.exports = { P };",
+    "console.log(P.system, P['system'], Object.keys(P));",
+    "const { system, other } = P; console.log(system.length);",
+    "client.create({ system: P.system, messages: [] });",
+    "const f = (kind) => P[kind]; f('system');",
+    "const q = { ...P, system: 'mine' };",
+    "for (const [name, text] of Object.entries(P)) console.log(name, text);",
+    "const f = () => `${P.system} ${P.other}`; f();",
+    "exports.P = P; exports.f = (x) => P.system.replace('x', x);",
+]
+ORDINARY_LISTS = [
+    "module.exports = { P };",
+    "client.chat.completions.create({ model: 'm', messages: P });",
+    "const f = (q) => client.create({ messages: [...P, { role: 'user', content: q }] }); f('a');",
+    "async function f(q) { const messages = [...P, { role: 'user', content: q }];\n"
+    "  messages.push({ role: 'user', content: 'b' }); return await client.create({ messages }); }",
+    "const messages = P.slice(); messages.push({ role: 'user', content: 'b' });",
+    "const messages = P.concat([{ role: 'user', content: 'b' }]); client.create({ messages });",
+    "const q = P.map((m) => ({ ...m, content: m.content }));",
+    "const q = P.map((m) => m.content).join('\\n'); console.log(q);",
+    "for (const m of P) console.log(m.role, m.content);",
+    "P.forEach((m) => { console.log(m.role); });",
+    "console.log(JSON.stringify(P), P.length, P[0].content);",
+    "function send(messages) { return client.create({ messages }); } send(P);",
+    "const history = [...P]; const add = (m) => { history.push({ role: 'user', content: m }); };",
+    "const q = P.reduce((n, m) => n + m.content.length, 0); console.log(q);",
+    "const system = P.find((m) => m.role === 'system'); console.log(system.content);",
+    "function build(q) { return [...P, { role: 'user', content: q }]; } build('a');",
+]
+ORDINARY_CLASSES = [
+    "module.exports = { P };",
+    "console.log(P.system, new P());",
+    "class D extends P {} console.log(D.system);",
+]
+ACCEPTED: list[Case] = [
+    *((TEXT + code, "P") for code in ORDINARY),
+    *((FUNCTION + code, "P") for code in ORDINARY[:4]),
+    *((OBJECT + code, "P.system") for code in ORDINARY_OBJECTS),
+    *((LIST + code, "P") for code in ORDINARY_LISTS),
+    *((KLASS + code, "P.system") for code in ORDINARY_CLASSES),
+]
+
+
+@NODE.mark
+def test_ordinary_modules_are_read() -> None:
+    assert len(ACCEPTED) > 40
+    for (source, name), ran in zip(ACCEPTED, run_node(ACCEPTED), strict=True):
+        try:
+            said = said_by(source, name)
+        except CodeFault as fault:
+            pytest.fail(f"{source}\n{fault.what} (line {fault.line})")
+        assert all(same(said, value) for value in ran.get("values", [])), (source, ran)
