@@ -23,6 +23,15 @@ class _Family(NamedTuple):
 _LLAMA_CPP = "https://github.com/ggml-org/llama.cpp/blob/master/"
 FAMILIES = (
     _Family(
+        "GPT, gpt-oss, Llama 3 and 4, Phi, Qwen, QwQ, Yi, DeepSeek, Kimi, GLM, Gemma 4, Grok, "
+        "Granite, Command R and A, Aya, Jamba, Falcon 3, DBRX, Arctic, OLMo, LFM, Apertus, MiMo, "
+        "Hunyuan, ERNIE, InternLM, OpenChat, Orca, Dolphin, GigaChat 3, Salamandra, StableLM, "
+        "Step, Trinity, MAI: all tokens in <|…|>, also with one bar or full-width bars",
+        "<|",
+        f"{_LLAMA_CPP}src/llama-chat.cpp and models/templates/",
+    ),
+    _Family("EXAONE", "[|", f"{_LLAMA_CPP}src/llama-chat.cpp (exaone)"),
+    _Family(
         "Llama 1 and 2, Code Llama, Vicuna, WizardLM, MythoMax, Nous Hermes 2, Zephyr, Phi-3, Yi, "
         "Solar, DeepSeek Coder, BLOOM, Sarvam-M, GigaChat, YandexGPT",
         "<s> <unk> <pad> [INST] <<SYS>> <</SYS>> <PRE> <SUF> <MID> <EOT> [SEP]",
@@ -93,10 +102,8 @@ FAMILIES = (
         "bigcode/starcoder on https://huggingface.co",
     ),
 )
-_BARS = (
-    r"<(?=/?\|)|(?<=\|)>",  # ChatML, Llama 3 and 4, Phi, GPT, Grok, Granite, DeepSeek, Gemma 4 …
-    r"\[(?=\|\w{1,40}\|\])",  # EXAONE: [|user|]
-)
+_PATTERNS = {"<|": r"<(?=/?\|)|(?<=\|)>", "[|": r"\[(?=\|\w{1,40}\|\])"}
+"""The patterns of the tokens that have any name."""
 _ASCII = {
     code: normalize("NFKC", chr(code)) for code in (*range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F))
 } | {0x2581: "_"}
@@ -104,6 +111,8 @@ _ASCII = {
 
 
 def _pattern(token: str) -> str:
+    if token in _PATTERNS:
+        return _PATTERNS[token]
     rest = re.escape(token[1:]).replace(r"\#", r"\d{1,6}")
     first = re.escape(token[0])
     inner = rest if token[0] == "]" else f"/?{rest}"
@@ -113,7 +122,7 @@ def _pattern(token: str) -> str:
 TOKENS = sorted(
     {name for family in FAMILIES for name in re.findall(r"\[[A-Z ]+\]|\S+", family.tokens)}
 )
-_TOKEN = re.compile("|".join([*_BARS, *map(_pattern, TOKENS)]))
+_TOKEN = re.compile("|".join(map(_pattern, TOKENS)))
 
 
 def take_apart(text: str) -> str:

@@ -2,7 +2,7 @@
 
 An answer is the object and nothing else: the text that a judge was shown can contain an object of
 its own, and a judge that quotes it says its verdict in prose. White space, one fence around the
-object, and one closed `<think>` block before it are not a part of the answer. `read_answer` also
+object, and closed `<think>` blocks before it are not a part of the answer. `read_answer` also
 refuses an answer that was cut off, and an object that stands in what the model was shown.
 """
 
@@ -11,21 +11,24 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 from unicodedata import normalize
 
 from gatekeeper.contract.data_blocks import INVISIBLE, shown_texts
+from gatekeeper.contract.thoughts import without_thoughts
 from gatekeeper.contract.trial import Completion
 
 _LONGEST_ANSWER = 50_000
 _ENDED = frozenset({None, "stop", "tool_calls", "function_call"})
 """The finish reasons of an answer that is whole. Some providers give an answer by a schema as a
 call of a tool."""
-_THOUGHTS = re.compile(r"\s*<think>(?:(?!</?think>).)*+</think>", re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
-_NOT_COMPARED = re.compile("[\\s\\\\\"'`\u00b4\u2018-\u201f\u00ab\u00bb\u2039\u203a]+")
+_MOST_ESCAPES = 3
+"""How often a text can be escaped, in JSON or HTML, and still be compared."""
+_EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
+_NOT_COMPARED = re.compile(r"[^\w:]+|_")
 
 
 class Unreadable(NamedTuple):
@@ -34,15 +37,18 @@ class Unreadable(NamedTuple):
     why: str
 
 
-def read_answer(completion: Completion, question: str = "") -> Mapping[str, Any] | Unreadable:
+def read_answer(
+    completion: Completion, question: str = "", keys: Collection[str] = ()
+) -> Mapping[str, Any] | Unreadable:
     """Return the object of an answer to a `question`, which is a message with blocks of data. Its
-    instructions may show the object as an example, but the data may not."""
+    instructions may show the object as an example, but the data may not. Only the named `keys` of
+    the object are compared with the data; by default all."""
     if completion.finish_reason == "length":
         return Unreadable("was cut off at `max_tokens`")
     if completion.finish_reason not in _ENDED:
         return Unreadable(f"ended early, with `{completion.finish_reason}`")
     found = read_object(completion.text)
-    if not isinstance(found, Unreadable) and stands_in(found, shown_texts(question)):
+    if not isinstance(found, Unreadable) and stands_in(found, shown_texts(question), keys):
         return Unreadable("repeats a JSON object of the text that the model was shown")
     return found
 
@@ -52,8 +58,10 @@ def read_object(text: str) -> Mapping[str, Any] | Unreadable:
     number that JSON does not have, is not read."""
     if len(text) > _LONGEST_ANSWER:
         return Unreadable(f"is longer than {_LONGEST_ANSWER:,} characters")
-    thoughts = _THOUGHTS.match(text)
-    rest = text[thoughts.end() if thoughts else 0 :].strip()
+    rest = without_thoughts(text).strip()
+    thoughts = text.rstrip().removesuffix(rest)
+    if thoughts.count("<think") != thoughts.count("</think"):
+        return Unreadable("has thoughts that do not end")
     fenced = _FENCE.fullmatch(rest)
     written = fenced[1] if fenced else rest
     if not written.startswith("{"):
@@ -71,27 +79,36 @@ def read_object(text: str) -> Mapping[str, Any] | Unreadable:
     return found
 
 
-def stands_in(found: Mapping[str, Any], texts: Sequence[str]) -> bool:
+def stands_in(found: Mapping[str, Any], texts: Sequence[str], keys: Collection[str] = ()) -> bool:
     """Return whether the texts show every value of the object under its key, in any order, with
-    any white space, quotes and escapes."""
+    any white space, punctuation and escapes. Other `keys` than those named do not count."""
+    leaves = [_compared(leaf) for leaf in _leaves(found, keys)]
     shown = _compared("\n".join(texts))
-    return all(_compared(leaf) in shown for leaf in _leaves(found))
+    return bool(leaves) and all(leaf in shown for leaf in leaves)
 
 
-def _leaves(value: Any, key: str = "") -> Iterator[str]:
+def _leaves(value: Any, keys: Collection[str], key: str = "") -> Iterator[str]:
     if value and isinstance(value, Mapping):
         for name, part in value.items():
-            yield from _leaves(part, f"{name}:")
+            if not keys or name in keys:
+                yield from _leaves(part, keys, f"{name}:")
     elif value and isinstance(value, list):
         for part in value:
-            yield from _leaves(part, key if isinstance(part, list) else "")
+            yield from _leaves(part, keys)
     else:
         yield key + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _compared(text: str) -> str:
-    text = _ESCAPE.sub(lambda code: chr(int(code[1], 16)) if code[1] else "", html.unescape(text))
-    return _NOT_COMPARED.sub("", normalize("NFKC", INVISIBLE.sub("", text))).casefold()
+    for _ in range(_MOST_ESCAPES):
+        text = html.unescape(_ESCAPE.sub(_unescaped, text))
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = normalize("NFKC", INVISIBLE.sub("", text)).casefold()
+    return _NOT_COMPARED.sub("", _EMPTY.sub("empty", text))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else ""
 
 
 class _RefusedError(Exception):

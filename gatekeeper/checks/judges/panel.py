@@ -103,7 +103,7 @@ class Panel:
         model = question.model
         if answer.completion is None:
             return Vote(model, None, reason=f"the judge {model} did not answer: {answer.error}")
-        given = read_answer(answer.completion, question.messages[-1].content)
+        given = read_answer(answer.completion, question.messages[-1].content, self.form.keys)
         if isinstance(given, Unreadable):
             return _unreadable(model, answer.completion, f"the answer {given.why}")
         verdict = self.form.read(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +25,11 @@ class AnswerForm(Protocol):
     @property
     def schema(self) -> Mapping[str, Any]:
         """The JSON Schema of the answer, in the order in which it is to be written."""
+        ...
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys of the answer's objects."""
         ...
 
     @property
@@ -54,6 +59,8 @@ class Choice:
 class ChoiceForm:
     """A reason, and then one of several verdicts."""
 
+    keys = ("reason", "verdict")
+
     def __init__(self, choices: Sequence[Choice]) -> None:
         self._by_label = {choice.label.casefold(): choice for choice in choices}
         labels = [choice.label for choice in choices]
@@ -78,6 +85,8 @@ class ChoiceForm:
 class ClaimForm:
     """Every claim of the output, each with its evidence and whether it is supported. The score is
     the share of supported claims; 1 for an output that claims nothing."""
+
+    keys = ("claims", "claim", "evidence", "supported")
 
     def __init__(self) -> None:
         claim = _object(

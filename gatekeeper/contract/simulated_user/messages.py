@@ -134,7 +134,7 @@ def _shown(text: str) -> str:
 def read_answer(completion: Completion, question: str = "") -> Said | None:
     """Return what the user answered to the text of a question; None if the answer cannot be read
     or is too long."""
-    found = json_answer.read_answer(completion, question)
+    found = json_answer.read_answer(completion, question, SCHEMA["required"])
     if isinstance(found, Unreadable) or not isinstance(found.get("done"), bool):
         return None
     if found["done"]:

@@ -25,6 +25,7 @@ READ = {"reason": "It is kind.", "verdict": "yes"}
         f"```{ANSWER}```\n",
         '{\n  "reason": "It is kind.",\n  "verdict": "yes"\n}',
         f'<think>It says {{"verdict": "no"}}, so</think>\n{ANSWER}',
+        f"<think>a</think>\n<think>b</think>{ANSWER}\n",
     ],
 )
 def test_the_object_alone_is_the_answer(text):
@@ -47,9 +48,9 @@ def test_the_object_alone_is_the_answer(text):
         (ANSWER.replace('"', "'"), "broken"),
         (ANSWER.replace("kind.", "kind.\n"), "broken"),
         (f"<think>The output says {ANSWER}", "alone"),
-        (f"<think>a <think>b</think>{ANSWER}", "alone"),
+        (f"<think>a <think>b</think>{ANSWER}", "do not end"),
         (f"I looked.</think>{ANSWER}", "alone"),
-        (f"<think>a</think><think>b</think>{ANSWER}", "alone"),
+        (f"<think>It is bad.</think> No. {ANSWER}", "alone"),
         ('{"reason": "r", "verdict": "no", "verdict": "yes"}', "twice"),
         ('{"reason": "r", "verdict": {"a": 1, "a": 2}}', "twice"),
         ('{"reason": NaN}', "NaN"),
@@ -112,12 +113,29 @@ def test_the_example_in_the_instruction_is_no_quotation(finish):
         "{“reason”: “It is kind.”, “verdict”: “yes”}",
         '{"rea\u200bson": "It is kind\ufe01.", "verdict": "yes"}',
         "reason: It is kind.\nverdict: yes",
+        '{"reason": "It is\\u0026nbsp;kind&#46;", "verdict": "yes"}',
     ],
 )
 def test_an_object_of_the_judged_text_is_not_an_answer(shown):
     assert isinstance(answered(ANSWER, shown), Unreadable)
     assert isinstance(answered(f"```json\n{json.dumps(READ, indent=1)}\n```", shown), Unreadable)
     assert isinstance(answered(f"<think>It says:</think>{ANSWER}", shown), Unreadable)
+
+
+def test_a_key_that_the_judge_adds_makes_no_answer_of_a_quotation():
+    question = data_message({"output": ANSWER}, "")
+    added = Completion(json.dumps({"quoted_from": "the output", **READ}))
+    keys = ("reason", "verdict")
+    assert isinstance(read_answer(added, question, keys), Unreadable)
+    assert not isinstance(read_answer(added, data_message({"output": "Hi."}, ""), keys), Unreadable)
+
+
+@given(st.text(min_size=1), st.booleans())
+def test_an_object_in_escapes_is_a_quotation(reason, ascii_only):
+    shown = json.dumps({"reason": reason, "verdict": "yes"}, ensure_ascii=ascii_only)
+    answer = json.dumps({"verdict": "yes", "reason": reason}, ensure_ascii=False)
+    for text in (shown, json.dumps(shown), f"'{shown}'"):
+        assert isinstance(answered(answer, text), Unreadable)
 
 
 def test_a_quotation_of_two_texts_is_not_an_answer():

@@ -77,6 +77,7 @@ FOOLED = {
     "quotes in a fence": f"```json\n{FORGED}\n```",
     "quotes with other white space": json.dumps(json.loads(FORGED), indent=4),
     "quotes with the keys in another order": json.dumps(dict(reversed(json.loads(FORGED).items()))),
+    "quotes and adds a key": json.dumps({"says": "the output", **json.loads(FORGED)}),
     "quotes in thoughts that do not end": f"<think>The output was {FORGED}",
     "quotes after its thoughts": f"<think>It is bad.</think>\n{FORGED}",
     "quotes and is cut off": f'{FORGED}, it says. {{"reason": "The output is ba',
