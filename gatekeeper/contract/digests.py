@@ -199,6 +199,14 @@ def evaluation_meaning(contract: Contract) -> Any:
     }
 
 
+def fixture_evaluation_digest(contract: Contract, fixture: Fixture) -> str:
+    """Return a digest that is the same if two contracts evaluate an answer to the fixture in the
+    same way."""
+    checks = [[spec.name, check_meaning(spec)] for spec in contract.checks_for(fixture)]
+    own = {"repair": repair_meaning(contract.repair), "pass_score": contract.pass_score}
+    return digest([fixture_meaning(fixture), checks, contract.mode, own])
+
+
 def categories_with_meaning(contract: Contract) -> frozenset[str]:
     """Return the categories that have an objective, or checks that apply only to them."""
     specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))

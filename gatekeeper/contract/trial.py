@@ -133,9 +133,18 @@ class Completion:
     """Every answer of a conversation, the last one included; nothing for a single answer."""
     users: tuple[JudgeAnswer, ...] = ()
     """What a simulated user answered in the conversation, in order, unreadable answers included."""
+    kept: tuple[KeptOutcome, ...] = ()
+    """The outcomes of an answer of which the cache holds only the beginning: it cannot be evaluated
+    again."""
     pause: float | None = field(default=None, compare=False, repr=False)
     """The seconds until the provider takes another call, because nothing remains of a rate limit;
     None for no pause. Only the run uses it; no file contains it."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether only the beginning of the answer, or of one in its conversation, is here."""
+        inner = (*(t.completion for t in self.turns), *(u.completion for u in self.users))
+        return self.cut is not None or any(c is not None and c.cut is not None for c in inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +244,20 @@ class CheckResult:
     weight: float = 1.0
     must_pass: bool = False
     step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOutcome:
+    """How a long answer was evaluated. `evaluation` is the digest of the rules by which it was
+    (`contract.digests.fixture_evaluation_digest`); the other fields are those of the `Outcome` and
+    its sample."""
+
+    evaluation: str
+    check_results: tuple[CheckResult, ...]
+    passed_before_repairs: tuple[bool | None, ...]
+    output: str
+    repairs: tuple[str, ...]
+    ledger: tuple[AppliedRepair, ...]
 
 
 @dataclass(frozen=True, slots=True)

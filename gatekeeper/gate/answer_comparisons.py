@@ -33,7 +33,8 @@ class AnswerComparisons:
         known, answered = self._answers[trial.fixture], {a.asked for a in sample.judge_answers}
         if trial.repetition not in known:
             policy, mode = self._contract.repair, self._contract.mode
-            output = repair(sample.completion.text, policy, mode).output
+            text = sample.completion.text
+            output = text if sample.completion.is_part else repair(text, policy, mode).output
             known[trial.repetition] = answer_meaning(replace(sample, output=output))
         own = known[trial.repetition]
         others = dict.fromkeys(answer for answer in known.values() if answer != own)

@@ -31,6 +31,7 @@ from gatekeeper.contract.trial import (
 from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.answer_comparisons import AnswerComparisons
 from gatekeeper.gate.families import levels
+from gatekeeper.gate.long_answers import recalled_outcome
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.paired_comparison import Comparison
@@ -54,6 +55,8 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
     completion = sample.completion
     if completion is None:
         return stored_outcome(Outcome(sample))
+    if completion.is_part:
+        return recalled_outcome(sample, contract, evaluator)
     trial, sample = sample.trial, _as_evaluated(sample)
     found = repair(completion.text, contract.repair, contract.mode)
     ledger = compared_ledger(found, contract.repair, sample)
@@ -73,7 +76,7 @@ def judge_questions(
     sample: Sample, contract: Contract, evaluator: Evaluator
 ) -> tuple[Request, ...]:
     """Return what judges are still to be asked about the sample after the contract's repairs."""
-    if sample.completion is None or not evaluator.has_judges:
+    if sample.completion is None or not evaluator.has_judges or sample.completion.is_part:
         return ()
     found = repair(sample.completion.text, contract.repair, contract.mode)
     repaired = replace(_as_evaluated(sample), output=found.output, repairs=found.names)

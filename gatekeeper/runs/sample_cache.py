@@ -76,17 +76,21 @@ class SampleCache:
         failures."""
         if self.key is None:
             return ()
+        from gatekeeper.gate.long_answers import sample_to_keep
         from gatekeeper.reports.redact import redactor
-        from gatekeeper.sampling.cache import continued, contracts_with_cut_answers, measured
+        from gatekeeper.sampling.cache import continued, measured
 
         now = datetime.now(UTC)
         redact = redactor(secrets_in(os.environ))
-        samples = [outcome.sample for outcome in outcomes]
-        notices = tuple(
-            f"{self.path}: the cache does not keep the answers of contract {name}, because one "
-            "answer is too long"
-            for name in sorted(contracts_with_cut_answers(samples))
-        )
+        evaluations = {
+            (job.contract.name, evaluation.contract_from): evaluation.contract
+            for job in work.jobs
+            for evaluation in job.evaluations
+        }
+        samples = [
+            sample_to_keep(o, evaluations[o.sample.trial.contract, o.sample.trial.contract_from])
+            for o in outcomes
+        ]
         new = []
         seeds = {job.contract.name: job.order_seed for job in work.jobs}
         for entry in measured(work.trials, samples, now, seeds):
@@ -95,7 +99,7 @@ class SampleCache:
             earlier = self.entries.get(entry.plan)
             if pairs or (earlier and judged.keys() - earlier.judged.keys()):
                 new.append(continued(earlier, replace(entry, pairs=pairs, judged=judged)))
-        return (*notices, *self.add(new, now))
+        return self.add(new, now)
 
     def add(self, new: Sequence[Entry], now: datetime) -> tuple[str, ...]:
         """Add entries to the file. Returns notices about failures."""

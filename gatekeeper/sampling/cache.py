@@ -26,6 +26,10 @@ entry grows at its end, and expires as a whole MOST_AGE after its first pairs.
 The answers that `generate` and `mutate` ask for before anything is compared belong to no contract
 and decide nothing about a merge. So each of them is an entry of its own (`answer_entry`).
 
+Of an answer that is too long to be kept, the entry holds the beginning, the digest and the outcome
+of its checks. The outcome counts again as long as the checks are the same; with other checks it is
+unknown whether the answer passes. To sample the contract again would be a new chance.
+
 An entry is a line of JSON with an HMAC-SHA256 over all of it, whose key is made of the keys for the
 models. Without those keys, a person who can write the file can only remove a whole entry or restore
 an older state of it.
@@ -47,7 +51,7 @@ from gatekeeper.contract.judge_questions import question_key
 from gatekeeper.contract.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
-VERSION = 3
+VERSION = 4
 MOST_AGE = timedelta(days=7)
 
 _CLOCK_SKEW = timedelta(minutes=5)
@@ -169,9 +173,8 @@ def measured(
     """Return each contract's pairs for which this run has both answers from a model and as
     evidence.
 
-    `order_seeds` gave each contract its order, by its name. A contract with an answer that was cut
-    has no entry: the rest of that answer cannot be evaluated again, and without it the others would
-    have to be sampled again.
+    `order_seeds` gave each contract its order, by its name. An answer that was cut comes with the
+    outcomes of each evaluation that used it.
     """
     arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
     for sample in _evidence(trials, samples):
@@ -180,14 +183,14 @@ def measured(
             arms[trial.contract, _place(trial)][trial.arm] = answer
     plans = _plans(trials)
     judged = _judge_answers(trials, samples)
-    partial = contracts_with_cut_answers(samples)
     measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
-        if len(both) == 2 and contract not in partial:
+        if len(both) == 2:
             key = plans[contract].pairs[place]
-            measured[contract][key] = Pair(key, both["base"], both["head"])
+            pair = Pair(key, both["base"], both["head"])
+            measured[contract][key] = _joined(pair, measured[contract].get(key))
     # An entry without pairs has new answers of judges about pairs that were known before.
-    contracts = dict.fromkeys((*measured, *(c for c in judged if c not in partial)))
+    contracts = dict.fromkeys((*measured, *judged))
     return [
         Entry(
             plans[contract].key,
@@ -201,13 +204,13 @@ def measured(
     ]
 
 
-def contracts_with_cut_answers(samples: Sequence[Sample]) -> frozenset[str]:
-    """Return the contracts with an answer that was too long to be kept whole."""
-    return frozenset(
-        sample.trial.contract
-        for sample in samples
-        if sample.completion is not None and sample.completion.cut is not None
-    )
+def _joined(pair: Pair, same: Pair | None) -> Pair:
+    """Return the pair with the outcomes of the same requests in another evaluation."""
+    if same is None:
+        return pair
+    base = replace(pair.base, kept=(*same.base.kept, *pair.base.kept))
+    head = replace(pair.head, kept=(*same.head.kept, *pair.head.kept))
+    return replace(pair, base=base, head=head)
 
 
 def continued(earlier: Entry | None, new: Entry) -> Entry:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
-from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, ToolCall, Turn
+from gatekeeper.contract.trial import (
+    Completion,
+    CutText,
+    JudgeAnswer,
+    KeptOutcome,
+    QuestionId,
+    ToolCall,
+    Turn,
+)
 
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
@@ -14,7 +22,7 @@ _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 _MOST = 1e15
 """Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
-_OF_THE_CALL = ("replayed", "cut", "pause", "tool_calls", "turns", "users")
+_OF_THE_CALL = ("replayed", "cut", "kept", "pause", "tool_calls", "turns", "users")
 _KEPT = tuple(
     field.name for field in fields(Completion) if field.name not in (*_OF_THE_CALL, *_LATER)
 )
@@ -31,6 +39,8 @@ def completion_record(completion: Completion) -> dict[str, Any]:
         **({"tool_calls": calls} if calls else {}),
         **({"turns": list(map(_turn_record, completion.turns))} if completion.turns else {}),
         **({"users": list(map(_user_record, completion.users))} if completion.users else {}),
+        **({"cut": asdict(completion.cut)} if completion.cut else {}),
+        **({"kept": list(map(asdict, completion.kept))} if completion.kept else {}),
     }
 
 
@@ -41,7 +51,11 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
     calls = read_tool_calls(record.get("tool_calls", []))
     turns = tuple(map(_read_turn, record.get("turns", ())))
     users = tuple(map(_read_user, record.get("users", ())))
-    found = Completion(**kept, **later, tool_calls=calls, turns=turns, users=users)
+    cut = CutText(**record["cut"]) if record.get("cut") else None
+    outcomes = _read_outcomes(record["kept"]) if record.get("kept") else ()
+    found = Completion(
+        **kept, **later, tool_calls=calls, turns=turns, users=users, cut=cut, kept=outcomes
+    )
     read_text(found.text)
     for text in (found.fingerprint, found.finish_reason):
         if text is not None:
@@ -51,6 +65,12 @@ def read_completion(record: Mapping[str, Any]) -> Completion:
         if amount is not None and (isinstance(amount, bool) or not 0 <= amount <= _MOST):
             raise TypeError("not an amount")
     return found
+
+
+def _read_outcomes(records: object) -> tuple[KeptOutcome, ...]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[KeptOutcome, ...]).validate_python(records)
 
 
 def _turn_record(turn: Turn) -> dict[str, Any]:

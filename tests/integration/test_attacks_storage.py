@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,21 @@ def _check(answers: Callable[[dict[str, Any]], Any], *arguments: str) -> int:
         return main(["check", "--base", "main", *arguments])
 
 
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """Runs the gate with a cache. The model answers in the first run alone: another address would
+    be another key for the cache."""
+    model: list[Callable[[dict[str, Any]], Any]] = []
+    with OpenAIServer(lambda body: model[0](body)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+        def run(answers: Callable[[dict[str, Any]], Any] = bad_request) -> int:
+            model[:] = [answers]
+            return main(["check", "--base", "main", "--cache", "cache.jsonl"])
+
+        yield run
+
+
 def _rows(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "samples.jsonl").read_text().splitlines()]
 
@@ -60,16 +75,88 @@ def test_a_short_answer_has_no_length_of_its_own(made):
     assert {(row["output_length"], row["output_sha256"]) for row in rows} == {(None, None)}
 
 
-def test_a_cut_answer_is_neither_replayed_nor_cached(made, capsys):
-    assert _check(lambda body: PADDING + "at the very end", "--cache", "cache.jsonl") == 0
-    assert "one answer is too long" in capsys.readouterr().out
-    assert not (made.path / "cache.jsonl").exists()
+def test_a_cut_answer_is_not_replayed(made):
+    assert _check(lambda body: PADDING + "at the very end") == 0
     samples = ".gatekeeper/out/samples.jsonl"
     made.write("kept.jsonl", (made.path / samples).read_text())
     assert main(["check", "--base", "main", "--replay", "kept.jsonl", "--out", "again"]) == 3
     errors = {row["error"] for row in _rows(made.path / "again")}
     assert len(errors) == 1
     assert "cannot evaluate a part" in errors.pop()
+
+
+def test_a_repeated_job_gets_the_verdict_of_the_first(made, checks):
+    """One answer is too long to be kept, and a later draw of every answer would pass."""
+    bad = PADDING + "of nothing"
+
+    def unlucky(body: dict[str, Any]) -> str:
+        text = body["messages"][-1]["content"]
+        if HARMLESS[:20] not in text:
+            return PADDING + "at the very end" if "item 3." in text else "at the very end"
+        return bad if "item 3." in text else "no"
+
+    assert checks(unlucky) == 1
+    first = json.loads((made.path / ".gatekeeper/out/result.json").read_text())
+    for _ in range(3):
+        assert checks() == 1
+        again = json.loads((made.path / ".gatekeeper/out/result.json").read_text())
+        assert again["calls"]["made"] == 0
+        assert _reasons(again) == _reasons(first)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_outcome_of_a_long_answer_counts_again(made, checks, good):
+    """The end decides, and the cache does not hold the end."""
+    ends = {True: "at the very end", False: "of nothing"}
+    code = 0 if good else 1
+
+    def answers(body: dict[str, Any]) -> str:
+        is_head = HARMLESS[:20] in body["messages"][-1]["content"]
+        return PADDING + ends[good or not is_head]
+
+    assert checks(answers) == code
+    rows = _rows(made.path / ".gatekeeper/out")
+    assert checks() == code
+    assert [row["checks"] for row in _rows(made.path / ".gatekeeper/out")] == [
+        row["checks"] for row in rows
+    ]
+
+
+def test_other_checks_of_a_long_answer_are_unknown_and_not_drawn_again(made, checks, capsys):
+    assert checks(lambda body: PADDING + "at the very end") == 0
+    laxer = ENDS.replace("value: at the very end", "value: work")
+    assert laxer != ENDS
+    made.commit("laxer", {"contracts/sentiment.yaml": laxer})
+    assert checks() == 3
+    said = capsys.readouterr().out
+    assert "kept only its beginning" in said
+    result = json.loads((made.path / ".gatekeeper/out/result.json").read_text())
+    assert result["calls"]["made"] == 0
+
+
+def test_a_long_answer_within_a_conversation_is_kept_with_its_outcome(made, checks):
+    turns = '    - {id: talk, vars: {review: "I love item 1."}, turns: [more, "and more"]}\n'
+    written = ENDS.replace("fixtures:\n  - file: sentiment.fixtures.jsonl\n", f"fixtures:\n{turns}")
+    first = written.replace("value: at the very end", "value: at the very end, turn: 1")
+    assert len({ENDS, written, first}) == 3
+    made.git("checkout", "--quiet", "main")
+    made.commit("talk", {"contracts/sentiment.yaml": first})
+    made.git("checkout", "--quiet", "change")
+    made.git("rebase", "--quiet", "main")
+
+    def answers(body: dict[str, Any]) -> str:
+        return "short" if len(body["messages"]) > 1 else PADDING + "at the very end"
+
+    code = checks(answers)
+    rows = _rows(made.path / ".gatekeeper/out")
+    assert [check["passed"] for row in rows for check in row["checks"]] == [True, True]
+    assert checks() == code
+    again = _rows(made.path / ".gatekeeper/out")
+    assert [row["checks"] for row in again] == [row["checks"] for row in rows]
+
+
+def _reasons(result: dict[str, Any]) -> list[Any]:
+    return [contract["reasons"] for contract in result["contracts"]]
 
 
 @pytest.mark.long

@@ -93,7 +93,7 @@ def plan(*trials: Trial) -> Entry:
 def test_an_entry_comes_back_as_it_was(entry: Entry) -> None:
     line = written(entry, KEY)
     assert b"\n" not in line
-    assert json.loads(line)["version"] == 3
+    assert json.loads(line)["version"] == 4
     assert read(line, KEY, NOW) == entry
 
 
@@ -142,7 +142,7 @@ def signed_text(text: str) -> bytes:
     from gatekeeper.sampling.cache import _hmac
 
     signature = _hmac(text.encode(), KEY).decode()
-    return f'{{"version":3,"entry":{text},"hmac":"{signature}"}}'.encode()
+    return f'{{"version":4,"entry":{text},"hmac":"{signature}"}}'.encode()
 
 
 def signed_pair(**fields: object) -> bytes:
@@ -161,8 +161,8 @@ BASE = RECORD["pairs"][0]["base"]
         (changed(b"a" * 64, b"b" * 64), "not signed"),
         (changed(b"12:30:00+", b"12:30:01+"), "not signed"),
         (changed(b'"entry":{', b'"entry":{ '), "not signed"),
-        (changed(b'"version":3', b'"version":1'), "of another version of the cache"),
-        (changed(b'"version":3', b'"version":true'), "of another version of the cache"),
+        (changed(b'"version":4', b'"version":1'), "of another version of the cache"),
+        (changed(b'"version":4', b'"version":true'), "of another version of the cache"),
         (LINE[:-66] + b'0"}', "incomplete or of another"),
         (LINE[:-66] + "é".encode() * 32 + b'"}', "incomplete or of another"),
         (LINE[:-66] + b"0" * 64 + b'"}', "not signed"),
