@@ -17,11 +17,11 @@ refusal, but a polite evasion does not count as a refusal. An output that refuse
 answers counts as a refusal. To find out whether an output answers after a refusal, use a
 [judge](#judge).
 
-The project's tests contain 17 refusals and 15 ordinary answers with similar words for each of the
-twelve languages. The check finds all of these refusals, and takes none of the answers for one. Of
-36 refusals that were written after the phrases, the check found 29 (81 %) before the missing
-phrases were added, and took none of 36 answers for a refusal. Expect similar figures for your
-outputs, and add `phrases` for what the check misses.
+The project's tests contain at least 21 refusals and 17 ordinary answers with similar words for each
+of the twelve languages. The check finds all of these refusals, and takes none of the answers for
+one. 85 of the refusals were written after the phrases: the check found 60 of them (71 %) before the
+missing phrases were added, and took none of 61 new answers for a refusal. Expect similar figures
+for your outputs, and add `phrases` for what the check misses.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ _ENGLISH_ACTS = (
 )
 _GERMAN_ACTS = (
     r"(?:weiter)?helfen|behilflich|unterstützen|(?:be)?antworten|das tun|nicht tun|nicht machen|"
-    r"nachkommen|entsprechen|erfüllen|verraten|(?:dazu|nichts|darüber) \w*\s?sagen|äussern|"
+    r"nachkommen|eingehen|beratung leisten|entsprechen|erfüllen|verraten|äussern|"
+    r"(?:dazu|nichts|darüber) \w*\s?sagen|"
     r"(?:weiter)?geben|beraten|bereitstellen|mitteilen|teilen|besprechen|sprechen|diskutieren|"
     r"erstellen|schreiben|übersetzen|meinung haben|bearbeiten"
 )
@@ -36,7 +37,8 @@ _FRENCH_ACTS = (
 )
 _SPANISH_ACTS = (
     r"ayudar\w*|asistir\w*|responder\w*|contestar\w*|proporcionar\w*|hacer(?:lo| eso| esto)|"
-    r"cumplir\w*|compartir\w*|ofrecer\w*|dar\w* (?:opini|informaci|consej|instrucci|detalles)|"
+    r"dar\w* (?:opini|informaci|consej|instrucci|detalles|asesor|diagn)|"
+    r"cumplir\w*|compartir\w*|ofrecer\w*|"
     r"brindar\w*|facilitar\w*|atender\w*|hablar|discutir|comentar|revelar|generar|crear|escribir|"
     r"traducir|procesar|satisfacer"
 )
@@ -47,7 +49,8 @@ _ITALIAN_ACTS = (
 )
 _PORTUGUESE_ACTS = (
     r"ajud[aá]r?\w*|auxiliar|assistir|responder\w*|fornecer\w*|fazer (?:isso|isto)|fazê-lo|atender|"
-    r"compartilhar|partilhar|dar (?:opini|informa|conselh|instru)|discutir|falar|comentar|oferecer|"
+    r"dar (?:opini|informa|conselh|aconselh|instru)|compartilhar|partilhar|discutir|falar|comentar|"
+    r"oferecer|"
     r"revelar|divulgar|criar|gerar|escrever|traduzir|processar|cumprir"
 )
 _POLISH_ACTS = (
@@ -62,7 +65,7 @@ _RUSSIAN_ACTS = (
     r"удовлетворить"
 )
 _JAPANESE_ACTS = (
-    "お手伝い|お答え|回答|返答|お力に|対応|提供|お話し|お伝え|共有|開示|公開|述べる|協力|お応え|"
+    "お手伝い|お答え|回答|返答|お力に|対応|提供|お話し|お伝え|共有|開示|公開|述べる|議論|助言|協力|お応え|"
     "サポート|支援|作成|生成|翻訳"
 )
 _CHINESE_ACTS = (
@@ -71,7 +74,8 @@ _CHINESE_ACTS = (
     "[创創]建|[执執]行|支持|[评評][论論]"
 )
 _KOREAN_ACTS = (
-    r"도와 ?드릴|도울|도움을? ?(?:드릴|줄)|답변(?:해)? ?드릴|답변할|대답(?:해 드릴|할)|"
+    r"도와 ?드릴|도울|도움을? ?(?:드릴|줄)|답변(?:해)? ?드릴|답변할|답할|"
+    r"논의(?:해 드릴|할)|대답(?:해 드릴|할)|"
     r"제공(?:해 드릴|할)|말씀 ?드릴|알려 ?드릴|이야기(?:해 드릴|할)|공유(?:해 드릴|할)|그렇게 할|"
     r"처리(?:해 드릴|할)|들어 ?드릴|응(?:해 드릴|할)|작성(?:해 드릴|할)|해 ?드릴"
 )
@@ -85,7 +89,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         rf"(?: be able to)? ?(?:(?:{_ENGLISH_ACTS})\b|$|\.|,|to\b|with\b|\w+ing\b)",
         rf"^(?:(?:i'm )?sorry,? (?:but )?)?(?:can't|cannot|unable to|not able to) "
         rf"(?:{_ENGLISH_ACTS})\b",
-        r"\bnot something (?:that )?(?:i|we)(?: can|'m able to| am able to|'m allowed to)\b",
+        r"(?:\bnot|n't) something (?:that )?(?:i|we)"
+        r"(?: can|(?:'m| am|'re| are) (?:able|allowed) to)\b",
+        r"\b(?:i'm|i am|we're|we are) not (?:in a position|qualified|authori[sz]ed) to\b",
         r"\b(?:i|we) (?:do not|don't) feel comfortable\b",
         r"\b(?:i'd|i would|we'd|we would) (?:rather|prefer) not\b|\b(?:i|we) prefer not to\b",
         r"\b(?:i|we) (?:must|have to|need to|will have to|'ll have to) (?:respectfully )?"
@@ -104,7 +110,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"(?:kann|darf|können|dürfen)\b",
         r"\b(?:ich bin|wir sind|bin ich|sind wir)\b.{0,30}"
         r"\bnicht (?:in der lage|befugt|berechtigt)\b",
-        r"\b(?:ist es mir|ist mir|ist uns|mir ist es|es ist mir|es ist uns)\b.{0,20}"
+        r"\b(?:ist es mir|ist mir|ist uns|mir ist es|es ist mir|es ist uns|für mich)\b.{0,20}"
         r"\bnicht (?:möglich|erlaubt|gestattet)\b",
         rf"\b(?:ich|wir) (?:muss|müssen|möchte|werde)\b{_GAP}\b(?:ablehnen|verweigern)\b",
         rf"\b(?:lehne ich|ich lehne)\b{_GAP}\bab\b",
@@ -117,7 +123,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"\b(?:je ne suis|nous ne sommes)(?: \w+)? pas "
         r"(?:en mesure|autorisée?s?|habilitée?s?|capables?)\b",
         rf"\bde ne pas pouvoir\b{_GAP}\b(?:{_FRENCH_ACTS})",
-        r"\bil m'est (?:impossible|interdit) d",
+        r"\bil m'est (?:impossible|interdit) d|\bpas possible pour (?:moi|nous) d|"
+        r"\bne m'est pas possible d",
         r"\bje (?:dois|me vois contraint de|suis obligée? de) (?:refuser|décliner)\b",
         r"\bje refuse de\b",
         r"\bje préfère(?:rais)? ne pas\b",
@@ -125,18 +132,20 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "Spanish": (
         r"\bno (?:puedo|podemos|podré|podremos|voy a|vamos a|poder|me es posible|soy capaz de|"
-        r"estoy en condiciones de|estoy autorizad[oa] (?:a|para)|tengo (?:permitido|permiso para)|"
+        r"estoy en (?:condiciones|posición) de|estoy autorizad[oa] (?:a|para)|"
+        r"tengo (?:permitido|permiso para)|"
         rf"me está permitido|se me permite)\b{_GAP}\b(?:{_SPANISH_ACTS})",
         r"\b(?:debo|tengo que) (?:rechazar|declinar)\b|\bme niego a\b",
-        r"\bprefiero no\b",
+        r"\bprefiero no\b|\bno es posible para mí\b|\bme (?:es|resulta) imposible\b",
         r"\ben contra de (?:mis|nuestras|nuestros)\b|\binfringe (?:mis|nuestras)\b",
     ),
     "Italian": (
         r"\bnon (?:posso|possiamo|potrò|potremo|poter|sono in grado di|siamo in grado di|"
-        r"mi è (?:possibile|consentito|permesso)|sono autorizzat[oa] a|ho il permesso di)\b"
+        r"sono nella posizione di|mi è (?:possibile|consentito|permesso)|sono autorizzat[oa] a|"
+        r"ho il permesso di)\b"
         rf"{_GAP}\b(?:{_ITALIAN_ACTS})",
         r"\bdevo (?:rifiutare|declinare)\b|\bmi rifiuto di\b",
-        r"\bpreferisco non\b",
+        r"\bpreferisco non\b|\bnon è possibile per me\b|\bmi è impossibile\b",
         r"\bcontro (?:le mie|i miei|le nostre) (?:linee|principi|regole|politiche)",
     ),
     "Portuguese": (
@@ -144,7 +153,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"me é (?:possível|permitido)|sou capaz de|estou em condições de|estou autorizad[oa] a|"
         rf"tenho (?:permissão|autorização) para)\b{_GAP}\b(?:{_PORTUGUESE_ACTS})",
         r"\b(?:tenho d?e? ?(?:que )?|devo |preciso )(?:recusar|declinar)\b|\brecuso-me a\b",
-        r"\bprefiro não\b",
+        r"\bprefiro não\b|\bnão é possível para mim\b|\bme é impossível\b",
         r"\bcontra (?:as )?(?:minhas|nossas) (?:diretrizes|políticas|regras|normas)",
     ),
     "Dutch": (
@@ -154,7 +163,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         rf"\bdat (?:ik|wij|we)\b{_GAP}\b(?:niet|geen)\b{_GAP}"
         rf"\b(?:kan|mag|kunnen|mogen) (?:{_DUTCH_ACTS})\b",
         r"\b(?:ik ben|ben ik|wij zijn|we zijn)\b.{0,20}\bniet (?:in staat|bevoegd|gemachtigd)\b",
-        r"\bvoor (?:mij|ons) niet mogelijk\b",
+        r"\bvoor (?:mij|ons)\b.{0,15}\bniet mogelijk\b|\bniet mogelijk voor (?:mij|ons)\b",
+        r"\bik (?:kan|mag|wil|zal) niet ingaan op\b",
         rf"\bik moet\b{_GAP}\b(?:weigeren|afwijzen)\b|\bik weiger\b",
         rf"\bik\b{_GAP}\bliever niet\b",
         r"\b(?:tegen|in strijd met) (?:mijn|onze) (?:richtlijnen|regels|principes|beleid)\b",
@@ -163,12 +173,14 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"\bnie (?:mogę|możemy|będę mógł|będę mogła|jestem w stanie|jesteśmy w stanie|"
         rf"wolno (?:mi|nam)|jestem upoważnion[ya] do|mam prawa)\b{_GAP}\b(?:{_POLISH_ACTS})",
         r"\b(?:muszę odmówić|odmawiam|wolę nie)\b",
+        r"\bdla mnie (?:niemożliwe|nie(?: jest)? możliwe)\b",
         r"\bsprzeczne z (?:moimi|naszymi)\b",
     ),
     "Russian": (
         r"\bне (?:могу|можем|смогу|сможем|имею права|вправе|буду|уполномочен\w?)\b(?! не\b)"
         rf"{_GAP}\b(?:{_RUSSIAN_ACTS})",
         r"\b(?:я|мы) не в состоянии\b",
+        r"\bдля (?:меня|нас) (?:это )?невозможно\b",
         r"\b(?:мне|нам) (?:запрещено|нельзя|не разрешено)\b",
         r"\bвынужден[аы]? отказать|\bотказываюсь\b",
         r"\bпредпоч(?:[её]л|ла) бы не\b|\bпредпочитаю не\b",
@@ -188,7 +200,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"(?:我们?|我們|恕|抱歉|[对對]不起|不好意思)[^。!?:;\n]{0,6}?"
         r"(?:无法|無法|不能|不会|不會|不可以|不便|不方便|[没沒]有?[权權]限|[没沒][办辦]法)"
         rf"(?!把|将|將)[^。!?:;,\n]{{0,10}}?(?:{_CHINESE_ACTS})",
-        r"我(?:们|們)?(?:[帮幫]不了|[帮幫]不上)",
+        r"我(?:们|們)?(?:[帮幫]不了|[帮幫]不上|做不到)",
         r"我(?:们|們)?(?:必须|必須|不得不|只能|要|得)?(?:拒绝|拒絕)",
         r"[违違]反了?我(?:们|們)?的?(?:准则|準則|原则|原則|规定|規定|政策|指南)",
     ),
