@@ -14,21 +14,33 @@ from typing import Any
 
 from scripts.compare_promptfoo.grader import answer_promptfoo, embed
 
+_COMPATIBLE = ("AIML", "CEREBRAS", "DEEPSEEK", "GROQ", "HYPERBOLIC", "OPENROUTER", "XAI", "MISTRAL")
 ADDRESSES: Mapping[str, Mapping[str, str]] = {
     "openai": {"OPENAI_BASE_URL": "/v1", "OPENAI_API_KEY": "key"},
     "anthropic": {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": "key"},
-    "mistral": {
-        "MISTRAL_API_BASE_URL": "/v1",
-        "MISTRAL_API_BASE": "/v1",
-        "MISTRAL_API_KEY": "key",
-    },
-    "ollama_chat": {"OLLAMA_BASE_URL": "", "OLLAMA_API_BASE": ""},
+    "ollama_chat": {"OLLAMA_API_BASE": ""},
+    "fireworks_ai": {"FIREWORKS_API_BASE": "/v1", "FIREWORKS_API_KEY": "key"},
+    "together_ai": {"TOGETHER_AI_API_BASE": "/v1", "TOGETHER_API_KEY": "key"},
+    "lambda_ai": {"LAMBDA_API_BASE": "/v1", "LAMBDA_API_KEY": "key"},
+    "litellm_proxy": {"LITELLM_PROXY_API_BASE": "/v1", "LITELLM_API_KEY": "key"},
+    **{name.lower(): {f"{name}_API_BASE": "/v1", f"{name}_API_KEY": "key"} for name in _COMPATIBLE},
 }
-"""The variables that lead both programs to the server, by the prefix of the models. A value that is
-no path is the value itself."""
+"""The variables that lead gatekeeper to the server, and the keys that both programs want, by the
+prefix of the models. A value that is no path is the value itself."""
+
+REDIRECT = """\
+const real = globalThis.fetch;
+globalThis.fetch = (input, options) => {
+  const asked = new URL(typeof input === "string" ? input : input.url ?? input.href);
+  const { dispatcher, ...rest } = options ?? {};
+  return real(process.env.COMPARED_SERVER + asked.pathname + asked.search, rest);
+};
+"""
+"""What makes promptfoo call the server, whatever the address: a program that Node.js runs first."""
 
 _GRADING = (
     "You are grading output according to",
+    "comparing multiple pieces of text",
     "generate 3-4 concise evaluation steps",
     "Generate question for the given answer",
     "create one or more statements",
@@ -50,6 +62,7 @@ class Sent:
     model: str
     messages: Any
     parameters: dict[str, Any]
+    interface: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,8 @@ class Answers:
         if any(words in shown for words in _GRADING):
             if "You grade the output of another program" in shown:
                 return json.dumps({"reason": "graded", "verdict": "yes"})
+            if "comparing multiple pieces of text" in shown:
+                return "0"
             return answer_promptfoo(f"{shown} {_PASSED}")
         number = int.from_bytes(hashlib.sha256(shown.encode()).digest()[:4])
         return self.texts[number % len(self.texts)]
@@ -89,6 +104,7 @@ class ModelServer:
             for own in ADDRESSES.values()
             for name, value in own.items()
         }
+        variables["COMPARED_SERVER"] = self.address
         off = ("TELEMETRY", "UPDATE", "REMOTE_GENERATION", "SHARING")
         return variables | {f"PROMPTFOO_DISABLE_{name}": "1" for name in off}
 
@@ -122,7 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
         messages = asked.pop("messages", None) or asked.pop("input", None)
         if "system" in asked and isinstance(messages, list):
             messages = [{"role": "system", "content": asked.pop("system")}, *messages]
-        self.server.server.received.append(Sent(model, _plain(messages), asked))  # type: ignore[attr-defined]
+        sent = Sent(model, _plain(messages), asked, self.path.rpartition("/")[2])
+        self.server.server.received.append(sent)  # type: ignore[attr-defined]
         text = self.server.answers.answer(model, _plain(messages))  # type: ignore[attr-defined]
         self._write(_response(self.path, model, messages, text))
 

@@ -4,10 +4,14 @@
 
 Each `promptfooconfig*.yaml` in FOLDER runs in both programs against one server on this machine,
 such as the examples in promptfoo's own repository. The server answers with texts that the suite's
-own assertions name, so some tests pass and others fail. It prints one line for each suite, and
-each difference: a request that promptfoo does not send in the same form, and a test that only one
-of the programs passes. The parameter `seed`, which only gatekeeper sends, does not count, and
-neither do the requests to models that grade.
+own assertions name, so some tests pass and others fail. A suite without `defaultTest` gets one
+assertion that every answer passes, because gatekeeper does not send a test without an assertion.
+
+It prints one line for each suite, and each difference: a request that promptfoo does not send in
+the same form, and a test that only one of the programs passes. These things do not count: the seed,
+which only gatekeeper sends; the white space that promptfoo removes for Anthropic's models; requests
+to models that grade, and to OpenAI's Responses API; and tests with an assertion that gatekeeper
+does not run, or decides otherwise by design.
 """
 
 from __future__ import annotations
@@ -29,12 +33,19 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.formats.promptfoo.assertion_types import MAPPED
 from gatekeeper.contract.formats.promptfoo.provider_names import model_of
 from gatekeeper.contract.formats.recognise import read_suite
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.syntax.yaml_positions import parse_once
 from gatekeeper.errors import ContractError
-from scripts.compare_promptfoo.model_server import ADDRESSES, Answers, Sent, serve_models
+from scripts.compare_promptfoo.model_server import (
+    ADDRESSES,
+    REDIRECT,
+    Answers,
+    Sent,
+    serve_models,
+)
 
 _POLICY = """\
 contracts: ["{}"]
@@ -46,8 +57,13 @@ checks: {{python: ["**/*.py"]}}
 _MOST_BYTES = 2_000_000
 _LONGEST_RUN = 240
 _MOST_SHOWN = 4
-_SERVED = "^(openai|anthropic|mistral|ollama):(?!image|embedding|moderation|realtime|assistant)"
-_ONE_RUN_ONLY = ("seed", "stream", "stream_options")
+_SERVED = (
+    "^(openai|anthropic|mistral|ollama|aimlapi|cerebras|deepseek|groq|hyperbolic|openrouter|xai"
+    "|fireworks|togetherai|lambdalabs|litellm):(?!image|embedding|moderation|realtime|assistant)"
+)
+_NOT_COMPARED = frozenset({"seed", "random_seed", "stream", "stream_options", "store"})
+_BY_DESIGN = frozenset({"select-best", "max-score", "is-refusal"})
+_PASSED_BY_ALL = "\ndefaultTest:\n  assert:\n    - {type: regex, value: '^'}\n"
 
 Key = tuple[str, str]
 """A model, and the messages as JSON."""
@@ -59,25 +75,30 @@ class Outcome:
 
     same_requests: int = 0
     same_decisions: int = 0
-    not_run: int = 0
+    not_compared: int = 0
     differences: list[str] = field(default_factory=list)
 
 
-def compare(program: str, folder: Path, path: str) -> Outcome | str:
+def compare(program: str, source: Path, path: str) -> Outcome | str:
     """Return what the programs do differently on one suite, or why it cannot be compared."""
-    try:
-        contracts = _callable_contracts(folder, path)
-    except ContractError as error:
-        return f"not run by gatekeeper: {error.problems[0].what}"
-    if not contracts:
-        return "no model of this suite can be served here"
-    expected = _expected_keys(contracts)
-    answers = Answers.of_suite((folder / path).read_text(encoding="utf-8"))
-    with serve_models(answers) as server:
-        rows = _run_promptfoo(program, folder, path, server.environment())
-        theirs = server.take()
-        passed = _run_gatekeeper(folder, path, contracts, server.environment())
-        ours = server.take()
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home, "suite")
+        shutil.copytree(source, folder)
+        text = (folder / path).read_text(encoding="utf-8")
+        if "defaultTest" not in text and path.endswith(("yaml", "yml")):
+            (folder / path).write_text(text + _PASSED_BY_ALL, encoding="utf-8")
+        try:
+            contracts = _callable_contracts(folder, path)
+        except ContractError as error:
+            return f"not run by gatekeeper: {error.problems[0].what}"
+        if not contracts:
+            return "no model of this suite can be served here"
+        expected = _expected_keys(contracts)
+        with serve_models(Answers.of_suite(text)) as server:
+            rows = _run_promptfoo(program, folder, path, server.environment())
+            theirs = server.take()
+            passed = _run_gatekeeper(folder, path, contracts, server.environment())
+            ours = server.take()
     if isinstance(rows, str) or isinstance(passed, str):
         return str(rows if isinstance(rows, str) else passed)
     return _compared(expected, (theirs, rows), (ours, passed))
@@ -103,12 +124,30 @@ def _expected_keys(contracts: list[Contract]) -> dict[tuple[str, str], Key]:
         sent = rendered(contract, contract.fixtures)
         for fixture, messages in zip(contract.fixtures, sent, strict=True):
             plain = [{"role": one.role, "content": one.content} for one in messages]
-            found[contract.name, fixture.id] = (_name(contract.target.model), _json(plain))
+            found[contract.name, fixture.id] = _key(_name(contract.target.model), plain)
     return found
 
 
 def _name(model: str) -> str:
     return model.partition("/")[2]
+
+
+def _key(model: str, messages: Any) -> Key:
+    """Return the key of a request. Promptfoo takes the white space around each line, and empty
+    lines, out of a text for Anthropic's models."""
+    if model.startswith("claude") and isinstance(messages, list):
+        messages = [
+            {
+                **one,
+                "content": "\n".join(
+                    line.strip() for line in one["content"].splitlines() if line.strip()
+                ),
+            }
+            if isinstance(one.get("content"), str)
+            else one
+            for one in messages
+        ]
+    return model, _json(messages)
 
 
 def _json(value: Any) -> str:
@@ -120,12 +159,14 @@ def _run_promptfoo(
 ) -> list[dict[str, Any]] | str:
     """Return the results of promptfoo, or why there are none."""
     with tempfile.TemporaryDirectory() as home:
-        out = Path(home, "out.json")
+        out, redirect = Path(home, "out.json"), Path(home, "redirect.cjs")
+        redirect.write_text(REDIRECT, encoding="utf-8")
+        own = {"PROMPTFOO_CONFIG_DIR": home, "NODE_OPTIONS": f"--require {redirect}"}
         command = [program, "eval", "-c", Path(path).name, "-o", str(out), "--no-cache"]
         done = subprocess.run(
             [*command, "--no-table", "--no-share", f"--filter-providers={_SERVED}"],
             cwd=(folder / path).parent,
-            env={**_plain_environment(), **environment, "PROMPTFOO_CONFIG_DIR": home},
+            env={**_plain_environment(), **environment, **own},
             capture_output=True,
             text=True,
             check=False,
@@ -184,14 +225,15 @@ def _compared(
     gatekeeper: tuple[list[Sent], Mapping[tuple[str, str], bool | None]],
 ) -> Outcome:
     outcome = Outcome()
-    wanted = set(expected.values())
     theirs, ours = (_by_key(sent) for sent in (promptfoo[0], gatekeeper[0]))
-    for key in sorted(wanted):
-        if key not in ours:
+    elsewhere = {_key(s.model, s.messages) for s in promptfoo[0] if s.interface == "responses"}
+    for key in sorted(set(expected.values())):
+        if key in elsewhere:
+            outcome.not_compared += 1
+        elif key not in ours:
             outcome.differences.append(f"gatekeeper did not send {_shown(key)}")
         elif key not in theirs:
-            near = _nearest(key, theirs)
-            outcome.differences.append(f"only gatekeeper sends {_shown(key)}{near}")
+            outcome.differences.append(f"only gatekeeper sends {_shown(key)}")
         elif ours[key] != theirs[key]:
             here, there = ours[key] - theirs[key], theirs[key] - ours[key]
             what = f"gatekeeper sends {sorted(here)}, promptfoo {sorted(there)}"
@@ -206,24 +248,21 @@ def _by_key(sent: list[Sent]) -> dict[Key, set[str]]:
     """Return the parameters of each request that was sent, by its model and messages."""
     found: dict[Key, set[str]] = defaultdict(set)
     for one in sent:
-        rest = {name: v for name, v in one.parameters.items() if name not in _ONE_RUN_ONLY}
-        found[one.model, _json(one.messages)].add(_json(rest))
+        found[_key(one.model, one.messages)].add(_json(_without_seed(one.parameters)))
     return found
 
 
-def _nearest(key: Key, sent: Mapping[Key, set[str]]) -> str:
-    squeezed = "".join(json.loads(json.dumps(key[1])).split()).replace("\\n", "")
-    for model, messages in sent:
-        if model == key[0] and "".join(messages.split()).replace("\\n", "") == squeezed:
-            return f", and promptfoo {messages[-120:]}"
-    return ""
+def _without_seed(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    rest = {name: _without_seed(v) for name, v in value.items() if name not in _NOT_COMPARED}
+    return {name: v for name, v in rest.items() if v != {}}
 
 
 def _shown(key: Key) -> str:
     model, messages = key
-    return (
-        f"{model}: {messages if len(messages) < 300 else messages[:150] + ' … ' + messages[-150:]}"
-    )
+    short = messages if len(messages) < 300 else f"{messages[:150]} … {messages[-150:]}"
+    return f"{model}: {short}"
 
 
 def _compare_decisions(
@@ -237,20 +276,32 @@ def _compare_decisions(
     for row in rows:
         key = _row_key(row)
         theirs[key][bool(row["success"])] += 1
+        if not _is_comparable(row):
+            reasons[key] = ""
         graded = row.get("gradingResult") or {}
-        reasons[key] = str(row.get("error") or graded.get("reason"))[:200]
-    ours: dict[Key, Counter[bool | None]] = defaultdict(Counter)
+        reasons.setdefault(key, str(row.get("error") or graded.get("reason"))[:200])
+    ours: dict[Key, list[bool | None]] = defaultdict(list)
     for place, key in expected.items():
-        ours[key][passed.get(place)] += 1
-    for key, counted in sorted(ours.items()):
-        if counted == theirs.get(key):
-            outcome.same_decisions += sum(counted.values())
-        elif key in theirs:
-            what = f"decisions: gatekeeper {dict(counted)}, promptfoo {dict(theirs[key])}"
+        ours[key].append(passed[place]) if place in passed else reasons.update({key: ""})
+    for key, decided in sorted(ours.items()):
+        if not reasons.get(key) or key not in theirs:
+            outcome.not_compared += len(decided)
+        elif Counter(decided) == theirs[key]:
+            outcome.same_decisions += len(decided)
+        else:
+            what = f"decisions: gatekeeper {decided}, promptfoo {dict(theirs[key])}"
             outcome.differences.append(f"{what} ({reasons[key]}): {_shown(key)}")
-    outcome.not_run = sum(
-        sum(counted.values()) for key, counted in theirs.items() if key not in ours
-    )
+
+
+def _is_comparable(row: Mapping[str, Any]) -> bool:
+    """Return whether gatekeeper runs every assertion of the test and means the same by it."""
+    for part in (row.get("gradingResult") or {}).get("componentResults") or ():
+        assertion = part.get("assertion") or {}
+        kind = str(assertion.get("type")).removeprefix("not-")
+        is_file = str(assertion.get("value")).startswith("file://")
+        if kind not in MAPPED or kind in _BY_DESIGN or (kind == "python" and not is_file):
+            return False
+    return True
 
 
 def _row_key(row: Mapping[str, Any]) -> Key:
@@ -261,7 +312,7 @@ def _row_key(row: Mapping[str, Any]) -> Key:
         messages = None
     if not isinstance(messages, list):
         messages = [{"role": "user", "content": raw}]
-    return _name(model_of(row["provider"]["id"]) or ""), _json(messages)
+    return _key(_name(model_of(row["provider"]["id"]) or ""), messages)
 
 
 def report(folder: Path, paths: list[Path], program: str) -> Iterator[str]:
@@ -286,7 +337,7 @@ def report(folder: Path, paths: list[Path], program: str) -> Iterator[str]:
         total["differences"] += len(found.differences)
         yield (
             f"{name}: {found.same_requests} requests and {found.same_decisions} decisions are the "
-            f"same, {len(found.differences)} differences, {found.not_run} tests only in promptfoo"
+            f"same, {len(found.differences)} differences, {found.not_compared} not compared"
         )
         yield from (f"  {difference}" for difference in found.differences[:_MOST_SHOWN])
     yield from (f"{name}: {number}" for name, number in total.items())

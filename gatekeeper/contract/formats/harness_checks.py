@@ -74,6 +74,10 @@ def read_invariants(
         check |= made
         if made.get("judge") and isinstance(item.get("model"), str):
             check["model"] = item["model"]
+        if made.get("judge") and "model" not in check:
+            what = "the invariant does not name the model that judges"
+            fix = "add `model: provider/name` to the invariant"
+            raise ContractError([document.problem(place, what, fix)])
         category = one_of(document, place, ("categories", "category"))
         if category:
             check["when"] = {"category": item[category]}

@@ -29,6 +29,10 @@ from gatekeeper.contract.unique_name import take_name
 _MOST_SAMPLES = 1_000
 _LONGEST_ID = 150
 _EXPECTED = "expected"
+_NO_JUDGE = (
+    "the file names no model that grades; add `provider: openai:gpt-4.1` or another model to the "
+    "assertion, or `options: {provider: …}` to `defaultTest`"
+)
 _DECIDE_APART = ("select-best",)
 """The types whose result promptfoo adds to that of the other assertions, whatever their score."""
 
@@ -301,7 +305,10 @@ class ContractWriter:
     def _scope(
         self, case: Case, variables: Mapping[str, Any] | None, texts: frozenset[str]
     ) -> Scope:
-        grading = Grading(own_prompt=case.option("rubricPrompt") is not None)
+        grading = Grading(
+            own_prompt=case.option("rubricPrompt") is not None,
+            judge_fault=None if self.provider.grades() else _NO_JUDGE,
+        )
         provider = case.option("provider")
         if provider is not None:
             grading = grading_of(provider, grading)

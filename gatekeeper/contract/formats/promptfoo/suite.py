@@ -111,7 +111,8 @@ def _nothing(root: Node, notes: Notes) -> ContractError:
     found = notes.all()
     named = "; ".join(f"line {n.position.line}: `{n.kind}`: {n.why}" for n in found[:5])
     what = "gatekeeper can run none of the tests in this file" + (f" ({named})" if named else "")
-    return root.child("tests").problem(what, "add a test with an assertion that gatekeeper can run")
+    fix = "correct one of these parts, or add a test with an assertion that gatekeeper can run"
+    return root.child("tests").problem(what, fix if named else fix.partition(", or ")[2])
 
 
 def _stem(path: str) -> str:

@@ -121,3 +121,11 @@ def test_a_misspelt_parameter_is_an_error() -> None:
     for spec in ({"substrin": "a"}, {"substring": "a", "flag": "i"}):
         with pytest.raises(ContractError):
             read(suite({"type": "contains", "spec": spec}))
+
+
+def test_a_judge_without_a_model_is_an_error_with_advice_that_works() -> None:
+    judge = {"type": "judge", "spec": {"criteria": "polite"}}
+    with pytest.raises(ContractError) as found:
+        read(suite(judge))
+    assert found.value.problems[0].fix == "add `model: provider/name` to the invariant"
+    assert read(suite({**judge, "model": "openai/gpt-4o"})).fixtures[0].checks

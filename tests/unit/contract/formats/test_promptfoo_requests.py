@@ -276,3 +276,39 @@ def test_a_tool_that_is_a_function_is_still_offered() -> None:
     for own in (tool, {**tool, "type": "custom"}):
         sent_on, _ = parameters("anthropic:messages:claude-sonnet-4-5", tools=[own])
         assert sent_on["tools"] == [{"type": "function", "function": wanted}]
+
+
+RUBRIC = {"type": "llm-rubric", "value": "polite"}
+
+
+def graded(assertion: dict[str, Any], **default: Any) -> Contract:
+    """Return the contract of a suite whose provider has no grading model of its own."""
+    data = {
+        "prompts": ["Describe {{q}}"],
+        "providers": ["mistral:mistral-small-latest"],
+        "defaultTest": default,
+        "tests": [{"vars": {"q": "tea"}, "assert": [assertion]}],
+    }
+    return loaded({PATH: json.dumps(data)}, PATH)
+
+
+@pytest.mark.parametrize("kind", ["llm-rubric", "g-eval", "factuality", "model-graded-closedqa"])
+def test_the_advice_about_a_missing_grading_model_works(kind: str) -> None:
+    with pytest.raises(ContractError) as found:
+        graded({**RUBRIC, "type": kind})
+    told = str(found.value.problems[0])
+    assert "`provider: openai:gpt-4.1`" in told
+    assert "`options: {provider: …}` to `defaultTest`" in told
+    for contract in (
+        graded({**RUBRIC, "type": kind, "provider": "openai:gpt-4.1"}),
+        graded({**RUBRIC, "type": kind}, options={"provider": "openai:gpt-4.1"}),
+    ):
+        (check,) = (*contract.checks, *contract.fixtures[0].checks)
+        assert check.params["model"] == "openai/gpt-4.1"
+
+
+def test_the_rest_runs_without_a_grading_model() -> None:
+    contract = graded(RUBRIC, **{"assert": [{"type": "contains", "value": "tea"}]})
+    checks = (*contract.checks, *contract.fixtures[0].checks)
+    assert [check.type for check in checks] == ["contains"]
+    assert [note.kind for note in contract.not_run] == ["llm-rubric"]
