@@ -21,6 +21,7 @@ from gatekeeper.contract.contract_files import (
     near_miss_notices,
 )
 from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.load_contracts import load_contracts, shared_names
@@ -352,6 +353,8 @@ class _Comparison:
         keys = uncovered_keys(self.change, sketches, prompts & covered)
         head = self.change.head
         others = {path for path in prompts - covered if not holds_specification(head, path)}
+        named = set(self.policy.prompts)
+        others = {path for path in others if path in named or may_hold_text(head, path)}
         return tuple(sorted({*others, *keys}))
 
     def _only_moved(self, path: str) -> bool:

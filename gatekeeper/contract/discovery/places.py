@@ -9,6 +9,11 @@ from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, without_templat
 
 GITHUB_PROMPT = (".prompt.yml", ".prompt.yaml")
 _NAMED_PROMPT = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
+_SYSTEM = re.compile(
+    r"system(?:[_.-](?:message|instructions?))?|instructions?|skill|.+\.(?:agent|chatmode|skill)",
+    re.IGNORECASE,
+)
+"""Names of files that a program or an agent sends as they are, without the word `prompt`."""
 _TEXT = (".md", ".markdown", ".txt", ".prompt", ".mustache", ".tmpl", *TEMPLATE_SUFFIXES)
 _NO_TEXT = tuple(
     f".{suffix}"
@@ -110,12 +115,14 @@ def is_prompt_text(path: str) -> bool:
     """Return whether the path is that of a prompt as text: in a folder of prompts, or so named."""
     lower = path.lower()
     # A glance first, because most files of a repository are neither.
-    if "prompt" not in lower or not lower.endswith(_TEXT) or not is_plain_text(path):
+    if not lower.endswith(_TEXT) or not is_plain_text(path):
         return False
     *folders, name = lower.split("/")
     if _DOCUMENTATION.intersection(folders):
         return False
     stem, suffix = splitext(without_template_suffix(name))
+    if _SYSTEM.fullmatch(stem):
+        return True
     named = _NAMED_PROMPT.search(stem) is not None or ".prompt" in (suffix, splitext(stem)[1])
     return named or in_prompt_folder(path)
 

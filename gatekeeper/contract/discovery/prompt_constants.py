@@ -1,4 +1,5 @@
-"""Finds constants in Python and TypeScript files that are plainly prompts. No code is run."""
+"""Finds constants in Python and TypeScript files that are plainly prompts, and prompts inside
+functions, which no contract can name until they are moved. No code is run."""
 
 from __future__ import annotations
 
@@ -39,6 +40,18 @@ _CONTENT = re.compile(r"\bcontent[\"']?\s{0,9}:\s{0,99}[`\"'](?P<text>.{1,2000})
 # `Enter your name: `: what a program in a terminal asks.
 _QUESTION_TO_A_PERSON = re.compile(r"(?!You\b)[^\n{}]{1,100}[:?>\])]", re.IGNORECASE)
 _MOST_CHARACTERS = 300_000
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_FUNCTION = re.compile(
+    r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?:default[ \t]+)?(?:async[ \t]+)?"
+    r"(?:function\*?[ \t]+(?P<name>[A-Za-z_$][\w$]*)"
+    r"|(?:const|let|var)[ \t]+(?P<arrow>[A-Za-z_$][\w$]*)[^=\n]{0,80}=[^\n]{0,200}(?:=>|function)"
+    r"|(?:(?:public|private|protected|static|async)[ \t]+){0,3}(?!if|for|while|switch|catch)"
+    r"(?P<method>[A-Za-z_$#][\w$]*)[ \t]*\([^\n]{0,200}\{[ \t]*$)",
+    re.MULTILINE,
+)
+_TOKENS = re.compile(
+    r"//[^\n]*|/\*.*?\*/|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,9 @@ def _prompts_of(module: ast.Module) -> list[PromptConstant]:
     for statement in module.body:
         if isinstance(statement, ast.ClassDef):
             found += reading.prompts(statement.body, f"{statement.name}.")
+            for inner in statement.body:
+                found += reading.inside(inner, f"{statement.name}.")
+        found += reading.inside(statement, "")
     return [prompt for prompt in found if prompt.name not in reading.parts]
 
 
@@ -118,6 +134,24 @@ class _Reading:
                 self.parts |= filling.used
                 yield PromptConstant(f"{scope}{name}", statement.lineno, text)
 
+    def inside(self, function: ast.stmt, scope: str) -> Iterator[PromptConstant]:
+        """Yield the prompts inside a function: those that it names, gives to a call, or returns."""
+        if not isinstance(function, _FUNCTIONS):
+            return
+        for node in ast.walk(function):
+            name, value = _assigned(node) if isinstance(node, ast.stmt) else (None, None)
+            if isinstance(node, ast.keyword):
+                name, value = node.arg, node.value
+            elif isinstance(node, ast.Return):
+                name, value = function.name, node.value
+            if name is None or value is None:
+                continue
+            text = _text(value) if is_named_as_prompt(name) else None
+            text = _messages_text(value) if text is None else text
+            if text is not None and _is_prose(text):
+                inner = "" if isinstance(node, ast.Return) else f".{name}"
+                yield PromptConstant(f"{scope}{function.name}{inner}", value.lineno, text)
+
 
 class _Filling(ast.NodeTransformer):
     """Puts a module's texts where an expression names them."""
@@ -137,15 +171,46 @@ def typescript_prompts(source: str) -> Iterator[PromptConstant]:
     """Yield the constants of a TypeScript or JavaScript file that are plainly prompts."""
     if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
         return
+    functions = [*_FUNCTION.finditer(source)]
     for found in _TYPESCRIPT.finditer(source):
         if is_named_as_prompt(found["name"]) and _is_prose(found["text"]):
-            line = source.count("\n", 0, found.start("name")) + 1
-            yield PromptConstant(found["name"], line, found["text"])
+            yield _typescript_prompt(source, found, found["text"], functions)
     for found in _TYPESCRIPT_MESSAGES.finditer(source):
         content = _CONTENT.search(found["item"])
         if content and _is_prose(content["text"]):
-            line = source.count("\n", 0, found.start("name")) + 1
-            yield PromptConstant(found["name"], line, content["text"])
+            yield _typescript_prompt(source, found, content["text"], functions)
+
+
+def _typescript_prompt(
+    source: str, found: re.Match[str], text: str, functions: Sequence[re.Match[str]]
+) -> PromptConstant:
+    """Return the prompt under its name, or that of the function around it and its own."""
+    start = found.start("name")
+    indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
+    around = [f for f in functions if f.end() <= start and len(f["indent"]) < len(indent)]
+    named = around[-1]["name"] or around[-1]["arrow"] or around[-1]["method"] if around else ""
+    name = f"{named}.{found['name']}" if named else found["name"]
+    return PromptConstant(name, source.count("\n", 0, start) + 1, text)
+
+
+def holds_prose(path: str, source: str) -> bool:
+    """Return whether a source file holds a text of several words, which may be a prompt; also True
+    if it cannot be read."""
+    if not path.endswith(".py"):
+        found = (token[0] for token in _TOKENS.finditer(source))
+        return any(len(token.split()) > 2 for token in found if token[0] != "/")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = [*ast.walk(ast.parse(source))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    notes = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    return any(
+        id(node) not in notes and len((_text(node) or "").split()) > 2
+        for node in nodes
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+    )
 
 
 def is_named_as_prompt(name: str) -> bool:
@@ -153,7 +218,7 @@ def is_named_as_prompt(name: str) -> bool:
     return _NAMED_AS_PROMPT.search(_CAMEL.sub("_", name)) is not None
 
 
-def _assigned(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:
+def _assigned(statement: ast.AST) -> tuple[str | None, ast.expr | None]:
     if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
         return statement.target.id, statement.value
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gatekeeper.contract.change import Revision
 from gatekeeper.contract.discovery.places import (
     GITHUB_PROMPT,
     in_prompt_folder,
@@ -19,9 +20,11 @@ from gatekeeper.contract.discovery.places import (
 from gatekeeper.contract.discovery.prompt_constants import (
     FEWEST_CHARACTERS,
     PromptConstant,
+    holds_prose,
     python_prompts,
     typescript_prompts,
 )
+from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.role_lines import ROLES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_once
 from gatekeeper.errors import ContractError
@@ -66,6 +69,17 @@ def may_hold_prompts(path: str) -> bool:
     if name.endswith(_DATA):
         return in_prompt_folder(path) or is_prompt_named(path)
     return is_prompt_text(path)
+
+
+def may_hold_text(revision: Revision, path: str) -> bool:
+    """Return whether a file that a pattern of `prompts` matches may hold a prompt: source code
+    without a text of several words holds none."""
+    if not path.lower().endswith(CODE_SUFFIXES):
+        return True
+    try:
+        return holds_prose(path, read_text(revision, path))
+    except UnreadableError:
+        return True
 
 
 def is_text_or_data(path: str) -> bool:

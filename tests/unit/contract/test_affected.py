@@ -203,6 +203,17 @@ def test_uncovered_prompts_are_the_changed_ones_that_nobody_refers_to() -> None:
     assert find_affected(change, Policy(), SHAPES).uncovered == ()
 
 
+def test_a_pattern_of_code_means_only_files_that_hold_a_text() -> None:
+    changes = {
+        "src/math.ts": "export const add = (a: number) => a + 1; // adds one to a number\n",
+        "src/notice.ts": "export const NOTICE = `Be kind to each person.`;\n",
+        "src/sum.py": '"""Adds two numbers, as they are given."""\nx = 1\n',
+    }
+    assert after({**changes}, prompts=("src/*",)).uncovered == ("src/notice.ts",)
+    named = after({**changes}, prompts=("src/math.ts", "src/*.py"))
+    assert named.uncovered == ("src/math.ts",)
+
+
 def test_links_are_no_uncovered_prompts() -> None:
     class Linked(MemoryRevision):
         entries: ClassVar = {**revision(FILES).entries, "prompts/l.md": Entry("1", "symlink")}  # type: ignore[assignment]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+from support.constants_here import read_here
+
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.inventory import FolderCoverage, Inventory, take_inventory
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.errors import ContractError
 
 CONTRACT = """\
 contract: 1
@@ -239,3 +245,130 @@ def test_suites_of_other_tools_are_recognised_by_their_content():
         ("suites/h.yaml", "harness"),
     ]
     assert taken.suites == taken.unused
+
+
+INSIDE = '''\
+"""Functions that hold prompts."""
+LIMIT = 3
+def ask(client, mail):
+    """Answer a mail that the user has written to the bank."""
+    if mail:
+        system_prompt = "You answer mails for a bank."
+    return client.create(
+        system_prompt,
+        instructions=f"Answer {mail} in one sentence.",
+        messages=[{"role": "user", "content": "Here is the mail of a customer."}],
+    )
+class Bot:
+    async def answer(self, question):
+        prompt: str = f"Answer the question {question}."
+        return self.call(prompt)
+    def label(self):
+        title = "A title of several plain words"
+        return title
+def build_prompt(text):
+    return f"Summarise {text} in one sentence."
+'''
+INSIDE_TYPESCRIPT = """\
+export async function summarise(text: string) {
+  const system = `You summarise e-mails in one sentence.`;
+  return call(system, [
+  ]);
+}
+const reply = async (mail) => {
+  if (mail) {
+    const messages = [{ role: "user", content: `Answer the mail ${mail} kindly.` }];
+  }
+};
+class Bot {
+  async answer(question: string) {
+    const prompt = `Answer the question ${question}.`;
+  }
+}
+export const SYSTEM_PROMPT = `You are a helpful assistant.`;
+"""
+
+
+def test_prompts_inside_functions_are_listed_under_the_function():
+    assert found({"src/app.py": INSIDE, "src/app.ts": INSIDE_TYPESCRIPT}) == [
+        ("src/app.py:ask.system_prompt", "Python", 6),
+        ("src/app.py:ask.instructions", "Python", 9),
+        ("src/app.py:ask.messages", "Python", 10),
+        ("src/app.py:Bot.answer.prompt", "Python", 14),
+        ("src/app.py:build_prompt", "Python", 20),
+        ("src/app.ts:summarise.system", "TypeScript", 2),
+        ("src/app.ts:reply.messages", "TypeScript", 8),
+        ("src/app.ts:answer.prompt", "TypeScript", 13),
+        ("src/app.ts:SYSTEM_PROMPT", "TypeScript", 16),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "problem"),
+    [
+        ("src/app.py:ask.system_prompt", "inside the function `ask`"),
+        ("src/app.py:Bot.answer.prompt", "inside the function `answer`"),
+        ("src/app.ts:summarise.system", "inside the function `summarise`"),
+        ("src/app.ts:reply.messages", "inside the function `reply`"),
+    ],
+)
+def test_a_prompt_inside_a_function_says_how_a_contract_can_name_it(
+    monkeypatch, reference, problem
+):
+    read_here(monkeypatch)
+    files = {"src/app.py": INSIDE.encode(), "src/app.ts": INSIDE_TYPESCRIPT.encode()}
+    with pytest.raises(ContractError, match=problem):
+        load_prompt(MemoryRevision(files), reference)
+
+
+def test_files_that_are_sent_as_they_are_count_without_the_word_prompt():
+    prose = "Summarise the article in one short sentence."
+    files = (
+        "patterns/summarise/system.md",
+        "patterns/summarise/README.md",
+        "skills/pdf/SKILL.md",
+        "skills/pdf/forms.md",
+        "agents/reviewer.agent.md",
+        "bot/system_message.txt",
+        "bot/instructions.md",
+        "bot/ecosystem.md",
+        "docs/system.md",
+        "src/system.py",
+    )
+    assert found(dict.fromkeys(files, prose)) == [
+        ("agents/reviewer.agent.md", "Markdown", 1),
+        ("bot/instructions.md", "Markdown", 1),
+        ("bot/system_message.txt", "text", 1),
+        ("patterns/summarise/system.md", "Markdown", 1),
+        ("skills/pdf/SKILL.md", "Markdown", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "holds"),
+    [
+        (
+            "a.ts",
+            "export const add = (a: number) => a + 1; // don't use it, it's the old one",
+            False,
+        ),
+        (
+            "a.ts",
+            "/** Adds `two numbers that are` given. */\nimport { x } from 'some/where';",
+            False,
+        ),
+        ("a.ts", "const NOTICE = `Be kind to\neach person.`;", True),
+        ("a.js", "call('You are a kind assistant.');", True),
+        ("a.ts", r"const q = 'it\'s'; const other = \"a-b\";", False),
+        (
+            "a.py",
+            '"""Adds two numbers that are given."""\ndef add(a):\n    """A longer note."""',
+            False,
+        ),
+        ("a.py", "def f():\n    return g('You are a kind assistant.')", True),
+        ("a.py", "x = f'Answer {y} in one sentence.'", True),
+        ("a.py", "def broken(", True),
+    ],
+)
+def test_source_without_a_text_of_several_words_holds_no_prompt(path, source, holds):
+    assert may_hold_text(MemoryRevision({path: source.encode()}), path) is holds

@@ -91,6 +91,9 @@ class _Reading:
         reading, line = self, 1
         for step in classes:
             found = reading._only_binding(step, line)
+            if isinstance(found, FUNCTIONS):
+                fix = f"move the text out of `{step}`, into a constant of the file"
+                raise CodeFault(f"the prompt is inside the function `{step}`", fix, found.lineno)
             if not isinstance(found, ast.ClassDef):
                 raise CodeFault(f"`{step}` is no class", "correct the name", line_of(found))
             line = found.lineno

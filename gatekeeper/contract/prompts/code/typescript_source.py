@@ -89,6 +89,9 @@ class _Reading:
         if node.type == "class_declaration":
             self.uses.refuse_hidden(steps[-1] if steps else "")
         for step in steps:
+            if node.type in FUNCTIONS:
+                fix = f"move the text out of `{first}`, into a constant of the file"
+                raise CodeFault(f"the prompt is inside the function `{first}`", fix, line_of(node))
             node = self._only(self.members(node, step), step, line_of(node))
         value, reading = self._returned(node) if node.type in FUNCTIONS else (node, self)
         value = self._inside(value)
