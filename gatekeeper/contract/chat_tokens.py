@@ -102,27 +102,32 @@ FAMILIES = (
         "bigcode/starcoder on https://huggingface.co",
     ),
 )
-_PATTERNS = {"<|": r"<(?=/?\|)|(?<=\|)>", "[|": r"\[(?=\|\w{1,40}\|\])"}
-"""The patterns of the tokens that have any name."""
+_ANY_NAME = {"<|": r"\|", "[|": r"\|\w{1,40}\|\]"}
+"""What follows the bracket of tokens that have any name."""
 _ASCII = {
     code: normalize("NFKC", chr(code)) for code in (*range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F))
 } | {0x2581: "_"}
 """Small and full-width characters and the underscore of DeepSeek, which stand in tokens."""
 
 
-def _pattern(token: str) -> str:
-    if token in _PATTERNS:
-        return _PATTERNS[token]
-    rest = re.escape(token[1:]).replace(r"\#", r"\d{1,6}")
-    first = re.escape(token[0])
-    inner = rest if token[0] == "]" else f"/?{rest}"
-    return f"{first}(?={inner})"
-
-
 TOKENS = sorted(
     {name for family in FAMILIES for name in re.findall(r"\[[A-Z ]+\]|\S+", family.tokens)}
 )
-_TOKEN = re.compile("|".join(map(_pattern, TOKENS)))
+
+
+def _rest(token: str) -> str:
+    """Return the pattern of a token behind its first character."""
+    rest = _ANY_NAME.get(token) or re.escape(token[1:]).replace(r"\#", r"\d{1,6}")
+    return rest if token[0] == "]" else f"/?{rest}"
+
+
+def _pattern(first: str) -> str:
+    """Return the pattern of all tokens that begin with a character."""
+    rests = "|".join(_rest(token) for token in TOKENS if token[0] == first)
+    return f"{re.escape(first)}(?={rests})"
+
+
+_TOKEN = re.compile("|".join([*map(_pattern, "<[]"), r"(?<=\|)>"]))
 
 
 def take_apart(text: str) -> str:

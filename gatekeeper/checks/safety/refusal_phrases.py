@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 _GAP = r"[^.!?:;,\n]{0,45}?"
 
@@ -213,7 +214,31 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
-_REFUSES = re.compile("|".join(f"(?:{p})" for listed in PHRASES.values() for p in listed))
+_HINTS = {
+    "English": r"n't|not\b|unable|declin|refus|against|violat|rather",
+    "German": r"\b(?:nichts?|kein|lehne|ablehnen|verweigern|verstösst|widerspricht)",
+    "French": r"\b(?:pas|impossible|interdit|refuse|décliner|encontre|enfreint|contraire|viole)",
+    "Spanish": r"\b(?:no|rechazar|declinar|niego|contra|infringe|imposible)\b",
+    "Italian": r"\b(?:non|rifiut|declinare|contro|impossibile)",
+    "Portuguese": r"\b(?:não|recus|declinar|contra|impossível)",
+    "Dutch": r"\b(?:niets?|geen|weiger|afwijzen|tegen|strijd)",
+    "Polish": r"\b(?:nie|odm[óa]wi|sprzeczne)",
+    "Russian": r"\b(?:не|нельзя|запрещено|отказ|противоречит|невозможно)",
+    "Japanese": r"[\u3040-\u30ff]",
+    "Chinese": r"[\u4e00-\u9fff]",
+    "Korean": r"[\uac00-\ud7a3]",
+}
+"""What every phrase of a language contains: a text without it is not searched in that language."""
+
+
+@cache
+def _searches() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple(
+        (re.compile(_HINTS[language]), re.compile("|".join(f"(?:{p})" for p in phrases)))
+        for language, phrases in PHRASES.items()
+    )
+
+
 _CONDITION = re.compile(
     r"\b(?:if|in case|falls|wenn|sollte|si|se|als(?= (?:ik|wij|we|u|jij|je|het|er)\b)|indien|"
     r"jeśli|jeżeli|если)\b|如果|若|假如|要是|もし"
@@ -228,7 +253,8 @@ def find_refusal(text: str) -> str:
     """Return the words of a folded text that refuse; an empty text if there are none."""
     if not text.startswith(("{", "[")):  # JSON puts everything in quotes
         text = _QUOTATION.sub(" ", text)
-    for found in _REFUSES.finditer(text):
-        if not _CONDITION.search(_CLAUSE.split(text[: found.start()])[-1]):
-            return found[0].strip()
+    for hint, refuses in _searches():
+        for found in refuses.finditer(text) if hint.search(text) else ():
+            if not _CONDITION.search(_CLAUSE.split(text[: found.start()])[-1]):
+                return found[0].strip()
     return ""
