@@ -53,4 +53,4 @@ COPY --from=build /opt/gatekeeper /opt/gatekeeper
 ENV PYTHONDONTWRITEBYTECODE=1 LITELLM_LOCAL_MODEL_COST_MAP=True
 # No USER and no WORKDIR: the runner sets both up. -I keeps the checked-out repository, which is
 # the working folder, off the import path: nothing of a pull request may be executed.
-ENTRYPOINT ["/opt/gatekeeper/bin/python", "-I", "-B", "-u", "-m", "gatekeeper.action.main"]
+ENTRYPOINT ["/opt/gatekeeper/bin/python", "-I", "-B", "-u", "-m", "gatekeeper.action"]

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-
 
 def run() -> None:
     """Run the command line, and end this process with its exit code."""
-    from gatekeeper.runs.process import end_process, postpone_garbage_collection
+    from gatekeeper.runs.process import run_process
 
-    postpone_garbage_collection()
-    end_process(main())
+    run_process(main)
 
 
 def main() -> int:
-    """Run the command line. Ctrl-C ends it with one line, also while its modules are imported."""
-    try:
-        from gatekeeper.cli.main import main as run_command_line
+    """Run the command line. The modules are imported here, so that a failure has its exit code."""
+    from gatekeeper.cli.main import main as run_command_line
 
-        return run_command_line()
-    except KeyboardInterrupt:
-        sys.stderr.write("gatekeeper: interrupted\n")
-        return 3
+    return run_command_line()
 
 
 if __name__ == "__main__":

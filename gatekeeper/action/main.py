@@ -47,7 +47,6 @@ from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_o
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
 from gatekeeper.reports.write import forget_reports, require_formats
-from gatekeeper.runs.process import end_process, postpone_garbage_collection
 
 
 def main() -> int:
@@ -152,8 +151,3 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
     return replace(
         answer, news=(*answer.news, *after.news), drifts=after.drifts, judges=after.judges
     )
-
-
-if __name__ == "__main__":
-    postpone_garbage_collection()
-    end_process(main())

@@ -45,7 +45,7 @@ from gatekeeper.contract.definition import (
 )
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.nested_texts import nested_texts
-from gatekeeper.contract.prompts.render import render_value
+from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
 from gatekeeper.contract.similar_settings import embedding_models
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
@@ -187,10 +187,17 @@ class _Bench:
         self.targets = targets
         self._checks = checks
         self._budget = Budget()
+        self._fixture: Fixture | None = None
+        self._known: dict[str, Any] = {}
         self._done: dict[int, PreparedCheck | None] = {}
         self._complaints: dict[tuple[int, str, str], tuple[_Complaint, list[Fixture]]] = {}
 
     def ready(self, specs: Iterable[CheckSpec], fixture: Fixture) -> tuple[PreparedCheck, ...]:
+        specs = list(specs)
+        if self._fixture is not fixture:
+            self._fixture, self._known = fixture, {}
+        templates = [spec.params for spec in specs if id(spec) not in self._done]
+        self._known |= evaluate_ahead(templates, fixture, self._budget)
         prepared = [self._ready_one(spec, fixture) for spec in specs]
         return tuple(check for check in prepared if check is not None)
 
@@ -243,9 +250,7 @@ class _Bench:
         self, spec: CheckSpec, check: Check, fixture: Fixture | None
     ) -> PreparedCheck | None:
         try:
-            params = (
-                spec.params if fixture is None else _rendered(spec, check, fixture, self._budget)
-            )
+            params = spec.params if fixture is None else self._rendered(spec, check, fixture)
             if spec.parts and fixture is not None:
                 inner = self._inner(spec.parts, fixture)
                 if inner is None:
@@ -268,6 +273,21 @@ class _Bench:
             given = (spec.position, spec.weight, spec.must_pass, spec.step)
             return PreparedCheck(spec.name, spec.severity, evaluate, *given)
         return None
+
+    def _rendered(self, spec: CheckSpec, check: Check, fixture: Fixture) -> Mapping[str, Any]:
+        templates = _templates(spec, check)
+        if fixture.expected is None and any(map(_refers_to_expected, nested_texts(templates))):
+            raise ParameterError(
+                "the check uses `expected`, but the fixture has no `expected`",
+                "add `expected` to the fixture, or move the check to the fixtures with `expected`",
+            )
+        at = spec.position
+        rendered = {
+            name: render_value(value, fixture, at, self._budget, self._known)
+            for name, value in templates.items()
+            if _has_template(value)
+        }
+        return {**spec.params, **rendered}
 
     def _inner(self, specs: Sequence[CheckSpec], fixture: Fixture) -> tuple[InnerCheck, ...] | None:
         """Prepare the checks inside another one; None if one of them has a mistake."""
@@ -329,20 +349,6 @@ def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:
 
 def _has_template(value: Any) -> bool:
     return any(mark in text for text in nested_texts(value) for mark in TEMPLATE_MARKS)
-
-
-def _rendered(spec: CheckSpec, check: Check, fixture: Fixture, budget: Budget) -> Mapping[str, Any]:
-    templates = _templates(spec, check)
-    if fixture.expected is None and any(map(_refers_to_expected, nested_texts(templates))):
-        raise ParameterError(
-            "the check uses `expected`, but the fixture has no `expected`",
-            "add `expected` to the fixture, or move the check to the fixtures with `expected`",
-        )
-    rendered = {
-        name: render_value(value, fixture, spec.position, budget) if _has_template(value) else value
-        for name, value in templates.items()
-    }
-    return {**spec.params, **rendered}
 
 
 @lru_cache(maxsize=2048)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from gatekeeper.contract.check_keys import named_categories
 from gatekeeper.contract.definition import CheckSpec, Fixture, Position
 from gatekeeper.contract.digests import canonical
-from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.client import evaluate_texts
+from gatekeeper.contract.templates.value_faults import ValueFault
 from gatekeeper.errors import ContractError, Problem
 
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -29,8 +32,12 @@ def apply_conditions(
     Every mistake is added to `problems`: an expression that fails, and a check that applies to no
     fixture. `path` is the contract's, for a check of which no place is known.
     """
-    evaluate = _Conditions(path).applies
     conditional = [spec for spec in checks if spec.when is not None]
+    conditions = _Conditions(path)
+    conditions.ask(
+        (spec, fixture) for fixture in fixtures for spec in (*conditional, *fixture.checks)
+    )
+    evaluate = conditions.applies
     applied: dict[int, CheckSpec] = {id(spec): spec for spec in conditional}
     unused = dict(applied)
     found = []
@@ -66,38 +73,58 @@ class _Conditions:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._budget = Budget()
-        self._known: dict[tuple[str, str], bool] = {}
+        self._known: dict[tuple[str, str], Any] = {}
+        self._named: dict[tuple[frozenset[str], int], str] = {}
+        self._values: dict[str, Mapping[str, Any]] = {}
+
+    def ask(self, pairs: Iterable[tuple[CheckSpec, Fixture]]) -> None:
+        """Evaluate the expressions of all checks with their fixtures, many at once."""
+        expressions = (
+            (spec.when, fixture) for spec, fixture in pairs if isinstance(spec.when, str)
+        )
+        keys = dict.fromkeys(self._key(when, fixture) for when, fixture in expressions)
+        asked = [(f"{{{{ {when} }}}}", self._values[named]) for when, named in keys]
+        self._known = dict(zip(keys, evaluate_texts(asked, Budget()), strict=True))
 
     def applies(self, spec: CheckSpec, fixture: Fixture) -> bool:
         """Return whether the check applies to the fixture. Raises ContractError."""
         if not isinstance(spec.when, str):
             return fixture.category in named_categories(spec.when)
-        values = {**fixture.vars, "expected": fixture.expected}
-        named = {name: values[name] for name in _NAME.findall(spec.when) if name in values}
-        key = spec.when, canonical(named)
-        if key not in self._known:
-            self._known[key] = self._evaluate(spec, spec.when, fixture)
-        return self._known[key]
-
-    def _evaluate(self, spec: CheckSpec, when: str, fixture: Fixture) -> bool:
+        value = self._known[self._key(spec.when, fixture)]
+        if isinstance(value, bool):
+            return value
         at = spec.position or Position(self._path)
-        try:
-            value = render_value(f"{{{{ {when} }}}}", fixture, at, self._budget)
-        except ContractError as error:
+        what, fix = (
+            (
+                f"`when` of check `{spec.name}` must be true or false, but is neither for fixture "
+                f"`{fixture.id}`"
+            ),
+            _EXAMPLE,
+        )
+        if isinstance(value, ValueFault):
+            what = f"in `{{{{ {spec.when} }}}}`: {value.what}"
             fix = (
                 f"{_EXAMPLE}; if a fixture lacks the variable, write "
                 "`language is defined and language == 'de'`"
             )
-            found = [replace(p, fix=fix, field=f"`when` of `{spec.name}`") for p in error.problems]
-            raise ContractError(found) from None
-        if isinstance(value, bool):
-            return value
-        what = (
-            f"`when` of check `{spec.name}` must be true or false, but is "
-            f"neither for fixture `{fixture.id}`"
-        )
-        raise ContractError([Problem(at.path, what, _EXAMPLE, at.line, at.column, "when")])
+        field = f"`when` of `{spec.name}`"
+        raise ContractError([Problem(at.path, what, fix, at.line, at.column, field)])
+
+    def _key(self, when: str, fixture: Fixture) -> tuple[str, str]:
+        """Return what tells the evaluation from others. Keeps the values that the expression
+        names, because many checks name the same."""
+        names = _names(when)
+        if (names, id(fixture)) not in self._named:
+            values = {**fixture.vars, "expected": fixture.expected}
+            named = {name: values[name] for name in names if name in values}
+            text = self._named[names, id(fixture)] = canonical(named)
+            self._values.setdefault(text, named)
+        return when, self._named[names, id(fixture)]
+
+
+@lru_cache(maxsize=4096)
+def _names(when: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(when))
 
 
 def _unused_problem(spec: CheckSpec, categories: set[str], path: str) -> Problem:

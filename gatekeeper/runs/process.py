@@ -7,10 +7,11 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
+COULD_NOT_MEASURE = 3
 _USUAL_SWITCH_INTERVAL = 0.005
 """Seconds; Python's own setting."""
 _OBJECTS_BETWEEN_COLLECTIONS = 2_000
@@ -52,12 +53,51 @@ def yield_often() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
+def run_process(main: Callable[[], int]) -> NoReturn:
+    """Run an entry point, and end this process with its exit code.
+
+    Any other end is exit code 3, which says that nothing was measured: an error that nobody caught,
+    a module that cannot be imported, and a library that ends the process itself, as OpenBLAS does
+    without memory. Python and C would say 1, which means "do not merge".
+    """
+    exit_code = COULD_NOT_MEASURE
+    try:
+        _end_with(COULD_NOT_MEASURE)
+        # Before numpy is loaded: it computes little here, and each thread takes memory.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        postpone_garbage_collection()
+        exit_code = main()
+    except SystemExit as ended:
+        exit_code = ended.code if isinstance(ended.code, int) else COULD_NOT_MEASURE
+        exit_code = 0 if ended.code is None else exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("gatekeeper: interrupted\n")
+    except BaseException as error:
+        kind = type(error).__name__
+        sys.stderr.write(f"gatekeeper: the run ended unexpectedly: {kind}: {error}\n")
+    end_process(exit_code)
+
+
+def _end_with(exit_code: int) -> None:
+    """Let this process end with the exit code wherever it ends, also in C; the latest call counts.
+    Does nothing without the C library's functions."""
+    try:
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        library.__cxa_atexit(library._exit, ctypes.c_void_p(exit_code), None)
+    except (ImportError, OSError, AttributeError):
+        return
+
+
 def end_process(exit_code: int) -> NoReturn:
     """End this process with the exit code.
 
     Whatever was registered with `atexit` is called. But Python would also take every object apart,
     and the operating system frees the memory faster.
     """
+    if exit_code:
+        _end_with(exit_code)
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     if any(not thread.daemon for thread in others):
         sys.exit(exit_code)  # waits for them

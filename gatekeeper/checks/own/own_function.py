@@ -3,12 +3,10 @@ branch to merge into."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import math
 import re
 import sys
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -17,6 +15,7 @@ from typing import Any
 from gatekeeper.checks.check import Files, Finding, ParameterError, Parameters, undetermined
 from gatekeeper.checks.output import shorten
 from gatekeeper.contract.own_code_paths import MODULES
+from gatekeeper.contract.syntax.parsing import BrokenTextError, read_functions
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess, Limits
 from gatekeeper.sandbox.restrictions import hide_memory
@@ -180,13 +179,9 @@ def _require_distinct(paths: list[str]) -> None:
 def _require_syntax(text: str, path: str) -> None:
     """Raise ParameterError if the file is not Python. Nothing of it is run."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
-        place = f"`{path}`, line {line}" if line else f"`{path}`"
-        what = f"{place}: Python cannot read this file: {getattr(error, 'msg', None) or error}"
+        read_functions(text)
+    except BrokenTextError as error:
+        what = f"`{path}`, line {error.line}: Python cannot read this file: {error.what}"
         raise ParameterError(what, "correct the file") from None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -52,8 +51,6 @@ def site(arguments: argparse.Namespace) -> int:
     """Write a static site about the history: trends, budgets, costs, drift. Calls no model."""
     from gatekeeper.history.lines import without_collection
 
-    # Before numpy is loaded: starting its threads takes longer than what they would do here.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with without_collection():
         _write(arguments)
     return 0

@@ -20,7 +20,7 @@ from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.prompts.styles.apply import in_jinja, unfilled
 from gatekeeper.contract.prompts.value_at_key import prompt_at_key
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.role_lines import BY_ROLE_LINES, role_of_line
+from gatekeeper.contract.role_lines import BY_ROLE_LINES, MOST_MESSAGES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
 from gatekeeper.contract.templates.client import (
     NotATemplate,
@@ -110,12 +110,19 @@ def parse_written(text: str, reference: str) -> Prompt:
 
 def _with_text(prompt: Prompt) -> Prompt:
     """Return the prompt. Raises ContractError if it or one of its messages is empty."""
+    _require_few(len(prompt.messages), prompt.path)
     empty = [message for message in prompt.messages if not message.content.strip()]
     if empty or not prompt.messages:
         what = f"the {empty[0].role} message is empty" if empty else "there is no message"
         line = empty[0].line if empty else 1
         raise ContractError([Problem(prompt.path, what, "write the text of the prompt", line)])
     return prompt
+
+
+def _require_few(messages: int, path: str) -> None:
+    if messages > MOST_MESSAGES:
+        what = f"the prompt has {messages:,} messages, but the limit is {MOST_MESSAGES:,}"
+        raise ContractError([Problem(path, what, "write fewer messages", 1)])
 
 
 def _whole(text: str, line: int = 1) -> MessageTemplate:
@@ -125,7 +132,7 @@ def _whole(text: str, line: int = 1) -> MessageTemplate:
 
 def _sectioned(text: str, path: str) -> Prompt:
     front, body, line, dialogue = _parted(text, path)
-    messages = _by_role(body, line) if dialogue else ()
+    messages = _by_role(body, line, path) if dialogue else ()
     if front is None:
         return Prompt(path, messages or (_whole(body, line),), text)
     model, params = prompt_settings.from_front_matter(front)
@@ -230,7 +237,7 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     return [Problem(prompt.path, what, fix, number)]
 
 
-def _by_role(body: str, first_line: int) -> tuple[MessageTemplate, ...]:
+def _by_role(body: str, first_line: int, path: str) -> tuple[MessageTemplate, ...]:
     """Return the sections between role lines, without blank lines around them.
 
     Text before the first role line is a system message, as in Prompty. Without a role line there is
@@ -245,6 +252,7 @@ def _by_role(body: str, first_line: int) -> tuple[MessageTemplate, ...]:
             sections[-1][2].append(line)
     if len(sections) == 1:
         return ()
+    _require_few(len(sections) - 1, path)
     leading, *rest = sections
     if any(line.strip() for line in leading[2]):
         rest.insert(0, leading)

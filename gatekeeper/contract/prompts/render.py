@@ -7,8 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gatekeeper.contract.definition import Fixture, Message, Position, Prompt
+from gatekeeper.contract.nested_texts import nested_texts
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.templates.client import check_syntax, evaluate_text, render_parts
+from gatekeeper.contract.templates.client import (
+    check_syntax,
+    evaluate_text,
+    evaluate_texts,
+    render_parts,
+)
+from gatekeeper.contract.templates.plain import is_plain
+from gatekeeper.contract.templates.value_faults import ValueFault
 from gatekeeper.errors import ContractError, Problem
 
 # `{#` is not among them: in a regular expression it is likelier than a template comment.
@@ -51,32 +59,53 @@ def render_value(
     fixture: Fixture,
     position: Position | None = None,
     budget: Budget | None = None,
+    known: Mapping[str, Any] | None = None,
 ) -> Any:
     """Return the value with every template in it rendered over the fixture's vars and `expected`.
 
-    Text that is one `{{ expression }}` and nothing else gets the type of the expression. Raises
-    ContractError at `position`.
+    Text that is one `{{ expression }}` and nothing else gets the type of the expression. `known`
+    is what `evaluate_ahead` returned for the fixture. Raises ContractError at `position`.
     """
-    variables = {**fixture.vars, "expected": fixture.expected}
-    return _value(value, variables, position or Position("?"), budget or Budget())
+    variables, budget = _variables(fixture), budget or Budget()
+
+    def made(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: made(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [made(item) for item in value]
+        if not isinstance(value, str) or not _is_template(value):
+            return value
+        if known and value in known:
+            return _or_raise(known[value], value, position or Position("?"))
+        try:
+            return evaluate_text(value, variables, budget)
+        except ValueFault as fault:
+            return _or_raise(fault, value, position or Position("?"))
+
+    return made(value)
 
 
-def _value(value: Any, variables: Mapping[str, Any], position: Position, budget: Budget) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _value(item, variables, position, budget) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_value(item, variables, position, budget) for item in value]
-    if not isinstance(value, str) or not any(mark in value for mark in _MARKS):
-        return value
-    return _text_value(value, variables, position, budget)
+def evaluate_ahead(value: Any, fixture: Fixture, budget: Budget) -> Mapping[str, Any]:
+    """Return the values, or the faults, of those templates in a value that the child evaluates: for
+    all of them together, it is asked once."""
+    texts = {t for t in nested_texts(value) if _is_template(t) and not is_plain(t)}
+    if len(texts) < 2:
+        return {}
+    ordered, variables = sorted(texts), _variables(fixture)
+    asked = [(text, variables) for text in ordered]
+    return dict(zip(ordered, evaluate_texts(asked, budget), strict=True))
 
 
-def _text_value(text: str, variables: Mapping[str, Any], position: Position, budget: Budget) -> Any:
-    from gatekeeper.contract.templates.rendering import ValueFault
+def _variables(fixture: Fixture) -> Mapping[str, Any]:
+    return {**fixture.vars, "expected": fixture.expected}
 
-    try:
-        return evaluate_text(text, variables, budget)
-    except ValueFault as fault:
-        what = f"in `{text}`: {fault.what}"
-        problem = Problem(position.path, what, fault.fix, position.line, position.column)
-        raise ContractError([problem]) from None
+
+def _is_template(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
+
+
+def _or_raise(found: Any, text: str, at: Position) -> Any:
+    if isinstance(found, ValueFault):
+        what = f"in `{text}`: {found.what}"
+        raise ContractError([Problem(at.path, what, found.fix, at.line, at.column)]) from None
+    return found

@@ -1,13 +1,14 @@
 """Parses TOML to plain data with the line of every value. The standard parser keeps no positions,
-so a second pass over the same text finds them."""
+so another pass over the same text finds them."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gatekeeper.contract.syntax.parsing import BrokenTextError, read_toml
 from gatekeeper.contract.syntax.yaml_positions import MAX_DEPTH, Document, KeyPath, Place
 from gatekeeper.errors import ContractError, Problem
 
@@ -23,7 +24,8 @@ _STRING = re.compile(
 )
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]+")
-_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
+_PLACES = ("places", "keys", "text_lines", "last_lines")
+"""The fields of a document that hold places."""
 
 
 def parse_toml(text: str, path: str) -> Document:
@@ -32,21 +34,38 @@ def parse_toml(text: str, path: str) -> Document:
         what = f"the TOML file has more than {MOST_CHARACTERS:,} characters"
         raise ContractError([Problem(path, what, "move the prompts to separate files", 1)])
     try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        at = _AT.search(str(error))
-        what = _AT.sub("", str(error)).strip() or "cannot be read"
-        line, column = (int(at[1]), int(at[2])) if at else (text.count("\n") + 1, 1)
-        problem = Problem(path, f"not TOML: {what}", "correct the TOML", line, column)
+        found = read_toml(text)
+    except BrokenTextError as error:
+        what = f"not TOML: {error.what}"
+        problem = Problem(path, what, "correct the TOML", error.line, error.column)
         raise ContractError([problem]) from None
+    return Document(path, found["data"], *(_by_key(found[name]) for name in _PLACES))
+
+
+def _by_key(pairs: Iterable[Any]) -> dict[KeyPath, Any]:
+    placed = ((tuple(key), at) for key, at in pairs)
+    return {key: tuple(at) if isinstance(at, list) else at for key, at in placed}
+
+
+class TooDeepError(Exception):
+    """A value is nested too deeply; `place` says where."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(f"a key or value is nested deeper than {MAX_DEPTH} levels")
+        self.place = place
+
+
+def scan_toml(text: str) -> Mapping[str, list[Any]]:
+    """Return the places of the values, as JSON can hold them. Raises TooDeepError; ValueError if
+    the text is certainly not TOML."""
     scan = _Scan(text)
     scan.document()
-    return Document(path, data, scan.places, scan.keys, scan.text_lines, scan.last_lines)
+    return {name: [[list(key), at] for key, at in getattr(scan, name).items()] for name in _PLACES}
 
 
 class _Scan:
-    """Finds the places of the values in a text that is known to be TOML. Where it is at a loss, it
-    stops: a value without a place has that of the table around it."""
+    """Finds the places of the values in a text. Where it is at a loss, it stops: a value without a
+    place has that of the table around it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -90,6 +109,8 @@ class _Scan:
         key = (*table, *names)
         if not names or not self._text.startswith("=", index):
             return len(self._text)
+        if len(key) > MAX_DEPTH:
+            raise TooDeepError(place)
         self.keys.setdefault(key, place)
         return self._value(self._space(index + 1), key, depth)
 
@@ -101,6 +122,8 @@ class _Scan:
             if match is None:
                 return tuple(names), index
             names.append(_name(match.group()))
+            if len(names) > MAX_DEPTH:
+                raise TooDeepError(self._place(index))
             index = self._space(match.end())
             if not self._text.startswith(".", index):
                 return tuple(names), index
@@ -110,7 +133,7 @@ class _Scan:
         self.places.setdefault(key, self._place(index))
         start = self._text[index : index + 1]
         if depth > MAX_DEPTH:
-            return len(self._text)
+            raise TooDeepError(self._place(index))
         if start == "[":
             return self._items(index + 1, key, depth)
         if start == "{":

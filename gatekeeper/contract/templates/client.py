@@ -11,6 +11,7 @@ from gatekeeper.contract.role_lines import BY_ROLE_LINES
 from gatekeeper.contract.templates.ahead import ChecksAhead
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.plain import is_plain, plain_includes
+from gatekeeper.contract.templates.value_faults import ValueFault
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess
@@ -24,6 +25,7 @@ _CHILD = LimitedProcess(_SERVICE, _PACKAGES)
 
 # What is sent at once: a child that overruns takes the rest of these with it.
 _VALUES_AT_ONCE = 64
+_TEXTS_AT_ONCE = 10_000
 # Parsing takes about 500 bytes of memory a character.
 _PARSED_HERE = 100_000
 
@@ -159,32 +161,55 @@ def evaluate_text(text: str, variables: Mapping[str, Any], budget: Budget) -> An
     Raises:
         ValueFault: It cannot be evaluated.
     """
-    from gatekeeper.contract.templates.rendering import ValueFault, evaluate
+    from gatekeeper.contract.templates.rendering import evaluate
 
     if is_plain(text):
         return evaluate(text, variables, budget)
-    exceeded = budget.exceeded()
-    if exceeded:
-        raise ValueFault(f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures")
-    request = {
-        "kind": "evaluate",
-        "text": text,
-        "variables": variables,
-        "budget": astuple(budget),
-    }
-    try:
-        answers = _CHILD.ask(request)
-    except FrameError as error:
-        what = f"the values cannot be rendered: {error}"
-        raise ValueFault(what, "use smaller values") from None
-    if answers.overrun is not None:
-        budget.spend(seconds=OVERRUN_SECONDS)
-        raise ValueFault(f"the template cannot be rendered: {answers.overrun}", _SIMPLER)
-    response = answers.responses[0]
-    _take(budget, response)
-    if "fault" in response:
-        raise ValueFault(*response["fault"])
-    return response["value"]
+    (found,) = evaluate_texts([(text, variables)], budget)
+    if isinstance(found, ValueFault):
+        raise found
+    return found
+
+
+def evaluate_texts(asked: Sequence[tuple[str, Mapping[str, Any]]], budget: Budget) -> Iterator[Any]:
+    """Yield the value of each text with its variables, or the ValueFault that there is instead.
+    The child is asked for many at once, which is much faster than one by one."""
+    for start in range(0, len(asked), _TEXTS_AT_ONCE):
+        yield from _ask_values(asked[start : start + _TEXTS_AT_ONCE], budget)
+
+
+def _ask_values(asked: Sequence[tuple[str, Mapping[str, Any]]], budget: Budget) -> Iterator[Any]:
+    while asked:
+        exceeded = budget.exceeded()
+        if exceeded:
+            what, fix = f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures"
+            yield from [ValueFault(what, fix)] * len(asked)
+            return
+        values = {id(variables): variables for _, variables in asked}
+        places = {key: place for place, key in enumerate(values)}
+        request = {
+            "kind": "evaluate",
+            "asked": [[text, places[id(variables)]] for text, variables in asked],
+            "values": list(values.values()),
+            "budget": astuple(budget),
+        }
+        try:
+            answers = _CHILD.ask(request)
+        except FrameError as error:
+            if len(asked) > 1:
+                for one in asked:
+                    yield from _ask_values([one], budget)
+            else:
+                yield ValueFault(f"the values cannot be rendered: {error}", "use smaller values")
+            return
+        for response in answers.responses:
+            _take(budget, response)
+            yield ValueFault(*response["fault"]) if "fault" in response else response["value"]
+        asked = asked[len(answers.responses) :]
+        if answers.overrun is not None:
+            budget.spend(seconds=OVERRUN_SECONDS)
+            yield ValueFault(f"the template cannot be rendered: {answers.overrun}", _SIMPLER)
+            asked = asked[1:]
 
 
 class NotATemplate(Exception):

@@ -14,7 +14,7 @@ from jinja2 import TemplateNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
 from gatekeeper.contract.definition import MessageTemplate, Prompt
-from gatekeeper.contract.role_lines import BY_ROLE_LINES
+from gatekeeper.contract.role_lines import BY_ROLE_LINES, MOST_MESSAGES
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.environment import (
     MAX_TEXT,
@@ -31,7 +31,7 @@ from gatekeeper.contract.templates.role_marks import (
     compiled_with_marks,
     split_by_role_lines,
 )
-from gatekeeper.contract.templates.value_faults import fault_in
+from gatekeeper.contract.templates.value_faults import ValueFault, fault_in
 from gatekeeper.errors import ContractError, Problem
 
 MAX_SECONDS = 3.0
@@ -73,6 +73,8 @@ def render_prompt(
             if length > MAX_TEXT:
                 raise SecurityError(f"the messages together have more than {MAX_TEXT:,} characters")
             messages += made
+            if len(messages) > MOST_MESSAGES:
+                raise SecurityError(f"there are more than {MOST_MESSAGES:,} messages")
         except Exception as error:  # templates can raise anything: a TypeError of an operator, …
             problems.append(_problem(error, prompt, template, variables))
             _fine(error, budget)
@@ -112,14 +114,6 @@ def check_templates(prompt: Prompt, time_limit: TimeLimit = _no_limit) -> list[P
         except Exception as error:  # besides Jinja2's own, Python's compiler has limits
             problems.append(_problem(error, prompt, template, {}))
     return problems
-
-
-class ValueFault(Exception):
-    """A parameter's template that cannot be evaluated: `what` is wrong, and how to `fix` it."""
-
-    def __init__(self, what: str, fix: str) -> None:
-        super().__init__(what)
-        self.what, self.fix = what, fix
 
 
 def evaluate(

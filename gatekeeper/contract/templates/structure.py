@@ -17,6 +17,8 @@ from gatekeeper.contract.definition import Prompt, Target
 from gatekeeper.contract.read import locate
 from gatekeeper.contract.templates.environment import environment_for
 
+_MOST_INLINED = 200_000
+
 
 def is_same_chain(base: Target, head: Target, renaming: Mapping[str, str]) -> bool:
     """Return whether two targets have the same steps and prompts, as `is_same_template` compares
@@ -73,12 +75,15 @@ def _parsed(
     return repr(tree), frozenset(found.paths)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Inlining:
-    """Puts the statements of each plain include in the include's place. `paths` are those files."""
+    """Puts the statements of each plain include in the include's place. `paths` are those files,
+    and `left` is how many characters of them may still come: ten files of which each includes the
+    next ten times are as long as ten thousand million files."""
 
     includes: Mapping[str, str]
     paths: set[str] = field(default_factory=set)
+    left: int = _MOST_INLINED
 
     def inlined(self, source: str, path: str) -> list[nodes.Node]:
         """Return the template's statements, with includes inserted."""
@@ -89,7 +94,9 @@ class _Inlining:
         flat: list[nodes.Node] = []
         for node in body:
             target = _included(node, path)
-            if target is not None and target in self.includes:
+            size = len(self.includes.get(target or "", ""))
+            if target is not None and target in self.includes and size <= self.left:
+                self.left -= size + 1
                 self.paths.add(target)
                 for part in self.inlined(self.includes[target], target):
                     _append(flat, part)

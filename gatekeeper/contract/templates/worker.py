@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import Any
 
 from gatekeeper.contract.definition import MessageTemplate, Prompt
@@ -12,12 +13,12 @@ from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.environment import environment_for, included_names
 from gatekeeper.contract.templates.rendering import (
     MAX_SECONDS,
-    ValueFault,
     check_templates,
     evaluate,
     render_prompt,
 )
 from gatekeeper.contract.templates.role_marks import role_lines_of
+from gatekeeper.contract.templates.value_faults import ValueFault
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process_limits import cpu_limit
 
@@ -29,7 +30,7 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
     if kind == "render":
         prompt, budget = _prompt(request["prompt"]), Budget(*request["budget"])
         for values in request["values"]:
-            yield {**_rendered(prompt, values, budget), "budget": astuple(budget)}
+            yield {**_rendered(prompt, values, budget), "budget": _as_list(budget)}
     elif kind == "check":
         for given in request["prompts"]:
             yield [asdict(problem) for problem in check_templates(_prompt(given), cpu_limit)]
@@ -41,13 +42,21 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
             yield included_names(request["source"], environment_for(()))
     else:
         budget = Budget(*request["budget"])
-        found = _value(request["text"], request["variables"], budget)
-        yield {**found, "budget": astuple(budget)}
+        at = time.process_time()
+        for text, place in request["asked"]:
+            budget.spend(seconds=time.process_time() - at)  # what the answer before took to send
+            found = _value(text, request["values"][place], budget)
+            at = time.process_time()
+            yield {**found, "budget": _as_list(budget)}
 
 
 def _prompt(given: Mapping[str, Any]) -> Prompt:
     messages = tuple(MessageTemplate(*message) for message in given["messages"])
     return Prompt(given["path"], messages, "", includes=given["includes"])
+
+
+def _as_list(budget: Budget) -> list[float]:
+    return [budget.work, budget.text_bytes, budget.seconds]
 
 
 def _rendered(prompt: Prompt, values: Mapping[str, Any], budget: Budget) -> dict[str, Any]:

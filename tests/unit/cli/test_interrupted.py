@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-import gatekeeper.cli.main
-from gatekeeper.__main__ import main
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.litellm import _answer
 
 
-def test_outside_of_any_command_it_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted() -> int:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(gatekeeper.cli.main, "main", interrupted)
-    assert main() == 3
-    assert capsys.readouterr().err == "gatekeeper: interrupted\n"
+def test_outside_of_any_command_it_is_no_traceback() -> None:
+    script = (
+        "import gatekeeper.cli.main as cli\n"
+        "def interrupted(): raise KeyboardInterrupt\n"
+        "cli.main = interrupted\n"
+        "from gatekeeper.__main__ import run\n"
+        "run()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (3, "gatekeeper: interrupted\n")
 
 
 def test_a_call_that_is_cancelled_twice_leaves_no_error_that_nobody_saw() -> None:

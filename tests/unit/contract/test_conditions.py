@@ -8,10 +8,13 @@ import pytest
 import yaml
 
 from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract import conditions
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.templates import client
+from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.weakening import weakenings
 from gatekeeper.errors import ContractError
 
@@ -266,3 +269,25 @@ class TestWeakenings:
     def test_inner_checks_count_in_the_digest(self):
         other = {**ANY, "checks": [{**CONTAINS, "value": "b"}]}
         assert contract_digest(loaded(ANY)) != contract_digest(loaded(other))
+
+
+def test_many_conditions_are_evaluated_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one, 1,000 checks of 500 fixtures take minutes."""
+    asked = []
+    ask = client._CHILD.ask
+    monkeypatch.setattr(client._CHILD, "ask", lambda *given: asked.append(given) or ask(*given))
+    fixtures = [{"id": f"f{i}", "vars": {"lang": "en", "n": i}} for i in range(30)]
+    checks = [{"type": "json_valid", "name": f"c{i}", "when": f"n == {i}"} for i in range(30)]
+    own = {"type": "json_valid", "name": "own", "when": "n == 1"}
+    fixtures[1]["checks"] = [own]
+    found = applied(loaded(*checks, fixtures=fixtures))
+    assert found["f1"] == ["c1", "own"]
+    assert found["f29"] == ["c29"]
+    assert len(asked) == 1
+
+
+def test_conditions_that_take_too_much_together_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "Budget", lambda: Budget(seconds=0.01))
+    fixtures = [{"id": f"f{i}", "vars": {"lang": "en", "n": i}} for i in range(300)]
+    checks = [{"type": "json_valid", "name": f"c{i}", "when": f"n == {i}"} for i in range(100)]
+    assert "too much time over all fixtures" in problems(*checks, fixtures=fixtures)

@@ -369,8 +369,8 @@ def test_the_service_in_this_process() -> None:
     (lines,) = worker.answer({"kind": "role_lines", "source": "a\nuser:\n{{ role }}:"})
     assert [line["line"] for line in lines] == [2, 3]
     assert list(worker.answer({"kind": "includes", "source": "{% include 'b' %}"})) == [(("b", 1),)]
-    ask = {"kind": "evaluate", "variables": {"a": 2}, "budget": budget}
-    assert [r["value"] for r in worker.answer({**ask, "text": "{{ a + 1 }}"})] == [3]
-    assert [r["fault"][0] for r in worker.answer({**ask, "text": "{{ b }}"})] == [
-        "`b` is undefined"
-    ]
+    ask = {"kind": "evaluate", "values": [{"a": 2}, {"a": 5}], "budget": budget}
+    asked = [["{{ a + 1 }}", 1], ["{{ b }}", 0], ["{{ a + 1 }}", 0]]
+    found = list(worker.answer({**ask, "asked": asked}))
+    assert [response.get("value") for response in found] == [6, None, 3]
+    assert found[1]["fault"][0] == "`b` is undefined"

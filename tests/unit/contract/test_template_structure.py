@@ -104,3 +104,13 @@ def test_every_file_of_the_prompt_counts(text):
     after = "{% macro ask(word) %}{% if word %}Say {{ word }}.{% endif %}{% endmacro %}"
     assert is_same_template(having(before), having("{# why #}" + before), {})
     assert not is_same_template(having(before), having(after), {})
+
+
+def test_includes_that_multiply_are_compared_in_bounded_time():
+    """Ten files of which each includes the next ten times; no rendering reaches them."""
+    parts = {f"p{i}": f"{{% include 'p{i + 1}' %}}" * 10 for i in range(9)} | {"p9": "text"}
+    text = "Say it.{% if never %}{% include 'p0' %}{% endif %}"
+    assert is_same_template(prompt(text, **parts), prompt(text, **parts), {})
+    changed = parts | {"p9": "another text"}
+    assert not is_same_template(prompt(text, **parts), prompt(text, **changed), {})
+    assert not is_same_template(prompt("Say it."), prompt(text, **parts), {})

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.machine_needs import LINUX
 
 from gatekeeper.runs.process import yield_often
 
@@ -88,6 +89,62 @@ def test_full_disk_is_not_a_success() -> None:
 
 def test_closed_standard_output() -> None:
     assert run("import sys\nsys.stdout = None\nend_process(2)").returncode == 2
+
+
+UNEXPECTED = {
+    "an exception": "raise ValueError('odd')",
+    "no memory": "raise MemoryError",
+    "a module that is missing": "import no_such_module",
+    "an interruption": "raise KeyboardInterrupt",
+    "a text instead of a code": "sys.exit('a text')",
+    "the end by C": "ctypes.CDLL(None).exit(1)",
+    "the end by C with 0": "ctypes.CDLL(None).exit(0)",
+    "the end by C in a thread": (
+        "t = threading.Thread(target=ctypes.CDLL(None).exit, args=(1,)); t.start(); t.join()"
+    ),
+    "an error that cannot be shown": "sys.stderr = None; raise ValueError",
+}
+
+
+@pytest.mark.parametrize("how", UNEXPECTED)
+def test_an_unexpected_end_says_that_nothing_was_measured(how: str) -> None:
+    main = f"import ctypes, sys, threading\ndef main():\n    {UNEXPECTED[how]}\n"
+    done = run(f"{main}from gatekeeper.runs.process import run_process\nrun_process(main)")
+    assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 2, 3])
+def test_an_orderly_end_has_its_exit_code(exit_code: int) -> None:
+    start = "import sys\nfrom gatekeeper.runs.process import run_process\n"
+    assert run(f"{start}run_process(lambda: {exit_code})").returncode == exit_code
+    assert run(f"{start}run_process(lambda: sys.exit({exit_code}))").returncode == exit_code
+
+
+@pytest.mark.parametrize("start", ["gatekeeper.__main__", "gatekeeper.action.__main__"])
+@pytest.mark.parametrize("module", ["yaml", "gatekeeper.errors", "json"])
+def test_a_module_that_cannot_be_imported(start: str, module: str) -> None:
+    """An installation can be broken, or memory can end just then."""
+    script = (
+        f"import runpy, sys\nsys.modules[{module!r}] = None\n"
+        "sys.argv = ['gatekeeper', 'validate']\n"
+        f"runpy.run_module({start!r}, run_name='__main__')"
+    )
+    assert run(script).returncode == 3
+
+
+@LINUX.mark
+def test_openblas_without_memory() -> None:
+    """Without memory for its threads it ends the process itself, with exit code 1."""
+    script = (
+        "import os, resource\nfrom gatekeeper.runs.process import run_process\n"
+        "def main():\n"
+        "    os.environ['OPENBLAS_NUM_THREADS'] = '8'\n"
+        "    resource.setrlimit(resource.RLIMIT_AS, (100_000_000,) * 2)\n"
+        "    import numpy\n"
+        "    return 1\n"
+        "run_process(main)"
+    )
+    assert run(script).returncode == 3
 
 
 def test_other_threads_go_on_sooner_for_a_time() -> None:

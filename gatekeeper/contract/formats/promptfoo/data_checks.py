@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from gatekeeper.contract.formats.promptfoo.assertion import (
 )
 from gatekeeper.contract.formats.promptfoo.python_functions import NoFunctionError, named_function
 from gatekeeper.contract.formats.promptfoo.sources import FILE
+from gatekeeper.contract.syntax.parsing import PythonFunction
 
 Check = dict[str, Any]
 
@@ -173,13 +173,16 @@ def python(assertion: Assertion) -> Check:
     return assertion.whole(check)
 
 
-def _parameters(assertion: Assertion, function: ast.FunctionDef) -> Sequence[str]:
+def _parameters(assertion: Assertion, function: PythonFunction) -> Sequence[str]:
     """Return the parameters of the function. Raises CannotRunError if gatekeeper cannot call it."""
     name = function.name
-    every = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    names = [argument.arg for argument in every]
-    required = names[: len(names) - len(function.args.defaults)]
-    if function.args.posonlyargs or not set(required) <= _GIVEN:
+    names = [
+        *function.only_by_position,
+        *function.by_position_or_name,
+        *function.only_by_name,
+    ]
+    required = names[: len(names) - function.defaults]
+    if function.only_by_position or not set(required) <= _GIVEN:
         why = (
             f"gatekeeper can call `{name}` only with the parameters `output`, `context`, `vars` "
             "and `expected`"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from gatekeeper.contract.formats.promptfoo.nodes import Node
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources
+from gatekeeper.contract.syntax.parsing import BrokenTextError, PythonFunction, read_functions
 
 
 class NoFunctionError(Exception):
@@ -14,7 +13,7 @@ class NoFunctionError(Exception):
 
 def named_function(
     sources: Sources, node: Node, reference: str, default: str
-) -> tuple[str, ast.FunctionDef]:
+) -> tuple[str, PythonFunction]:
     """Return `/FILE.py:NAME` and the function that `file://FILE.py:NAME` names. Without `:NAME`, it
     is the `default`.
 
@@ -24,19 +23,17 @@ def named_function(
     name = name or default
     located, text = sources.text(node, path)
     try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        found = [function for function in read_functions(text) if function.name == name]
+    except BrokenTextError:
         raise NoFunctionError(f"{located} is not Python") from None
-    found = [f for f in module.body if isinstance(f, ast.FunctionDef) and f.name == name]
     if not found:
         raise NoFunctionError(f"{located} defines no function `{name}`")
     return f"/{located}:{name}", found[-1]
 
 
-def takes_two_values(function: ast.FunctionDef) -> bool:
+def takes_two_values(function: PythonFunction) -> bool:
     """Return whether the function can be called with two values by position."""
-    arguments = function.args
-    places = len(arguments.posonlyargs) + len(arguments.args)
-    required = places - len(arguments.defaults)
-    by_name = any(default is None for default in arguments.kw_defaults)
-    return required <= 2 and (places >= 2 or arguments.vararg is not None) and not by_name
+    places = len(function.only_by_position) + len(function.by_position_or_name)
+    required = places - function.defaults
+    enough = places >= 2 or function.takes_any_number
+    return required <= 2 and enough and not function.requires_names

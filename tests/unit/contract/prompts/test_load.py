@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from support.machine_needs import DATA, RECORDED_OUTPUTS
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.load import load_prompt, parse_prompt
+from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import ContractError
 
@@ -200,3 +203,25 @@ def test_plain_text_is_kept_but_for_one_line_end(text: str) -> None:
     assert parse_prompt(text, "p.txt").messages == (
         MessageTemplate("user", text.removesuffix("\n"), 1),
     )
+
+
+MANY = {
+    "p.md": "user:\n{{ a }}\n" * 2_001,
+    "front.md": "---\nmodel: openai/x\n---\n" + "assistant:\nyes\nuser:\n{{ a }}\n" * 1_001,
+    "p.json": json.dumps([{"role": "user", "content": "{{ a }}"}] * 2_001),
+    "p.prompt.yml": "messages:\n" + "- {role: user, content: hello}\n" * 2_001,
+}
+
+
+@pytest.mark.parametrize("path", MANY)
+def test_a_prompt_has_at_most_2000_messages(path):
+    with pytest.raises(ContractError, match="messages, but the limit is 2,000"):
+        parse_prompt(MANY[path], path)
+
+
+def test_a_prompt_renders_to_at_most_2000_messages():
+    text = "user:\nx\n{% for i in range(n) %}\nuser:\n{{ i }}\n{% endfor %}"
+    prompt = load_prompt(MemoryRevision({"p.md": text.encode()}), "p.md")
+    assert len(render_messages(prompt, {"n": 1_999})) == 2_000
+    with pytest.raises(ContractError, match="more than 2,000 messages"):
+        render_messages(prompt, {"n": 2_000})
