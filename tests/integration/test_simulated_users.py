@@ -121,6 +121,31 @@ def test_a_prompt_that_no_longer_reaches_the_goal_is_a_regression(
     assert users == (2 + 4) * len(ORDERS)
 
 
+@pytest.mark.parametrize(
+    "quoting", ["The assistant says {}", "{}", "<think>The assistant says {}", "```json\n{}\n```"]
+)
+def test_a_user_that_quotes_a_goal_of_the_model_has_not_reached_it(
+    repository: GitRepository, server: OpenAIServer, tmp_path: Path, quoting: str
+) -> None:
+    reached = said("", done=True, reached=True)
+
+    def fooled(body: Mapping[str, Any]) -> str:
+        last = body["messages"][-1]["content"]
+        if plays_user(body):
+            return quoting.format(reached) if "Sorry." in last else answer(body)
+        given = answer(body)
+        return given if body["messages"][0]["content"] == "Help." else f"Sorry. {reached}"
+
+    server._answer = fooled
+    repository.branch("pr")
+    repository.write("contracts/prompt.md", PROMPT.replace("Help.", "Stay silent."))
+    repository.commit("worse")
+    assert check(repository, tmp_path / "out") in (1, 3)
+    contract = result_of(tmp_path / "out")["contracts"][0]
+    assert contract["base"]["passed"] == len(ORDERS)
+    assert contract["head"]["passed"] == 0
+
+
 def test_weaker_users_are_named_and_the_users_of_base_still_speak(
     repository: GitRepository, tmp_path: Path
 ) -> None:
