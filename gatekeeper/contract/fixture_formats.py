@@ -1,4 +1,4 @@
-"""Reads the data sets of DeepEval, Inspect and OpenAI Evals as fixtures.
+"""Reads the data sets of DeepEval, Inspect, OpenAI Evals and PromptPex as fixtures.
 
 A contract says which it is, as `{file: goldens.json, format: deepeval}`: the files are lists of
 plain columns, and `input` and `target` could be variables of any other file.
@@ -37,6 +37,9 @@ _DEEPEVAL_UNUSED = (
 )
 _NO_INPUT = (
     "add the column `input`, or name your own column in the contract with `columns: {input: NAME}`"
+)
+_PROMPTPEX = frozenset(
+    ["ruleid", "testid", "testinput", "input", "expectedoutput", "reasoning", "inverse", "validity"]
 )
 _INSPECT_UNUSED = ("sandbox", "files", "setup", "checkpoint")
 
@@ -113,6 +116,26 @@ def _openai_evals(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"vars": _dialogue(data.get("input"), "a sample"), "expected": data.get("ideal")}
 
 
+def _promptpex(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a test of PromptPex. A test without a rule is one of its baseline."""
+    written = data.get("testinput", data.get("input"))
+    if not isinstance(written, str):
+        raise _NoFixtureError("the test has no `testinput`", _NO_INPUT)
+    variables = {n: v for n, v in data.items() if n not in _PROMPTPEX and v is not None}
+    rule = str(data.get("ruleid") or "").strip()
+    metadata = {"rule": f"rule-{rule}"} if rule.isdigit() and int(rule) else {}
+    if data.get("reasoning"):
+        metadata["reasoning"] = str(data["reasoning"])
+    inverse = str(data.get("inverse", "")).strip().lower() in ("true", "1")
+    category = ("inverse_rule" if inverse else "rule") if "rule" in metadata else "baseline"
+    return {
+        "vars": {**variables, "input": written},
+        "expected": data.get("expectedoutput") or None,
+        "category": category,
+        "metadata": metadata,
+    }
+
+
 def _dialogue(written: Any, what: str) -> dict[str, Any]:
     """Return the message of the user as `input`, and that of the system as `system`."""
     if isinstance(written, str):
@@ -169,6 +192,7 @@ _KINDS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "deepeval": _deepeval,
     "inspect": _inspect,
     "openai-evals": _openai_evals,
+    "promptpex": _promptpex,
 }
 
 FIXTURE_FORMATS = tuple(_KINDS)

@@ -333,8 +333,11 @@ _STANDARD = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, par
 
 
 def csv_lines(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line and the cells of each row that is not empty. Raises ContractError."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    """Yield the first line and the cells of each row that is not empty. Blanks after commas count
+    unless the header has some, as in PromptPex's files. Raises ContractError."""
+    header = next(csv.reader([text.partition("\n")[0]]), [])
+    blanks = any(cell.startswith(" ") for cell in header[1:])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=blanks)
     while True:
         line = reader.line_num + 1
         try:

@@ -57,11 +57,7 @@ checks: {{python: ["**/*.py"]}}
 _MOST_BYTES = 2_000_000
 _LONGEST_RUN = 240
 _MOST_SHOWN = 4
-_SERVED = (
-    "^(openai|anthropic|mistral|ollama|aimlapi|cerebras|deepseek|groq|hyperbolic|openrouter|xai"
-    "|fireworks|togetherai|lambdalabs|litellm):(?!image|embedding|moderation|realtime|assistant)"
-)
-_NOT_COMPARED = frozenset({"seed", "random_seed", "stream", "stream_options", "store"})
+_NOT_COMPARED = frozenset({"seed", "random_seed", "stream", "stream_options", "usage"})
 _BY_DESIGN = frozenset({"select-best", "max-score", "is-refusal"})
 _PASSED_BY_ALL = "\ndefaultTest:\n  assert:\n    - {type: regex, value: '^'}\n"
 
@@ -164,7 +160,7 @@ def _run_promptfoo(
         own = {"PROMPTFOO_CONFIG_DIR": home, "NODE_OPTIONS": f"--require {redirect}"}
         command = [program, "eval", "-c", Path(path).name, "-o", str(out), "--no-cache"]
         done = subprocess.run(
-            [*command, "--no-table", "--no-share", f"--filter-providers={_SERVED}"],
+            [*command, "--no-table", "--no-share"],
             cwd=(folder / path).parent,
             env={**_plain_environment(), **environment, **own},
             capture_output=True,
@@ -294,7 +290,10 @@ def _compare_decisions(
 
 
 def _is_comparable(row: Mapping[str, Any]) -> bool:
-    """Return whether gatekeeper runs every assertion of the test and means the same by it."""
+    """Return whether both programs ran the test, and mean the same by each of its assertions."""
+    reason = (row.get("gradingResult") or {}).get("reason")
+    if (row.get("error") and reason is None) or str(reason).startswith("Error running Python"):
+        return False
     for part in (row.get("gradingResult") or {}).get("componentResults") or ():
         assertion = part.get("assertion") or {}
         kind = str(assertion.get("type")).removeprefix("not-")

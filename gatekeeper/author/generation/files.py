@@ -14,6 +14,7 @@ from gatekeeper.author.generation.rule_checks import literal, require_sound_chec
 from gatekeeper.author.onboarding.patterns import contract_folder
 from gatekeeper.author.onboarding.skeleton import propose_name
 from gatekeeper.author.specification.merge import content_digest
+from gatekeeper.author.specification.promptpex import find_promptpex, read_promptpex
 from gatekeeper.author.specification.records import (
     GeneratedTest,
     Metric,
@@ -136,7 +137,7 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
     for path in places.paths:
         _require_folders(revision, path)
     prompt = specification_prompt(places, reference)
-    specification = Specification(prompt)
+    specification = read_promptpex(prompt, find_promptpex(revision, reference))
     if places.specification in revision.entries:
         text = load_text(revision, places.specification)
         specification = read_specification(text, places.specification)

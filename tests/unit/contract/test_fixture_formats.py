@@ -150,3 +150,37 @@ def test_a_row_that_is_no_fixture_is_an_error_at_its_line(kind: str, row: Any) -
 def test_a_format_that_is_not_known_names_the_known_ones() -> None:
     with pytest.raises(ContractError, match="openai-evals"):
         fixtures("s.jsonl", "ragas", "{}")
+
+
+PEX = (
+    "ruleid, testid, testinput, expectedoutput, reasoning\n"
+    '1, 1,"Sentence: a, b. Word: b","NN","Because, of it"\n'
+    '2, 1, "A ""quoted"" word", , "spaced"\n'
+    "0, 1, plain, NN,\n"
+)
+
+
+def test_tests_of_promptpex_with_blanks_before_their_quotes() -> None:
+    first, second, third = fixtures("tests.csv", "promptpex", PEX)
+    assert first.vars == {"input": "Sentence: a, b. Word: b"}
+    assert (first.expected, first.category) == ("NN", "rule")
+    assert first.metadata == {"rule": "rule-1", "reasoning": "Because, of it"}
+    assert (second.vars, second.expected) == ({"input": 'A "quoted" word'}, None)
+    assert (third.category, third.metadata) == ("baseline", {})
+
+
+def test_tests_of_promptpex_as_json() -> None:
+    rows = [
+        {"ruleid": 3, "testid": 1, "testinput": "x", "expectedoutput": "y", "inverse": True},
+        {"ruleid": None, "input": "z", "sentence": "s"},
+    ]
+    first, second = fixtures("tests.json", "promptpex", json.dumps(rows))
+    assert (first.category, first.metadata) == ("inverse_rule", {"rule": "rule-3"})
+    assert (second.vars, second.category) == ({"input": "z", "sentence": "s"}, "baseline")
+    with pytest.raises(ContractError):
+        fixtures("tests.json", "promptpex", '[{"ruleid": 1, "expectedoutput": "y"}]')
+
+
+def test_blanks_of_other_files_stay() -> None:
+    [row] = fixtures("g.csv", "deepeval", "input,expected_output\nWho?, Me\n")
+    assert row.expected == " Me"

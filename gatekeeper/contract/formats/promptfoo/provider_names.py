@@ -56,10 +56,17 @@ _OTHER_KINDS = re.compile(
     r"|agents|codex\S*|completion|live|agent|knowledge-base\S*|kb|foundry-agent|chatkit|tts):",
     re.I,
 )
+_LIKE_OPENAI = frozenset(
+    {
+        *("openai", "azure", "aiml", "cerebras", "deepseek", "fireworks_ai", "github", "groq"),
+        *("hyperbolic", "lambda_ai", "litellm_proxy", "llamafile", "openrouter", "perplexity"),
+        *("together_ai", "xai"),
+    }
+)
+"""The vendors for which promptfoo writes requests as for OpenAI."""
 _DEFAULTS = {
-    "openai": {"temperature": 0, "max_tokens": 1024},
-    "azure": {"temperature": 0, "max_tokens": 1024},
-    "anthropic": {"temperature": 0, "max_tokens": 1024},
+    **{name: {"temperature": 0, "max_tokens": 1024} for name in (*_LIKE_OPENAI, "anthropic")},
+    "mistral": {"top_p": 1, "max_tokens": 1024},
 }
 _THINKS_FIRST = re.compile(r"(?:.*/)?(?:o\d|gpt-5|codex)")
 _FOR_REASONING = frozenset({"max_completion_tokens", "reasoning_effort", "verbosity"})
@@ -150,10 +157,9 @@ def embedding_model_of(provider: str) -> str | None:
 
 
 def default_parameters(model: str) -> dict[str, Any]:
-    """Return what promptfoo sends to a model of OpenAI, Azure or Anthropic if the file does not
-    say."""
+    """Return what promptfoo sends to the model if the file does not say."""
     vendor, _, name = model.partition("/")
-    if _THINKS_FIRST.match(name):
+    if vendor in _LIKE_OPENAI and _THINKS_FIRST.match(name):
         return {}
     defaults = dict(_DEFAULTS.get(vendor, {}))
     if vendor == "anthropic" and refuses_sampling(name):
@@ -164,9 +170,9 @@ def default_parameters(model: str) -> dict[str, Any]:
 def left_out(model: str, config: Mapping[str, Any]) -> frozenset[str]:
     """Return the keys of a `config` that promptfoo does not send to the model."""
     vendor, _, name = model.partition("/")
+    if vendor in _LIKE_OPENAI and _THINKS_FIRST.match(name):
+        return frozenset({"temperature", "max_tokens"})
     if vendor in ("openai", "azure"):
-        if _THINKS_FIRST.match(name):
-            return frozenset({"temperature", "max_tokens"})
         return _FOR_REASONING - ({"reasoning_effort"} if "gpt-oss" in name else set())
     if vendor != "anthropic":
         return frozenset()

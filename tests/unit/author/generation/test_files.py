@@ -8,6 +8,7 @@ import pytest
 
 from gatekeeper.author.generation import files
 from gatekeeper.author.generation.files import find_places, read_fixture_rows, read_present
+from gatekeeper.author.specification.spec_file import read_specification, write_specification
 from gatekeeper.contract.change import Entry, MemoryRevision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError
@@ -77,3 +78,42 @@ def test_a_file_of_more_fixtures_than_a_contract_can_have_is_refused(monkeypatch
     with pytest.raises(ContractError) as raised:
         read_fixture_rows("{}\n{}\n{}\n", "f.jsonl")
     assert raised.value.problems[0].line == 3
+
+
+RULES = b"The output is one word.\n\nThe output is a tag. \n"
+SPEC = b"The input is a sentence.\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "rules", "inverse"),
+    [
+        ({"p/tag.rules.txt": RULES, "p/tag.input_spec.txt": SPEC}, 2, ""),
+        (
+            {"p/tag/rules.txt": RULES, "p/tag/inverse_rules.txt": b"Two words.\nNo tag.\n"},
+            2,
+            "No tag.",
+        ),
+        ({"p/rules.txt": RULES, "p/input_spec.txt": SPEC, "p/intent.txt": b"Tag.\n"}, 2, ""),
+        ({"p/rules.txt": RULES}, 0, None),
+        ({"p/other.rules.txt": RULES, "q/tag.rules.txt": RULES}, 0, None),
+    ],
+)
+def test_rules_and_input_of_promptpex_are_the_first_specification(files, rules, inverse):
+    revision = MemoryRevision({"p/tag.prompty": b"x", **files})
+    found = places("p/tag.prompty")
+    specification = read_present(revision, found, "p/tag.prompty").specification
+    assert len(specification.rules) == rules
+    if rules:
+        assert specification.rules[1].id == "rule-2"
+        assert specification.rules[1].text == "The output is a tag."
+        assert specification.rules[1].inverse == inverse
+    assert len(specification.input) == any("input_spec" in path for path in files)
+    text = write_specification(specification)
+    assert read_specification(text, "p/tag.spec.yaml") == specification
+
+
+def test_an_own_specification_replaces_that_of_promptpex():
+    own = b"version: 1\nprompt: tag.prompty\nintent: Own.\nrules: []\n"
+    files = {"p/tag.prompty": b"x", "p/tag.rules.txt": RULES, "p/tag.spec.yaml": own}
+    found = read_present(MemoryRevision(files), places("p/tag.prompty"), "p/tag.prompty")
+    assert (found.specification.intent, found.specification.rules) == ("Own.", ())
