@@ -20,9 +20,14 @@ from gatekeeper.contract.thoughts import without_thoughts
 from gatekeeper.contract.trial import Completion
 
 _LONGEST_ANSWER = 50_000
-_ENDED = frozenset({None, "stop", "tool_calls", "function_call"})
-"""The finish reasons of an answer that is whole. Some providers give an answer by a schema as a
-call of a tool."""
+_ENDED = frozenset(
+    {
+        *("stop", "stop_sequence", "end_turn", "eos", "eos_token"),
+        *("complete", "completed", "succeeded"),
+        *("tool_calls", "function_call"),  # some providers give an answer by a schema so
+    }
+)
+"""The finish reasons of an answer that is whole, in the words of OpenAI and of others."""
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
 _MOST_ESCAPES = 3
@@ -45,7 +50,7 @@ def read_answer(
     the object are compared with the data; by default all."""
     if completion.finish_reason == "length":
         return Unreadable("was cut off at `max_tokens`")
-    if completion.finish_reason not in _ENDED:
+    if (completion.finish_reason or "stop").casefold() not in _ENDED:
         return Unreadable(f"ended early, with `{completion.finish_reason}`")
     found = read_object(completion.text)
     if not isinstance(found, Unreadable) and stands_in(found, shown_texts(question), keys):

@@ -85,12 +85,14 @@ def answered(text: str, shown: str, finish: str | None = "stop") -> object:
     return read_answer(Completion(text, finish_reason=finish), question)
 
 
-@pytest.mark.parametrize("finish", ["length", "content_filter", "model_length", "error"])
+@pytest.mark.parametrize(
+    "finish", ["length", "content_filter", "MAX_TOKENS", "model_length", "error"]
+)
 def test_an_answer_that_did_not_end_by_itself_is_not_read(finish):
     assert isinstance(answered(ANSWER, "Hello.", finish), Unreadable)
 
 
-@pytest.mark.parametrize("finish", [None, "stop", "tool_calls"])
+@pytest.mark.parametrize("finish", [None, "stop", "STOP", "end_turn", "tool_calls"])
 def test_the_example_in_the_instruction_is_no_quotation(finish):
     assert answered(ANSWER, "Hello.", finish) == READ
 
