@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.contract_difference import differs
@@ -24,7 +25,8 @@ from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.load_contracts import load_contracts, shared_names
+from gatekeeper.contract.load_contracts import every_problem, load_contracts, shared_names
+from gatekeeper.contract.pairing import Side, is_in, pair_contracts
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompt_moves import PromptMoves
 from gatekeeper.contract.prompts.overridden_settings import overridden_settings
@@ -34,8 +36,9 @@ from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.specification_path import holds_specification
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.uncovered_keys import uncovered_keys
+from gatekeeper.contract.unusable_suites import broken_contracts, unusable_suite
 from gatekeeper.contract.watched_prompts import Watched, pair_prompts, places_of
-from gatekeeper.errors import ContractError
+from gatekeeper.errors import ContractError, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +51,13 @@ class AffectedContract:
     it was at base with head's model and parameters; None if there was no such prompt. `left_prompt`
     is the path at head of a prompt of the base contract, if it still exists and head's contract
     names another in its place. `left_as` says what replaced that prompt, such as a symbolic link;
-    None if it is a regular file or removed. `is_new` says whether a pull request adds the contract
-    (contract/new_contracts.py). `successors` are files that may replace a removed prompt, not
-    tested by the base contract: see contract/successors.py, and contract/new_contracts.py for a
-    removed contract. `lost_prompt` is the prompt at base of a contract that could not be loaded
-    there, if the prompt was removed and head's contract names another. `part_of` names the contract
-    that this is a group of (contract/groups.py).
+    None if it is a regular file or removed. `broken` says what is wrong at head with the file of
+    another tool that held the contract, `is_foreign` that such a file holds it. `is_new` says
+    whether a pull request adds the contract (contract/new_contracts.py). `successors` are files
+    that may replace a removed prompt, not tested by the base contract: see contract/successors.py,
+    and contract/new_contracts.py for a removed contract. `lost_prompt` is the prompt at base of a
+    contract that could not be loaded there, if the prompt was removed and head's contract names
+    another. `part_of` names the contract that this is a group of (contract/groups.py).
     """
 
     name: str
@@ -65,6 +69,8 @@ class AffectedContract:
     base_target: Target | None = None
     left_prompt: str | None = None
     left_as: str | None = None
+    broken: Problem | None = None
+    is_foreign: bool = False
     is_new: bool = False
     successors: tuple[str, ...] = ()
     lost_prompt: str | None = None
@@ -88,7 +94,11 @@ class Affected:
 def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affected:
     """Return every contract of one revision, for the full suite. Raises ContractError."""
     sketches = find_contracts(References(revision, shapes), policy)
-    loaded, problems = load_contracts(revision, [sketch.path for sketch in sketches], shapes)
+    loaded, failed = load_contracts(revision, [sketch.path for sketch in sketches], shapes)
+    foreign = {sketch.path for sketch in sketches if sketch.is_foreign}
+    suites = [s for s in sketches if s.path in failed and s.path in foreign] if loaded else []
+    notices = [unusable_suite(sketch, failed.pop(sketch.path)) for sketch in suites]
+    problems = every_problem(failed)
     names: dict[str, list[str]] = defaultdict(list)
     for path, contract in loaded.items():
         names[contract.name].append(path)
@@ -97,10 +107,15 @@ def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affect
         raise ContractError(problems)
     return Affected(
         tuple(
-            AffectedContract(contract.name, path, None, contract, (), prompt_still_there=True)
+            AffectedContract(
+                contract.name, path, None, contract, (), True, is_foreign=path in foreign
+            )
             for path, contract in loaded.items()
         ),
-        notices=near_miss_notices(revision, policy, in_contract_folders(revision.entries, policy)),
+        notices=(
+            *notices,
+            *near_miss_notices(revision, policy, in_contract_folders(revision.entries, policy)),
+        ),
     )
 
 
@@ -120,6 +135,7 @@ class _Comparison:
     policy: Policy
     shapes: Shapes
     notices: list[str] = field(default_factory=list)
+    _faults_at_base: dict[str, Problem] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.before: Mapping[str, Entry] = self.change.base.entries
@@ -135,9 +151,13 @@ class _Comparison:
         at_head = References(self.change.head, self.shapes, self._check_ahead)
         sketches = find_contracts(at_head, self.policy)
         suspects = self._suspects(sketches)
-        loaded, problems = load_contracts(
+        loaded, failed = load_contracts(
             self.change.head, [sketch.path for sketch in suspects], self.shapes
         )
+        unusable = [sketch for sketch in suspects if sketch.path in failed and sketch.is_foreign]
+        errors = [(sketch, failed.pop(sketch.path)) for sketch in unusable]
+        sketches = [sketch for sketch in sketches if sketch not in unusable]
+        problems = every_problem(failed)
         names: dict[str, list[str]] = defaultdict(list)
         for sketch in sketches:
             name = loaded[sketch.path].name if sketch.path in loaded else sketch.name
@@ -145,10 +165,12 @@ class _Comparison:
         problems += shared_names(names)
         if problems:
             raise ContractError(problems)
-        at_base = self._base_sketches(sketches)
+        at_base = self._base_sketches([*sketches, *unusable])
         covered = {path for sketch in sketches for path in sketch.closure}
         covered |= {path for contract in loaded.values() for path in contract.dependencies}
-        results = self._against_base(loaded, at_base, covered)
+        heads = {s.path: self._side(s, loaded[s.path]) for s in sketches if s.path in loaded}
+        bases = {sketch.path: self._side_at_base(sketch) for sketch in at_base}
+        results = self._against_base(heads, bases, covered, errors)
         self.notices += self._near_misses()
         run = {result.path for result in results if result.head}
         others = [name for name, paths in names.items() if paths[0] not in run]
@@ -196,74 +218,82 @@ class _Comparison:
         sketches = references.sketches(sorted(written | touched))
         return [sketch for sketch in sketches if sketch.is_contract]
 
+    def _side(self, sketch: Sketch, contract: Contract) -> Side:
+        return Side(sketch, sketch.file, sketch.prompt, lambda: contract, True)
+
+    def _side_at_base(self, sketch: Sketch) -> Side:
+        @cache
+        def load() -> Contract | None:
+            try:
+                return load_contract(self.change.base, sketch.path, self.shapes)
+            except ContractError as error:
+                self._faults_at_base[sketch.path] = error.problems[0]
+                return None
+
+        file = self.change.renames.get(sketch.file, sketch.file)
+        return Side(sketch, file, self.prompts.now(sketch.prompt), load)
+
     def _against_base(
-        self, loaded: Mapping[str, Contract], at_base: Sequence[Sketch], covered: set[str]
+        self,
+        heads: Mapping[str, Side],
+        bases: Mapping[str, Side],
+        covered: set[str],
+        unusable: Sequence[tuple[Sketch, ContractError]],
     ) -> list[AffectedContract]:
-        waiting = {sketch.path: sketch for sketch in at_base}
-        pairs = self._pairs(loaded, waiting)
+        pairs = pair_contracts(heads, bases)
+        self.notices += (f"The contract {old} is now called {new}." for old, new in pairs.renamed)
+        loaded = {path: head for path, side in heads.items() if (head := side.load())}
         turned = [
-            w for path, old in pairs.items() for w in self._watched(waiting[old], loaded[path])
+            w
+            for path, old in pairs.old.items()
+            for w in self._watched(bases[old].sketch, loaded[path])
         ]
         following = Successors(self.change, self.policy, loaded, covered, turned)
+        waiting = dict(bases)
         results = []
         for path, head in loaded.items():
-            old = pairs.get(path)
-            sketch = waiting.pop(old) if old else None
-            base = self._load_base(sketch, head.name) if sketch else None
-            watched = self._watched(base or sketch, head)
-            left = next((w for w in watched if self.prompts.left(w)), None)
+            side = waiting.pop(pairs.old[path]) if path in pairs.old else None
+            base = self._base_of(side, head.name) if side else None
+            watched = self._watched(base or (side.sketch if side else None), head)
+            left = self._left(watched, heads, heads[path], side)
             self.notices += overridden_settings(base, head) if base else ()
             successors = () if left else following.of_all(watched, head)
             if base is None or left or successors or differs(base, head):
                 gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
                 result = self._result(base, head, left)
+                result = replace(result, is_foreign=heads[path].sketch.is_foreign)
                 results.append(replace(result, lost_prompt=next(gone, None), successors=successors))
+        broken, notices = broken_contracts(unusable, waiting)
+        self.notices += notices
         # A file without a name that can be read was no contract anybody could have relied on.
-        named = [sketch for sketch in waiting.values() if sketch.name is not None]
-        return results + [self._removed(sketch, following) for sketch in named]
+        named = [side for side in waiting.values() if side.sketch.name is not None]
+        files = {sketch.file for sketch, _ in unusable}
+        return results + [
+            replace(self._removed(side, following), broken=broken.get(side.sketch.path))
+            for side in named
+            if side.file not in files or side.sketch.path in broken
+        ]
 
-    def _pairs(
-        self, loaded: Mapping[str, Contract], waiting: Mapping[str, Sketch]
-    ) -> dict[str, str]:
-        """Map the path at head to the path at base of the same contract: the one of the same name,
-        else the file it was, if that has no other partner and the same prompt (a new name)."""
-        by_name: dict[str | None, list[str]] = defaultdict(list)
-        for old_path, old_sketch in waiting.items():
-            by_name[old_sketch.name].append(old_path)
-        pairs: dict[str, str] = {}
-        for path, head in loaded.items():
-            same = by_name.get(head.name, [])
-            old = self._old(path)
-            if same:
-                pairs[path] = old if old in same else same[0]
-        for path, head in loaded.items():
-            sketch = waiting.get(self._old(path))
-            if path in pairs or sketch is None or sketch.path in pairs.values():
-                continue
-            if (
-                self.prompts.now(sketch.prompt) == head.target.prompt.reference
-                or sketch.name is None
-            ):
-                pairs[path] = sketch.path
-                if sketch.name is not None:
-                    self.notices.append(f"The contract {sketch.name} is now called {head.name}.")
-        return pairs
+    def _left(
+        self, watched: Sequence[Watched], heads: Mapping[str, Side], own: Side, old: Side | None
+    ) -> Watched | None:
+        """Return the first prompt that the contract left, although something is still there. A
+        suite that holds its prompts itself may move them: the old place counts only if no contract
+        of the suite tests it."""
+        left = [(w, place) for w in watched if (place := self.prompts.left(w))]
+        if old is not None and own.sketch.is_foreign and old.file == own.file:
+            tested = [s.prompt for s in heads.values() if s.file == own.file and s.prompt]
+            left = [(w, p) for w, p in left if prompt_file(p) != own.file or not is_in(p, tested)]
+        return left[0][0] if left else None
 
-    def _old(self, path: str) -> str:
-        """Return the path at base of the contract at the path, if its file was renamed."""
-        file = file_of(self.change.head, path)
-        return self.old_path.get(file, file) + path.removeprefix(file)
-
-    def _load_base(self, sketch: Sketch, name: str) -> Contract | None:
-        try:
-            return load_contract(self.change.base, sketch.path, self.shapes)
-        except ContractError as error:
+    def _base_of(self, side: Side, name: str) -> Contract | None:
+        base = side.load()
+        if base is None:
             self.notices.append(
                 f"The contract {name} counts as new, because gatekeeper cannot load the "
-                "base version "
-                f"({error.problems[0]})."
+                f"base version ({self._faults_at_base[side.sketch.path]})."
             )
-            return None
+        return base
 
     def _watched(self, base: Contract | Sketch | None, head: Contract) -> tuple[Watched, ...]:
         return pair_prompts(places_of(base), places_of(head), self.prompts.now)
@@ -293,11 +323,8 @@ class _Comparison:
             left_as=self.prompts.paths.replacement(left_file, now) if left_file else None,
         )
 
-    def _removed(self, sketch: Sketch, following: Successors) -> AffectedContract:
-        try:
-            base = load_contract(self.change.base, sketch.path, self.shapes)
-        except ContractError:
-            base = None
+    def _removed(self, side: Side, following: Successors) -> AffectedContract:
+        sketch, base = side.sketch, side.load()
         prompts = tuple(places_of(base or sketch).values())
         kind: PathChange = "modified" if sketch.file in self.after else "deleted"
         files = [file for file in map(prompt_file, prompts) if file in self.before]

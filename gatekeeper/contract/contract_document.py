@@ -38,6 +38,8 @@ class ContractDocument:
     paths: frozenset[str] = frozenset()
     patterns: frozenset[str] = frozenset()
     prompt: Prompt | None = None
+    parts: tuple[str, ...] = ()
+    """What a suite of another tool calls the prompt and the model."""
 
 
 def read_contract_documents(revision: Revision, file: str) -> tuple[ContractDocument, ...]:
@@ -58,6 +60,7 @@ def read_contract_documents(revision: Revision, file: str) -> tuple[ContractDocu
             suite.paths,
             suite.patterns,
             contract.prompt,
+            contract.parts,
         )
         for contract in suite.contracts
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from gatekeeper.contract.change import Revision, prefetch
@@ -42,7 +43,7 @@ def find_contracts(references: References, policy: Policy) -> list[Sketch]:
     is kept, so that loading it reports them."""
     paths = sorted(matching_contracts(references.revision.entries, policy))
     require_few_contracts(paths, policy.contracts, POLICY_PATH)
-    sketches = references.sketches(paths)
+    sketches = [_recognised(references.revision, s) for s in references.sketches(paths)]
     used = {path for sketch in sketches for path in sketch.closure if path != sketch.file}
     return [
         sketch
@@ -51,7 +52,7 @@ def find_contracts(references: References, policy: Policy) -> list[Sketch]:
         or (
             not sketch.is_prompt
             and sketch.file not in used
-            and (_is_meant(sketch.file, policy) or _is_broken_suite(references.revision, sketch))
+            and (_is_meant(sketch.file, policy) or sketch.is_foreign)
         )
     ]
 
@@ -98,16 +99,18 @@ def _is_meant(path: str, policy: Policy) -> bool:
     return bool(spelled) or suffix.lower() in _SUFFIXES
 
 
-def _is_broken_suite(revision: Revision, sketch: Sketch) -> bool:
-    """Return whether a file that cannot be parsed has the keys of another tool's suite."""
+def _recognised(revision: Revision, sketch: Sketch) -> Sketch:
+    """Return the description of a file that cannot be parsed as that of another tool's suite if the
+    file has the keys of one."""
     if sketch.readable:
-        return False
+        return sketch
     from gatekeeper.contract.discovery.suites import suite_kind
 
     try:
-        return suite_kind(sketch.file, read_text(revision, sketch.file)) is not None
+        kind = suite_kind(sketch.file, read_text(revision, sketch.file))
     except (UnreadableError, ContractError):
-        return False
+        return sketch
+    return replace(sketch, is_foreign=kind not in (None, "contract"))
 
 
 def _looks_like_one(revision: Revision, path: str) -> bool:

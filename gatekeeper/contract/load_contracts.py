@@ -13,16 +13,21 @@ from gatekeeper.errors import ContractError, Problem
 
 def load_contracts(
     revision: Revision, paths: Sequence[str], shapes: Mapping[str, CheckShape]
-) -> tuple[dict[str, Contract], list[Problem]]:
-    """Return each contract by its path, and the problems of those that cannot be loaded."""
+) -> tuple[dict[str, Contract], dict[str, ContractError]]:
+    """Return each contract by its path, and the error of each that cannot be loaded."""
     loaded: dict[str, Contract] = {}
-    problems: list[Problem] = []
+    failed: dict[str, ContractError] = {}
     for path in paths:
         try:
             loaded[path] = load_contract(revision, path, shapes)
         except ContractError as error:
-            problems.extend(error.problems)
-    return loaded, list(dict.fromkeys(problems))
+            failed[path] = error
+    return loaded, failed
+
+
+def every_problem(failed: Mapping[str, ContractError]) -> list[Problem]:
+    """Return the problems of contracts that cannot be loaded, each once."""
+    return list(dict.fromkeys(p for error in failed.values() for p in error.problems))
 
 
 def shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:

@@ -21,7 +21,7 @@ from gatekeeper.contract.contract_document import (
 )
 from gatekeeper.contract.definition import CheckShape, TemplateStyle
 from gatekeeper.contract.fixtures import own_checks, read_rows
-from gatekeeper.contract.formats.recognise import BrokenSuiteError
+from gatekeeper.contract.formats.foreign_suite import BrokenSuiteError
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.judge_settings import judges_named_in
 from gatekeeper.contract.own_code_paths import named_code
@@ -92,6 +92,8 @@ class Sketch:
     is_prompt: bool = False
     steps: tuple[tuple[str, str], ...] = ()
     """The name of each step and the reference of its prompt."""
+    parts: tuple[str, ...] = ()
+    """What a suite of another tool calls the prompt and the model."""
     style: TemplateStyle | None = None
     """How the contract says that its templates are written."""
 
@@ -155,7 +157,7 @@ class References:
             found = read_contract_documents(self.revision, file)
         except BrokenSuiteError as error:
             # What is wrong in a file that it reads may be mended there alone.
-            paths = {file, *(problem.path for problem in error.problems)}
+            paths = {file, *error.paths, *(problem.path for problem in error.problems)}
             return [Sketch(file, None, None, paths, sound=False, file=file, is_foreign=True)]
         except (UnreadableError, ContractError):
             return [Sketch(file, None, None, {file}, sound=False, readable=False, file=file)]
@@ -205,6 +207,7 @@ class References:
             file=file,
             patterns=contract.patterns,
             is_foreign=contract.is_foreign,
+            parts=contract.parts,
             steps=tuple((name, str(step)) for name, step in steps if step is not None),
             style=declared_style(data),
         )

@@ -26,6 +26,12 @@ def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
 
 def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     """Return the reason for a contract that head no longer has."""
+    if contract.broken:
+        text = (
+            f"Gatekeeper can no longer use the file of this contract: {contract.broken} The "
+            "contract applied before this change, so nothing would test its prompt."
+        )
+        return Reason("removed", text, "fail")
     if contract.prompt_still_there:
         return _left_by_removal(contract, policy)
     if contract.successors and not policy.allow.contract_removal:

@@ -49,9 +49,10 @@ from gatekeeper.gate.judge_calls import (
     joined,
     judge_models,
 )
-from gatekeeper.gate.plan import Job, plan_job
+from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
+from gatekeeper.gate.unusable_contracts import plan_usable, without_unusable
 from gatekeeper.gate.user_calls import forecast_users, user_models
 from gatekeeper.sampling.trial_order import new_order_seed
 
@@ -282,11 +283,9 @@ def plan_contracts(
     require_few_trials(_with_arms(wanted))
     # Chosen now and not derived from the commits: an author could try many commits.
     seed = new_order_seed() if order_seed is None else order_seed
-    planned = [
-        use_calibrations(cache_arms_alike(stream_timed_answers(plan_job(contract, policy, seed))))
-        for contract in wanted
-        if contract.head
-    ]
+    planned, left_out = plan_usable(wanted, policy, seed)
+    planned = [use_calibrations(cache_arms_alike(stream_timed_answers(job))) for job in planned]
+    affected = without_unusable(affected, left_out, policy)
     jobs = tuple(job for job in planned if not job.changes_nothing)
     same = [job for job in planned if job.changes_nothing]
     untested = tuple(job for job in same if job.changes_template)

@@ -266,13 +266,13 @@ def test_a_file_that_stops_being_a_contract_is_a_contract_that_was_removed(
     assert found.codes() == {"removed"}
 
 
-def test_a_suite_that_cannot_be_read_any_more_stops_the_gate(
-    check_of: CheckOf, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_contracts_of_a_suite_that_cannot_be_read_any_more_fail(check_of: CheckOf) -> None:
     foreign, _, answered, _ = CASES["pcsl"]
     found = check_of({**foreign, **POLICY, RECORDING: answered}, {"evals/es.json": None})
-    assert (found.code, found.result) == (2, None)
-    assert "evals/ep.json:1:1: this evaluation profile needs `es.json`" in capsys.readouterr().err
+    assert (found.code, found.codes()) == (1, {"removed"})
+    assert found.result is not None
+    (text,) = (r["text"] for c in found.result["contracts"] for r in c["reasons"])
+    assert "evals/ep.json:1:1: this evaluation profile needs `es.json`" in text
 
 
 def test_a_pull_request_that_converts_a_suite_changes_nothing(

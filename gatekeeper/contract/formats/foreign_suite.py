@@ -32,9 +32,11 @@ from gatekeeper.errors import ContractError, Problem
 
 __all__ = [
     "At",
+    "BrokenSuiteError",
     "ForeignContract",
     "ForeignSuite",
     "NotRun",
+    "NothingToRunError",
     "SuiteFiles",
     "TranslatedDocument",
     "build_document",
@@ -61,12 +63,24 @@ class ForeignContract:
 
     `prompt` is for a prompt that no file holds as it is sent, such as one to which a program
     appends the input. Its `path` is the file that has its text, which the key `prompt` of the
-    document names too; its templates are Jinja.
+    document names too; its templates are Jinja. `parts` is what the suite calls the prompt and the
+    model: they stay the same if the suite gets further ones, which the name may not.
     """
 
     document: Document
     not_run: tuple[NotRun, ...] = ()
     prompt: Prompt | None = None
+    parts: tuple[str, ...] = ()
+
+
+class BrokenSuiteError(ContractError):
+    """A foreign file that cannot be translated. `paths` are other files that belong to it."""
+
+    paths: frozenset[str] = frozenset()
+
+
+class NothingToRunError(BrokenSuiteError):
+    """A foreign file without a mistake, of which gatekeeper can run nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
         }
         path = contract_path(document.path, name, single=len(versions) == 1)
         built = build_document(path, tree, document.position())
-        contracts.append(ForeignContract(built, tuple(not_run), prompt))
+        contracts.append(ForeignContract(built, tuple(not_run), prompt, (label,)))
     return ForeignSuite(tuple(contracts))
 
 

@@ -112,7 +112,7 @@ def _contract(
         "checks": checks,
     }
     prompt = Prompt(source, templates, text)
-    return ForeignContract(build_document(path, tree, at), tuple(not_run), prompt)
+    return ForeignContract(build_document(path, tree, at), tuple(not_run), prompt, (slug,))
 
 
 def _unknown_in_entry(document: Document, name: str) -> list[NotRun]:

@@ -126,7 +126,7 @@ def read(files: SuiteFiles, document: Document) -> ForeignSuite:
             **shared,
         }
         written = build_document(path, tree, document.position())
-        contracts.append(ForeignContract(written, tuple(not_run), prompt))
+        contracts.append(ForeignContract(written, tuple(not_run), prompt, (target["model"].value,)))
     return ForeignSuite(tuple(contracts))
 
 

@@ -13,7 +13,13 @@ from functools import cache
 from typing import Any, Protocol
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.formats.foreign_suite import ForeignContract, ForeignSuite, SuiteFiles
+from gatekeeper.contract.formats.foreign_suite import (
+    BrokenSuiteError,
+    ForeignContract,
+    ForeignSuite,
+    NothingToRunError,
+    SuiteFiles,
+)
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import ContractError, Problem
@@ -22,10 +28,6 @@ _MOST_KEPT = 64
 _MOST_CONTRACTS = 500
 """The most contracts in one foreign file. The combinations of prompts and models can be any
 number."""
-
-
-class BrokenSuiteError(ContractError):
-    """A foreign file that cannot be translated."""
 
 
 class Format(Protocol):
@@ -88,19 +90,30 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
             return kept.suite
     files = SuiteFiles(revision)
     try:
+        contracts = _contracts(found, files, document)
+    except BrokenSuiteError as error:
+        error.paths = frozenset(files.paths)
+        raise
+    suite = ReadSuite(
+        contracts, frozenset(files.paths - {document.path}), frozenset(files.patterns)
+    )
+    _keep(document, revision, suite)
+    return suite
+
+
+def _contracts(found: Format, files: SuiteFiles, document: Document) -> tuple[ForeignContract, ...]:
+    try:
         contracts = found.read(files, document).contracts
         _require_sound(document, contracts)
     except RecursionError:
         what = "the file has too many nested levels for gatekeeper"
         problem = document.problem((), what, "flatten the file")
         raise BrokenSuiteError([problem]) from None
+    except BrokenSuiteError:
+        raise
     except ContractError as error:
         raise BrokenSuiteError(error.problems) from None
-    suite = ReadSuite(
-        contracts, frozenset(files.paths - {document.path}), frozenset(files.patterns)
-    )
-    _keep(document, revision, suite)
-    return suite
+    return contracts
 
 
 def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -> None:
@@ -122,7 +135,7 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
                 "`contracts` in the policy"
             )
             at = first.position
-            raise ContractError([Problem(at.path, what, fix, at.line, at.column)])
+            raise NothingToRunError([Problem(at.path, what, fix, at.line, at.column)])
     paths = [contract.document.path for contract in contracts]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)

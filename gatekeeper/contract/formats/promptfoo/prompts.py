@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
+from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
@@ -101,7 +102,7 @@ def read_prompts(sources: Sources, root: Node, notes: Notes) -> list[PromptEntry
         why = faults[0].why if faults else "there are no prompts"
         problem = node.problem(why, "write at least one prompt as text or in a text file")
         at = faults[0].position if faults else node.position
-        raise ContractError(
+        raise (NothingToRunError if faults else ContractError)(
             [replace(one, path=at.path, line=at.line, column=at.column) for one in problem.problems]
         )
     for fault in faults:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.definition import NotRun
-from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.foreign_suite import At, NothingToRunError
 from gatekeeper.contract.formats.known_keys import unknown_keys
 from gatekeeper.contract.formats.promptfoo.assertion import Grading
 from gatekeeper.contract.formats.promptfoo.keys import KEYS
@@ -97,7 +97,8 @@ def read_providers(sources: Sources, root: Node) -> tuple[list[ProviderEntry], l
         problem = node.problem(
             f"gatekeeper can call none of the providers{why}", "add a provider that is a model"
         ).problems[0]
-        raise ContractError([replace(problem, path=at.path, line=at.line, column=at.column)])
+        placed = replace(problem, path=at.path, line=at.line, column=at.column)
+        raise (NothingToRunError if notes else ContractError)([placed])
     taken: set[str] = set()
     return [replace(entry, short=take_name(entry.short, taken)) for entry in found], notes
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import (
     ForeignContract,
     ForeignSuite,
+    NothingToRunError,
     SuiteFiles,
     build_document,
     contract_path,
@@ -20,9 +22,8 @@ from gatekeeper.contract.formats.promptfoo.keys import note_keys, referred_keys
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
 from gatekeeper.contract.formats.promptfoo.providers import ProviderEntry, read_providers
-from gatekeeper.contract.formats.promptfoo.sources import Sources
+from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources
 from gatekeeper.contract.syntax.yaml_positions import Document
-from gatekeeper.errors import ContractError
 
 _MOST_CONTRACTS = 500
 _LONGEST_NAME = 100
@@ -83,7 +84,7 @@ def _translated(
     pairs: Sequence[tuple[PromptEntry, ProviderEntry]],
     cases: Sequence[Case],
 ) -> ForeignSuite:
-    single, common = len(pairs) == 1, notes
+    single, common, left_out = len(pairs) == 1, notes, Notes(dict(notes.found), notes.left_out)
     prompts = {prompt.short for prompt, _ in pairs}
     providers = {provider.short for _, provider in pairs}
     stem = _stem(root.document.path)
@@ -94,25 +95,35 @@ def _translated(
         parts += [provider.short] if len(providers) > 1 else []
         name = "-".join(parts)[:_LONGEST_NAME].rstrip("-._")
         own = Notes(dict(common.found), common.left_out)
-        data = ContractWriter(sources, root, own, prompt, provider).data(name, cases)
-        notes = own
+        try:
+            data = ContractWriter(sources, root, own, prompt, provider).data(name, cases)
+        except CannotRunError as error:
+            own.add(error.note)
+            data = None
         if data is None:
+            for note in own.found.values():
+                left_out.add(note)
             continue
         short = "-".join(parts[1:]) or name
         path = contract_path(root.document.path, short, single=single)
         translated = build_document(path, data, root.position)
-        made.append(ForeignContract(translated, own.all(), prompt.made))
+        called = (prompt.short, provider.label or provider.model)
+        made.append(ForeignContract(translated, own.all(), prompt.made, called))
     if not made:
-        raise _nothing(root, notes)
-    return ForeignSuite(tuple(made))
+        raise _nothing(root, left_out)
+    others = [note for key, note in left_out.found.items() if key not in common.found]
+    return ForeignSuite(
+        tuple(replace(one, not_run=tuple(dict.fromkeys((*one.not_run, *others)))) for one in made)
+    )
 
 
-def _nothing(root: Node, notes: Notes) -> ContractError:
+def _nothing(root: Node, notes: Notes) -> NothingToRunError:
     found = notes.all()
     named = "; ".join(f"line {n.position.line}: `{n.kind}`: {n.why}" for n in found[:5])
     what = "gatekeeper can run none of the tests in this file" + (f" ({named})" if named else "")
     fix = "correct one of these parts, or add a test with an assertion that gatekeeper can run"
-    return root.child("tests").problem(what, fix if named else fix.partition(", or ")[2])
+    problem = root.child("tests").problem(what, fix if named else fix.partition(", or ")[2])
+    return NothingToRunError(problem.problems)
 
 
 def _stem(path: str) -> str:
