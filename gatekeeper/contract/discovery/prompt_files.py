@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from posixpath import basename
 from typing import Any, Literal
 
 from gatekeeper.contract.change import Revision
@@ -24,9 +25,10 @@ from gatekeeper.contract.discovery.prompt_constants import (
     python_prompts,
     typescript_prompts,
 )
+from gatekeeper.contract.prompts.value_at_key import parse_data
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.role_lines import ROLES
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_once
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
 from gatekeeper.errors import ContractError
 
 PromptKind = Literal[
@@ -36,7 +38,9 @@ PromptKind = Literal[
 PYTHON_SUFFIXES = (".py",)
 TYPESCRIPT_SUFFIXES = (".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx")
 CODE_SUFFIXES = (*PYTHON_SUFFIXES, *TYPESCRIPT_SUFFIXES)
-_DATA = (".yaml", ".yml", ".json")
+_TOML = ".toml"
+_OF_TOOLS = re.compile(r"(?:pyproject|cargo|poetry|uv|ruff|netlify|fly|wrangler)\.toml", re.I)
+_DATA = (".yaml", ".yml", ".json", _TOML)
 _MARKDOWN = (".md", ".markdown")
 _HAS_MESSAGES = re.compile(r"[\"']?role[\"']?[ \t]*:")
 _HOLE = re.compile(r"\{\s*[A-Za-z_][\w.]*\s*\}")
@@ -123,12 +127,14 @@ def _constants(
 def _in_data(path: str, text: str) -> Iterator[PromptSource]:
     """Yield a file of messages as a whole, and else its texts that are plainly prompts."""
     try:
-        document = parse_once(text, path)
+        document = parse_data("" if _OF_TOOLS.fullmatch(basename(path)) else text, path)
     except ContractError:
         return
     data = document.data
     messages = data.get("messages") if isinstance(data, dict) else data
-    if _HAS_MESSAGES.search(text) and _are_messages(messages):
+    if path.lower().endswith(_TOML):  # a prompt is always a part of it
+        yield from _texts(document, (), data)
+    elif _HAS_MESSAGES.search(text) and _are_messages(messages):
         yield PromptSource(path, path, "messages")
     elif isinstance(data, dict) and isinstance(data.get("template"), str) and "_type" in data:
         yield _at_key(document, ("template",))  # as LangChain saves a prompt

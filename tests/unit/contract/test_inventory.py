@@ -372,3 +372,34 @@ def test_files_that_are_sent_as_they_are_count_without_the_word_prompt():
 )
 def test_source_without_a_text_of_several_words_holds_no_prompt(path, source, holds):
     assert may_hold_text(MemoryRevision({path: source.encode()}), path) is holds
+
+
+TOML = """\
+[review_prompt]
+system = \"\"\"You review code.
+Answer in one sentence about {{ title }}.
+\"\"\"
+user = "Title: {{ title }}, difference: {{ diff }}"
+model = "openai/gpt-4o"
+"""
+
+
+@pytest.mark.parametrize("path", ["settings/review_prompts.toml", "prompts/review.toml"])
+def test_texts_in_toml_are_prompts(path):
+    assert found({path: TOML}) == [
+        (f"{path}#review_prompt.system", "key", 2),
+        (f"{path}#review_prompt.user", "key", 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("prompts/pyproject.toml", TOML),
+        ("settings/options.toml", TOML),
+        ("settings/review_prompts.toml", "[broken"),
+        ("settings/review_prompts.toml", 'name = "review"\nnumber = 4\n'),
+    ],
+)
+def test_other_toml_holds_no_prompt(path, text):
+    assert found({path: text}) == []
