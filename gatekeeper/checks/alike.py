@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from unicodedata import normalize
 
 from gatekeeper.contract.data_blocks import INVISIBLE
@@ -18,7 +19,9 @@ _LOOKS = str.maketrans(
 def unseen_difference(wanted: str, found: str) -> str:
     """Return how the place in a text that looks like the wanted text differs from it, as the end of
     a sentence; nothing if no place looks so, or the wanted text stands there."""
-    if max(len(wanted), len(found)) > _LONGEST:
+    if (wanted + found).isascii() or max(len(wanted), len(found)) > _LONGEST:
+        return ""
+    if _look(normalize("NFC", wanted)) not in _look_of_output(found):
         return ""
     sought = "".join(look for _, look in _looks(wanted))
     looks = _looks(found)
@@ -43,10 +46,19 @@ def _looks(text: str) -> list[tuple[int, str]]:
         end = at + 1
         while end < len(text) and not normalize("NFC", text[at : end + 1])[1:]:
             end += 1
-        look = normalize("NFKC", INVISIBLE.sub("", text[at:end].translate(_LOOKS)))
+        look = _look(text[at:end])
         found.append((at, " " if look.isspace() and look != "\n" else look))
         at = end
     return found
+
+
+@lru_cache(maxsize=4)  # a check can compare an output with many values
+def _look_of_output(text: str) -> str:
+    return _look(normalize("NFC", text))
+
+
+def _look(text: str) -> str:
+    return normalize("NFKC", INVISIBLE.sub("", text.translate(_LOOKS)))
 
 
 def _points(text: str) -> str:
