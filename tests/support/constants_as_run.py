@@ -13,21 +13,9 @@ Case = tuple[str, str]
 """The source of a module, and the constant's name in it."""
 
 _PYTHON = r"""
-import inspect, json, sys, types
+import inspect, json, sys, textwrap, types
 
-class Template:
-    def __init__(self, template="", input_variables=(), messages=None):
-        self.template, self.messages = template, messages
-    @classmethod
-    def from_template(cls, template):
-        return cls(template)
-    @classmethod
-    def from_messages(cls, messages):
-        return cls(messages=messages)
-    def format(self, **values):
-        return self.template
-    def __or__(self, other):
-        return self
+dedent = textwrap.dedent
 
 def module(name, **members):
     sys.modules[name] = made = types.ModuleType(name)
@@ -40,13 +28,30 @@ class Client:
     def __call__(self, *given, **named):
         return self
 
-names = ("PromptTemplate", "ChatPromptTemplate", "HumanMessagePromptTemplate")
-module("langchain_core.prompts", **dict.fromkeys(names, Template))
-sys.modules["langchain_core.prompts"].__all__ = names
-module("langchain_core", prompts=sys.modules["langchain_core.prompts"])
 module("openai", OpenAI=Client, client=Client(), AsyncOpenAI=Client)
 
-def plain(value):
+def install():
+    # Anew, because a case may change them.
+    class Template:
+        def __init__(self, template="", input_variables=(), messages=None):
+            self.template, self.messages = template, messages
+        @classmethod
+        def from_template(cls, template):
+            return cls(template)
+        @classmethod
+        def from_messages(cls, messages):
+            return cls(messages=messages)
+        def format(self, **values):
+            return self.template
+        def __or__(self, other):
+            return self
+    names = ("PromptTemplate", "ChatPromptTemplate", "HumanMessagePromptTemplate")
+    prompts = module("langchain_core.prompts", __all__=names, **dict.fromkeys(names, Template))
+    module("langchain_core", prompts=prompts)
+    textwrap.dedent = dedent
+    return Template
+
+def plain(value, Template):
     if isinstance(value, Template):
         value = value.template if value.messages is None else value.messages
     if inspect.isfunction(value) or inspect.ismethod(value):
@@ -62,6 +67,7 @@ def plain(value):
 
 answers = []
 for number, (source, name) in enumerate(json.load(sys.stdin)):
+    Template = install()
     made = module(f"case_{number}")
     made.__file__ = f"/nowhere/case_{number}.py"
     try:
@@ -72,7 +78,7 @@ for number, (source, name) in enumerate(json.load(sys.stdin)):
         globals_of = {k: str(v) for k, v in vars(made).items() if not k.startswith("__")}
         if inspect.isfunction(value) or inspect.ismethod(value):
             globals_of |= {n: n.upper() for n in inspect.signature(value).parameters}
-        answers.append({"value": plain(value), "names": globals_of})
+        answers.append({"value": plain(value, Template), "names": globals_of})
     except BaseException as error:
         answers.append({"error": repr(error)})
 sys.__stdout__.write("\n" + json.dumps(answers))

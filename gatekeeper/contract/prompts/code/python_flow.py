@@ -16,7 +16,7 @@ _DISPLAYS = (ast.Starred, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, 
 _KEYS = ("content", "role")
 _READ = ("bool", "id", "isinstance", "len", "print", "range", "repr", "str", "type")
 _COPIED = ("dict", "enumerate", "iter", "list", "reversed", "sorted", "tuple", "zip")
-_STANDARD = ("asyncio", "json", "logging", "pprint", "typing")
+_STANDARD = ("asyncio", "json", "logging", "pprint")
 """The modules of the standard library whose functions leave what they are given as it is."""
 _METHODS = words(
     "abatch ainvoke astream batch count format format_messages format_prompt index invoke"
@@ -70,6 +70,8 @@ class Flow:
             return []
         if isinstance(around, ast.Starred):
             return self._held(around, max(new - 1, 0), name)
+        if isinstance(around, ast.Dict) and None in around.keys and node in around.values:
+            return self._held(around, copied if new < 2 else new, name)  # perhaps `{**node}`
         if isinstance(around, _DISPLAYS):
             return self._held(around, min(new + 1, _MOST_NEW), name)
         if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Add):
@@ -79,6 +81,8 @@ class Flow:
             return self._held(around, new, name)
         if isinstance(around, ast.Return):
             function = self.uses.enclosing(node, (*FUNCTIONS, ast.Lambda))
+            if getattr(function, "name", "__").startswith("__"):
+                raise changed(name, node)  # who calls it cannot be seen
             return [(getattr(function, "name", ""), new)]
         if isinstance(around, ast.NamedExpr):
             return [(around.target.id, new), *self._held(around, new, name)]
@@ -132,6 +136,8 @@ class Flow:
                 return []
             if called in _COPIED and not self.uses.bindings(self.uses.tree.body, called):
                 return self._held(call, max(new, 1), name)
+        elif origin == "typing.cast":
+            return self._held(call, new, name)
         elif origin == "copy.copy":
             return self._held(call, max(new, 1), name)
         elif self._is_elsewhere(call, origin):

@@ -90,10 +90,13 @@ class _Reading:
         *classes, last = name.split(".")
         reading, line = self, 1
         for step in classes:
-            found = reading._only_binding(step, line)
-            if isinstance(found, FUNCTIONS):
+            known = reading.uses.bindings(reading._body, step)
+            if known and isinstance(known[0], FUNCTIONS):
                 fix = f"move the text out of `{step}`, into a constant of the file"
-                raise CodeFault(f"the prompt is inside the function `{step}`", fix, found.lineno)
+                raise CodeFault(
+                    f"the prompt is inside the function `{step}`", fix, line_of(known[0])
+                )
+            found = reading._only_binding(step, line)
             if not isinstance(found, ast.ClassDef):
                 raise CodeFault(f"`{step}` is no class", "correct the name", line_of(found))
             line = found.lineno

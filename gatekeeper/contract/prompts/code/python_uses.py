@@ -54,6 +54,7 @@ _MODULES = {
     **dict.fromkeys(words("__main__ builtins code codeop ctypes imp runpy"), words("")),
 }
 """The members that a file may use of the modules that lead to the names of any file."""
+_REACHING = ("builtins", "ctypes", "gc", "importlib", "inspect", "runpy", "sys")
 _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__")
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.If, ast.While, ast.IfExp, ast.Assert)
 _INSPECTED = ("isinstance", "issubclass")
@@ -162,7 +163,7 @@ class Uses:
             root, _, rest = path.partition(".")
             member = rest.partition(".")[0]
             wanted = _MODULES.get(root) if not getattr(node, "level", 0) else None
-            if path.endswith("mock") or ".mock." in path:
+            if path.endswith("mock") or ".mock." in path or (rest and alias.name in _REACHING):
                 return path
             if wanted is not None and (not wanted or member) and member not in wanted:
                 return path
@@ -172,6 +173,8 @@ class Uses:
         owner = node.value.id if isinstance(node.value, ast.Name) else ""
         wanted = _MODULES.get(self.imported.get(owner, ""))
         if wanted is not None and node.attr not in wanted:
+            return False
+        if owner in self.imported and node.attr in _REACHING:
             return False
         if node.attr == "__dict__":
             return owner == "self"
@@ -242,19 +245,44 @@ class Uses:
         else:
             return False
         made = self.parents.get(id(method))
-        inside = {id(node) for node in ast.walk(around)} if around else set()
-        return isinstance(made, ast.ClassDef) and id(made) not in inside
+        if not isinstance(made, ast.ClassDef) or not isinstance(method, FUNCTIONS):
+            return False
+        if around is None:
+            return not self._is_unbound(method.name)
+        own = {id(node) for node in ast.walk(around)} | self._ancestors(around)
+        return id(made) not in own and not self._is_unbound(method.name)
+
+    def _is_unbound(self, name: str) -> bool:
+        """Return whether the file takes a method of that name from a class, and not from an
+        object: its `self` may then be anything."""
+        for node in self.named[name]:
+            owner = node.value if isinstance(node, ast.Attribute) else None
+            classes = self.defined[last_name(owner)] if owner is not None else []
+            is_type = isinstance(owner, ast.Call) and last_name(owner.func) == "type"
+            if is_type or last_name(owner or node) == "__class__":
+                return True
+            if any(isinstance(made, ast.ClassDef) for made in classes):
+                return True
+        return False
 
     def _sets(self, call: ast.Call, name: str, around: ast.ClassDef | None) -> bool:
         """Return whether `setattr` or a relative of it may give the name another value."""
-        of_super = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call)
-        at = 0 if of_super else 1
-        key = call.args[at] if len(call.args) > at else None
-        starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+        func, args = call.func, call.args
+        is_bound = isinstance(func, ast.Attribute) and last_name(func.value) not in (
+            "object",
+            "type",
+        )
+        key = args[0 if is_bound else 1] if len(args) > 1 - is_bound else None
+        starred = any(isinstance(argument, ast.Starred) for argument in args)
         if isinstance(key, ast.Constant) and key.value != name and not starred:
             return False
-        owner = call.func.value if of_super and isinstance(call.func, ast.Attribute) else None
-        owner = owner or (call.args[0] if call.args else None)
+        owner = (
+            func.value
+            if is_bound and isinstance(func, ast.Attribute)
+            else args[0]
+            if args
+            else None
+        )
         return owner is None or not self._is_other_self(owner, around)
 
     def refuse_class_uses(self, classes: Sequence[ast.ClassDef]) -> None:
@@ -281,17 +309,41 @@ class Uses:
             if found.name in done:
                 continue
             done.add(found.name)
-            bases = [last_name(base) for base in found.bases]
+            bases = [last_name(getattr(base, "value", base)) for base in found.bases]
+            bases += [last_name(base) for base in found.bases]
             if any(self.origin(base).startswith("enum.") for base in found.bases):
                 hooks |= {"__new__", "__init__", "_generate_next_value_", "__str__", "__format__"}
             waiting += [known[base] for base in bases if base in known]
             if found is not made:
                 hooks.add("__init_subclass__")
             own = {name for name in done for part in known[name].body if _defines(part) in hooks}
-            if found.decorator_list or found.keywords or own:
+            unknown = any(not self._is_known_base(base, known) for base in found.bases)
+            if found.decorator_list or found.keywords or own or unknown:
                 what = f"a decorator, a metaclass or a base class may change `{made.name}`"
                 fix = "move the text to a plain class, or out of the class"
                 raise CodeFault(what, fix, found.lineno)
+
+    def _is_known_base(self, base: ast.expr, known: dict[str, ast.ClassDef]) -> bool:
+        """Return whether a base is a class of this file, of another module or of Python."""
+        while isinstance(base, ast.Subscript | ast.Attribute):
+            base = base.value
+        if not isinstance(base, ast.Name):
+            return False
+        stored = any(not isinstance(node.ctx, ast.Load) for node in self.named[base.id])
+        return not stored and (base.id in known or base.id not in self.defined)
+
+    def _ancestors(self, made: ast.ClassDef) -> set[int]:
+        """Return the identities of a class and of the classes of the file that it inherits from."""
+        waiting, found = [made], set[int]()
+        while waiting:
+            node = waiting.pop()
+            if id(node) not in found:
+                found.add(id(node))
+                names = {last_name(part) for base in node.bases for part in ast.walk(base)}
+                waiting += [
+                    k for n in names for k in self.defined[n] if isinstance(k, ast.ClassDef)
+                ]
+        return found
 
     def _is_class_read(self, node: ast.Name | ast.Attribute) -> bool:
         parent = self.parents[id(node)]

@@ -344,6 +344,282 @@ REPLACED = [
 ]
 
 
+MORE_OF_TEXTS = [
+    "import types\nf = types.FunctionType((lambda: 0).__code__, {})",
+    "for k in ['P']: setattr(__import__('sys').modules[__name__], k, 'Worse')",
+    "import sys\nfor m in list(sys.modules.values()):\n"
+    "    if getattr(m, 'P', None) == P: m.P = 'Worse'",
+    "import sys as s, os\nm = s.modules\nm[__name__].P='Worse'",
+    "import sys\nx = [sys][0].modules[__name__]\nx.P = 'Worse'",
+    "import sys\ndef f(s): s.modules[__name__].__dict__.update(P='Worse')\nf(sys)",
+    "class A:\n    def f(self): self.__dict__.update(P='Worse')\nimport os\n",
+    "import sys\nclass A:\n    def f(self): self.__dict__.update(P='Worse')\n"
+    "A.f(sys.modules[__name__])",
+    "import os\nos.sys.modules[__name__].P = 'Worse'",
+    "import os\nm = os.sys.modules[__name__]\nsetattr(m, 'P', 'Worse')",
+    "import os\nos.sys.modules[__name__].__setattr__('P', 'Worse')",
+    "import logging\nlogging.sys.modules[__name__].__init__",
+    "import os\ndef f(m): vars(m).update({'P': 'Worse'})\nf(os.sys.modules[__name__])",
+    "import os\nd = vars(os.sys.modules[__name__]); d['P'] = 'Worse'",
+    "from os import sys\nsys.modules[__name__].P = 'Worse'",
+    "from os import sys as o\nd = o.modules[__name__]\nd.P = 'Worse'",
+    "from os import sys as o\nclass X:\n    def set(self): self.P = 'Worse'\n"
+    "X.set(o.modules[__name__])",
+    "import dis, importlib.util\nimportlib.util.sys.modules[__name__].P='Worse'",
+    "import threading\nthreading.settrace",
+    "from functools import partial\np = partial(setattr, P)",
+    "print(f'{(P := \"Worse\")}')",
+    "lambda: (P := 'x')",
+    "def f(x=(P := 'Worse')): pass",
+    "@(lambda f: f)\ndef f(x: (P := 'Worse')): pass",
+    "class A((P := object)): pass\nP = 'Worse'",
+    "async def f():\n    global P\n    async for P in x: pass",
+    "assert (P := 'Worse')",
+    "x = [0]\nx[(P := 0)] = 1",
+    "del P",
+    "import os.path as P",
+    "try: pass\nexcept* ValueError as P: pass",
+]
+MORE_OF_LISTS = [
+    "q = P[0].items()\nfor k, v in q: print(v)",
+    "q = P.__getitem__(0)\nq['content']='Worse'",
+    "q = dict(a=P)\nq['a'].clear()",
+    "q = {**{'a': P}}\nq['a'].clear()",
+    "q = [[*P]]\nq[0][0]['content']='Worse'",
+    "q = [[*P]]\nfor r in q:\n    for m in r: m['content']='Worse'",
+    "q = (P, 1)\na, b = q\na.clear()",
+    "def f(): return {'m': P}\nf()['m'].clear()",
+    "def f(): return {'m': P}\ng = f\ng()['m'].clear()",
+    "def f(): return P\nlist(map(lambda g: g().clear(), [f]))",
+    "class A:\n    @property\n    def m(self): return P\nA().m.clear()",
+    "class A:\n    def __iter__(self): return iter(P)\nfor m in A(): m.clear()",
+    "class A:\n    def __enter__(self): return P\n"
+    "    def __exit__(self, *a): pass\nwith A() as m: m.clear()",
+    "class A:\n    def __getitem__(self, i): return P[i]\nA()[0].clear()",
+    "class A:\n    def __add__(self, o): return P\n(A() + 1).clear()",
+    "class A:\n    def __call__(self): return P\nA()().clear()",
+    "class A:\n    def __getattr__(self, n): return P\nA().foo.clear()",
+    "async def f(): return P\nasync def g(): (await f()).clear()\nimport asyncio\nasyncio.run(g())",
+    "def f():\n    x = P\n    def g():\n        nonlocal x\n        x.clear()\n    g()\nf()",
+    "x, y = P, 1\nx.clear()",
+    "x = y = P\ny.clear()",
+    "x: list = P\nx.clear()",
+    "d = {}\nd['a'] = P\nd['a'].clear()",
+    "d = {}\nd.setdefault('a', P).clear()",
+    "d = {}\nd.setdefault('a', P)\nd['a'].clear()",
+    "d = []\nd.insert(0, P)\nd[0].clear()",
+    "d = []\nd.extend(P)\nd[0].clear()",
+    "import copy\nq = copy.deepcopy([P])\nq[0].clear()",
+    "from copy import copy as c\nq = c(P)\nq[0].clear()",
+    "import json\nq = json.loads(json.dumps(P))\nq.clear()",
+    "from itertools import chain\nfor m in chain(P): m['content']='Worse'",
+    "from openai import client\nfor m in client.wrap(P): pass",
+    "import typing\nq = typing.cast(list, P)\nq.clear()",
+    "from typing import cast\nq = cast(list, P)\nq.clear()",
+    "import asyncio\nasync def f(m): m.clear()\nasyncio.run(f(P))",
+    "import asyncio\nasync def f(): return P\nasyncio.run(f()).clear()",
+    "async def i(x): return x\nimport asyncio\nasyncio.run(i(P)).clear()",
+    "import logging\nlogging.info(P)",
+    "import pprint\npprint.pprint(P)",
+    "next(iter(P)).clear()",
+    "q = sorted(P, key=lambda m: m.clear() or '')",
+    "min(P, key=lambda m: m.clear() or '')",
+    "sum([m.pop('content') and 0 for m in P])",
+    "any(m.update(content='Worse') for m in P)",
+    "{id(m): m for m in P}",
+    "q = {i: m for i, m in enumerate(P)}\nq[0].clear()",
+    "print(*P)",
+    "def f(a, /, b): b.clear()\nf(1, P)",
+    "def f(a, *, b): b.clear()\nf(1, b=P)",
+    "def f(a, *b): b[0].clear()\nf(1, P)",
+    "class A:\n    def f(self, m): m.clear()\nA.f(None, P)",
+    "class A:\n    def f(self, m): m.clear()\nA().f(P)",
+    "class A:\n    @staticmethod\n    def f(m): m.clear()\nA.f(P)",
+    "class A:\n    @staticmethod\n    def f(a, m): m.clear()\nA.f(1, P)",
+    "class A:\n    @classmethod\n    def f(cls, m): m.clear()\nA.f(P)",
+    "class A(list): pass\nq = A(P)\nq[0].clear()",
+    "class A(dict):\n    pass\nq = A(m=P)\nq['m'].clear()",
+    "from dataclasses import dataclass\n@dataclass\nclass A:\n    m: list\nA(P).m.clear()",
+    "from collections import namedtuple\nA = namedtuple('A', 'm')\nA(P).m.clear()",
+    "from types import SimpleNamespace as S\nS(m=P).m.clear()",
+    "def deco(f):\n    def w(m):\n        m.clear()\n        return f(m)\n"
+    "    return w\n@deco\ndef f(m): pass\nf(P)",
+]
+MORE_OF_TEMPLATES = [
+    "q = P.partial()\nq.template='Worse'",
+    "PromptTemplate.format = lambda s, **k: 1\nq=P",
+    "P.from_template('x').template = 'mine'",
+    "P.template, q = 'Worse', 1",
+    "del P.template",
+    "[P][0].template = 'Worse'",
+    "(P if P else 1).template = 'Worse'",
+    "(lambda p: setattr(p, 'template', 'Worse'))(P)",
+]
+MORE: list[Case] = [
+    ("P = 'Good'\nif True: P: str = 'Worse'", "P"),
+    ("P: str = 'Good'\nP: str = 'Worse'", "P"),
+    ("P = 'Good' if True else 'Worse'", "P"),
+    ("P = 'Go' 'od' + ('x' + 'y')", "P"),
+    ("P = 'Good' * 2", "P"),
+    ("P = 'Good'.upper()", "P"),
+    ("P = ''.join(['Good'])", "P"),
+    ("P = '%s' % 'Good'", "P"),
+    ("P = 'Good {}'.format(1)", "P"),
+    ("P = b'Good'", "P"),
+    ("P = f'{1+1}'", "P"),
+    ("P = f'{\"Good\"}'", "P"),
+    ("P = f'{1}'", "P"),
+    ("A='x'\nP = f'{A!s}{A}'", "P"),
+    ("A='x'\nP = f'{A=}'", "P"),
+    ("A='x'\nP = f'{A:>5}'", "P"),
+    ("A='x'\nP = f'{A:}'", "P"),
+    ("A=True\nP = f'{A}{A:d}'", "P"),
+    ("A=10**3\nP = f'{A}'", "P"),
+    ("A=1_000\nP = f'{A}'", "P"),
+    ("A=1e30\nP = f'{A}'", "P"),
+    ("A=-0.0\nP = f'{A}'", "P"),
+    ("A=1j\nP = f'{A}'", "P"),
+    ("A=...\nP = f'{A}'", "P"),
+    ("A=b'x'\nP = f'{A}'", "P"),
+    ("A=('x',)\nP = f'{A}'", "P"),
+    ("A=['x']\nP = f'{A}'", "P"),
+    ("A={'x': 'y'}\nP = f'{A.x}'", "P"),
+    ("A={'x': 'y'}\nB=A\nB['x']='Worse'\nP = f\"{A['x']}\"", "P"),
+    ("A=['x', 'y']\nP = f'{A[True]}'", "P"),
+    ("A=['x', 'y']\nP = f'{A[-1]}'", "P"),
+    ("A=1 < 2\nP = f'{A}'", "P"),
+    ("A=not 1\nP = f'{A}'", "P"),
+    ("A=-True\nP = f'{A}'", "P"),
+    ("A=~1\nP = f'{A}'", "P"),
+    ("class C:\n    A = 'x'\n    P = [A for _ in [1]][0]", "C.P"),
+    ("class C:\n    A = 'Worse'\nA = 'Good'\nclass D:\n    P = A", "D.P"),
+    ("class C:\n    P = 'Good'\nclass D(C):\n    pass", "D.P"),
+    ("class C:\n    P = 'Good'\nC = C", "C.P"),
+    ("class C:\n    P = 'Good'\n    P2 = P\n    def P(self): return 'Worse'", "C.P"),
+    ("class C:\n    P = 'Good'\n    @property\n    def q(self): return self.P", "C.P"),
+    ("class C:\n    __slots__ = ()\n    P = 'Good'", "C.P"),
+    (("class C:\n    P = 'Good'\n    def __getattribute__(self, n): return 'Worse'"), "C.P"),
+    (
+        (
+            "class C:\n    P = 'Good'\n"
+            "    def __set_name__(self, o, n): o.P = 'Worse'\nclass D:\n    x = C()"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class S:\n    def __set_name__(self, o, n): o.P = 'Worse'\nclass C:\n"
+            "    P = 'Good'\n    x = S()"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class S:\n    def __set_name__(self, o, n): setattr(o, 'P', 'Worse')\n"
+            "class C:\n    P = 'Good'\n    x = S()"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class S:\n    def __set_name__(self, o, n): setattr(self, 'a', o)\n"
+            "class C:\n    P = 'Good'\n    x = S()\nC.x.a.P = 'Worse'"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class M:\n    def __mro_entries__(self, bases): return (B,)\nclass B:\n"
+            "    def __init_subclass__(cls): cls.P='Worse'\nclass C(M()):\n"
+            "    P = 'Good'"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    @classmethod\n"
+            "    def __init_subclass__(cls): setattr(cls, 'P', 'Worse')\nX = B\n"
+            "class C(X):\n    P = 'Good'"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "def B():\n    class B:\n"
+            "        def __init_subclass__(cls): cls.Q = cls; cls.Q.P = 'Worse'\n"
+            "    return B\nclass C(B()):\n    P = 'Good'"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    def __init_subclass__(self): self.P = 'Worse'\nX = B\n"
+            "class C(X):\n    P = 'Good'"
+        ),
+        "C.P",
+    ),
+    (("class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\nB.f(C)"), "C.P"),
+    (
+        (
+            "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\n"
+            "d = {'c': C}\nB.f(d['c'])"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\n"
+            "c = C()\nB.f(type(c))"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    def f(self): self.P = 'Worse'\nclass C:\n    P = 'Good'\n"
+            "c = C()\nB.f(c.__class__)"
+        ),
+        "C.P",
+    ),
+    (("class B:\n    def f(self): self.P = 'Worse'\nclass C(B):\n    P = 'Good'\nC.f(C)"), "C.P"),
+    (
+        (
+            "class B:\n    @classmethod\n    def f(cls): cls.P = 'Worse'\nclass C(B):\n"
+            "    P = 'Good'\nC.f()"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    @classmethod\n    def f(cls): setattr(cls, 'P', 'Worse')\n"
+            "class C(B):\n    P = 'Good'\nC.f()"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    def __init__(self): self.__class__.P = 'Worse'\n"
+            "class C(B):\n    P = 'Good'\nC()"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    def __init__(self, **k):\n"
+            "        for a, b in k.items(): setattr(self, a, b)\nclass C:\n"
+            "    P = 'Good'\nB.__init__(C, P='Worse')"
+        ),
+        "C.P",
+    ),
+    (
+        (
+            "class B:\n    def __setattr__(self, k, v): super().__setattr__(k, v)\n"
+            "class C:\n    P = 'Good'\n"
+        ),
+        "C.P",
+    ),
+]
+
+
 def indented(code: str) -> str:
     return "\n".join(f"    {line}" for line in code.split("\n"))
 
@@ -365,6 +641,10 @@ CASES: list[Case] = [
     *((CHAIN + code, "P") for code in OF_TEMPLATES),
     *((CHAT + code, "P") for code in OF_CHATS),
     *((code, "P") for code in REPLACED),
+    *((TEXT + code, "P") for code in MORE_OF_TEXTS),
+    *((LIST + code, "P") for code in MORE_OF_LISTS),
+    *((CHAIN + code, "P") for code in MORE_OF_TEMPLATES),
+    *MORE,
 ]
 
 
@@ -396,9 +676,9 @@ def test_the_reader_says_what_the_program_has_or_refuses() -> None:
         if "error" not in ran and said != (value if isinstance(value, list) else [["user", value]]):
             wrong.append((source, name, said, value))
     assert wrong == []
-    assert len(CASES) > 300
-    assert refused > 200
-    assert changed > 120
+    assert len(CASES) > 500
+    assert refused > 350
+    assert changed > 170
 
 
 ORDINARY = [
