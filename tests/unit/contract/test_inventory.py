@@ -310,6 +310,7 @@ def test_prompts_inside_functions_are_listed_under_the_function():
         ("src/app.py:Bot.answer.prompt", "inside the function `answer`"),
         ("src/app.ts:summarise.system", "inside the function `summarise`"),
         ("src/app.ts:reply.messages", "inside the function `reply`"),
+        ("src/app.ts:answer.prompt", "`prompt` is inside a function"),
     ],
 )
 def test_a_prompt_inside_a_function_says_how_a_contract_can_name_it(

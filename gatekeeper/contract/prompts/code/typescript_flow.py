@@ -80,6 +80,9 @@ class Flow:
                 continue
             seen.add(found)
             for node in self.uses.named[found[0]]:
+                around = self.uses.parents[node.id]
+                if around.type == "pair_pattern" and around.child_by_field_name("key") == node:
+                    todo += self._taken(around.child_by_field_name("value"), found[1])
                 use = self._use(node)
                 if use is not None:
                     todo += self._held(use, found[1])
@@ -87,6 +90,9 @@ class Flow:
     def _use(self, node: Node) -> Node | None:
         """Return the expression that the name stands for; None where it declares something."""
         around = self.uses.parents[node.id]
+        if node.type == "string_fragment":
+            around = self.uses.parents[around.id]
+            return around if around.type == "subscript_expression" else None
         if node.type == "property_identifier":
             is_member = around.type == "member_expression"
             return around if is_member and not self.uses.is_target(around) else None
@@ -131,6 +137,9 @@ class Flow:
             return [] if made else self._held(around, new)  # what a function returned
         if kind == "arguments":
             return self._argument(around, node, new)
+        tagged = self.uses.parents.get(self.uses.parents[around.id].id)
+        if kind == "template_substitution" and tagged and tagged.type == "call_expression":
+            raise changed(text_of(node)[:60], node)
         if kind in _ENDS or kind.endswith("_type") or kind == "subscript_expression":
             return []
         if kind == "spread_element":
@@ -151,7 +160,8 @@ class Flow:
         if kind == "variable_declarator":
             return self._taken(around.child_by_field_name("name"), new)
         if kind == "assignment_expression":
-            return self._taken(around.child_by_field_name("left"), new)
+            left = around.child_by_field_name("left")
+            return self._taken(left, new) + self._held(around, new)
         if kind == "for_in_statement" and around.child_by_field_name("right") == node:
             keys = text_of(around.child_by_field_name("operator")) == "in"
             left = around.child_by_field_name("left")
@@ -172,7 +182,7 @@ class Flow:
             if new and not name.startswith("__"):
                 return []
             raise changed(text_of(member)[:60], member)
-        if is_called and not is_plain:
+        if is_called and (not is_plain or name == "valueOf"):
             raise changed(text_of(member)[:60], member)
         if is_called and (new or not self.steps):
             return self._method(call, name, member, new)
@@ -215,6 +225,8 @@ class Flow:
         if target.type == "identifier":
             return [(text_of(target), new)]
         if target.type in _MEMBERS:
+            if text_of(target) == "module.exports":
+                return [("exports", new)]
             if text_of(target).startswith(("exports.", "module.exports")):
                 return []
             key = target.child_by_field_name("property")

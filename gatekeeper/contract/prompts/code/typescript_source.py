@@ -36,6 +36,7 @@ _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".joi
 """What `trim` takes away, which is not what Python does."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_LITERALS = ("array", "false", "null", "number", "object", "regex", "true")
 _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
 
 
@@ -84,6 +85,11 @@ class _Reading:
     def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
         first, *steps = name.split(".")
+        inner = name.rpartition(".")[2]
+        if not self.declared(first) and self.uses.bound | self.uses.defined.keys() >= {inner}:
+            line = line_of(self.uses.named[inner][0]) if self.uses.named[inner] else 1
+            fix = "move the text out of the function, into a constant of the file"
+            raise CodeFault(f"`{inner}` is inside a function", fix, line)
         declared = node = self._only(self.declared(first), first, 1)
         self.uses.refuse(first, node)
         if node.type == "class_declaration":
@@ -199,7 +205,7 @@ class _Reading:
             method = text_of(function.child_by_field_name("property"))
             inner = function.child_by_field_name("object")
             if method in _STRIPS and inner is not None and not parts_of(arguments):
-                self.uses.refuse_hidden()
+                self.uses.refuse_hidden(method)
                 left, right = _STRIPS[method]
                 found = self.value(inner)
                 return found.stripped(left=left, right=right, line=line_of(node), blanks=_BLANKS)
@@ -257,6 +263,17 @@ class _Reading:
         found.add_text(text, line, spans_lines=True)
         return text.count("\n")
 
+    def _add_literal(self, found: Written, value: Node, path: Path, hole: Node) -> None:
+        """Add the text of a constant that is a number, `true`, `false` or `null`."""
+        text = text_of(value)
+        is_plain = value.type != "number" or _is_plain_number(text)
+        if len(path) > 1 or value.type in ("array", "object", "regex") or not is_plain:
+            what = f"gatekeeper does not read this part of `{path[0]}`"
+            fix = "write the text into a constant of its own, and use only its name"
+            raise CodeFault(what, fix, line_of(hole))
+        self.uses.refuse(str(path[0]), value)
+        found.add_text(text, line_of(hole))
+
     def _add_hole(self, found: Written, node: Node) -> None:
         inner = parts_of(node)
         path = _path(self._inside(inner[0])) if len(inner) == 1 else None
@@ -265,15 +282,24 @@ class _Reading:
             fix = "assign the value to a variable first; fixtures then set that variable"
             raise CodeFault(what, fix, line_of(node))
         name = str(path[0])
-        known = self.declared(name) if len(path) == 1 and name not in self.own else []
+        known = self.declared(name) if name not in self.own else []
+        kind = self._inside(known[0]).type if known else ""
+        if kind in _LITERALS:
+            self._add_literal(found, self._inside(known[0]), path, node)
+            return
+        known = known if len(path) == 1 else []
         texts = ("string", "template_string", "binary_expression", "call_expression")
-        if known and self._inside(known[0]).type in texts:
+        if known and kind in texts:
             try:
                 found.add(self._module_constant(inner[0]), line_of(node))
                 return
             except Computed:
                 pass  # its value comes from elsewhere, so the fixture gives it
         found.add_hole(path, line_of(node))
+
+
+def _is_plain_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0")
 
 
 def _declared_value(node: Node) -> Node:

@@ -50,7 +50,7 @@ class Uses:
             self._note(node)
 
     def _note(self, node: Node) -> None:
-        if node.type.endswith("identifier") or node.type in NAMES or node.type == "this":
+        if node.type.endswith("identifier") or node.type in (*NAMES, "string_fragment", "this"):
             self.named[text_of(node)].append(node)
         name = node.child_by_field_name("name") or node.child_by_field_name("key")
         value = node.child_by_field_name("value")
@@ -146,11 +146,19 @@ class Uses:
             right = _last_right(around.child_by_field_name("right"))
             owner = text_of(node.child_by_field_name("object"))
             is_own = owner == "this" and not self._is_outermost(node)
-            return _key(key) == name and text_of(right) != name and not is_own
+            root = owner.split(".")[0].split("[")[0]
+            is_plain = node.type == "member_expression" or (
+                key is not None and key.type == "string"
+            )
+            if not is_plain and (root in self.imported or root.startswith("require(")):
+                return True
+            is_same = text_of(right) == name and self._is_at_top(node)
+            return _key(key) == name and not is_same and not is_own
         if node.type == "call_expression":
             called = text_of(node.child_by_field_name("function"))
             owner, _, method = called.partition(".")
-            if owner in ("Object", "Reflect") and method in _CHANGING:
+            bound = called.rpartition(".")[2] in ("apply", "bind", "call")
+            if bound or (owner in ("Object", "Reflect") and method in _CHANGING):
                 return self._changes_exports(node)
         if node.type == "this":
             return self._is_outermost(node) and not self._is_plain_this(node)
@@ -177,6 +185,16 @@ class Uses:
             around = self.parents.get(around.id)
         return True
 
+    def _is_at_top(self, node: Node) -> bool:
+        """Return whether the node is part of a statement of the module, in no block or function
+        that may have a variable of the same name."""
+        around = self.parents.get(node.id)
+        while around is not None and around.type != "program":
+            if around.type in ("statement_block", "class_body", "for_in_statement", *FUNCTIONS):
+                return False
+            around = self.parents.get(around.id)
+        return True
+
     def _is_plain_this(self, node: Node) -> bool:
         around = self.parents[node.id]
         if around.type == "member_expression" and not self.is_target(around):
@@ -198,8 +216,10 @@ class Uses:
             node, around = around, self.parents[around.id]
         if around.type in _MEMBERS:
             key = around.child_by_field_name("property") or around.child_by_field_name("index")
-            is_plain = key is not None and key.type == "string" and b"\\" not in (key.text or b"")
-            return around.type == "member_expression" or is_plain
+            is_plain = around.type == "member_expression" or (
+                key is not None and key.type == "string"
+            )
+            return is_plain and "\\" not in text_of(key) and not _key(key).startswith("__")
         if around.type == "arguments":
             return "__esModule" in text_of(around)  # what a call may change is looked at there
         if around.type != "assignment_expression":
@@ -207,7 +227,7 @@ class Uses:
         right = _last_right(around.child_by_field_name("right"))
         if around.child_by_field_name("right") == node or text_of(right) == "module.exports":
             return True
-        if right is None or right.type not in _VALUES:
+        if right is None or right.type not in _VALUES or not self._is_at_top(node):
             return False
         if right.type == "object" and not _is_after_spreads(right, name):
             return False
@@ -230,12 +250,28 @@ class Uses:
             node.type == "namespace_export" and any(_key(part) == name for part in parts_of(node))
         )
 
+    def _is_instance(self, member: Node) -> bool:
+        """Return whether the member is one of `this` in a method of objects, not of the class."""
+        around: Node | None = member
+        while around is not None and around.type not in ("method_definition", *FUNCTIONS[1:]):
+            around = self.parents.get(around.id)
+        is_this = text_of(member.child_by_field_name("object")) == "this"
+        is_static = around is not None and any(part.type == "static" for part in around.children)
+        return (
+            is_this and around is not None and around.type == "method_definition" and not is_static
+        )
+
     def refuse_hidden(self, member: str = "") -> None:
         """Refuse a way to a class, or to the methods of all texts, other than by its name; and a
         store to a `member` of that name."""
         for node in self.nodes:
-            if member and node.type in _MEMBERS and self._stores(node, member):
-                raise changed(member, node)
+            if member and node.type in _MEMBERS and self.is_target(node):
+                key = node.child_by_field_name("property") or node.child_by_field_name("index")
+                if _key(key) == member and not self._is_instance(node):
+                    raise changed(member, node)
+            index = node.child_by_field_name("index")
+            if index is not None and index.type == "binary_expression" and '"' in text_of(index):
+                raise changed(text_of(node)[:60], node)  # perhaps `["const" + "ructor"]`
             if node.type not in _NAMED or text_of(node) not in _HIDDEN:
                 continue
             around = self.parents[node.id]
@@ -251,7 +287,7 @@ def _is_other_pair(part: Node, name: str) -> bool:
     value = part.child_by_field_name("value")
     if part.type not in ("pair", "method_definition"):
         return False
-    if key is not None and key.type == "computed_property_name":
+    if key is not None and (key.type == "computed_property_name" or "\\" in text_of(key)):
         return True
     return _key(key) == name and (value is None or text_of(value) != name)
 
