@@ -10,12 +10,13 @@ Sources: landlock(7), seccomp(2), `linux/landlock.h`, `linux/seccomp.h`.
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import platform
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+
+from gatekeeper.sandbox.allowed_calls import NUMBERS, filter_program
 
 _NO_NEW_PRIVILEGES, _DUMPABLE, _SECCOMP = 38, 4, 22
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -26,27 +27,7 @@ _FIRST_RIGHTS = (1 << 13) - 1
 _LATER_RIGHTS = {2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
 _TCP, _SIGNALS_AND_SOCKETS = 3, 3
 
-_REFUSED = ("socket", "connect", "execve", "execveat", "ptrace", "process_vm_readv",
-            "process_vm_writev", "io_uring_setup", "pidfd_getfd", "bpf", "keyctl")  # fmt: skip
-_STARTS = ("fork", "vfork")
-_NUMBERS = {
-    "x86_64": (0xC000003E, {
-        "socket": 41, "connect": 42, "clone": 56, "fork": 57, "vfork": 58, "execve": 59,
-        "ptrace": 101, "keyctl": 250, "process_vm_readv": 310, "process_vm_writev": 311,
-        "bpf": 321, "execveat": 322, "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438,
-    }),
-    "aarch64": (0xC00000B7, {
-        "ptrace": 117, "socket": 198, "connect": 203, "keyctl": 219, "clone": 220, "execve": 221,
-        "process_vm_readv": 270, "process_vm_writev": 271, "bpf": 280, "execveat": 281,
-        "io_uring_setup": 425, "clone3": 435, "pidfd_getfd": 438,
-    }),
-}  # fmt: skip
-_LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _ERROR = 0x7FFF0000, 0x00050000
-_NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
-_THREAD = 0x10000
-_OTHER_NUMBERS = 0x40000000
-"""The x32 numbers of x86-64, which name the same calls a second time."""
+_NEW_USER, _NEW_IPC = 0x10000000, 0x08000000
 
 
 def landlock_version() -> int:
@@ -95,18 +76,29 @@ def _restrict(version: int, rights: int, readable: Iterable[str]) -> bool:
         os.close(rules)
 
 
-def refuse_calls(*, starts: bool) -> bool:
-    """Refuse this process the system calls for connections, other programs and other processes'
-    memory; with `starts` also those that start a process. Threads stay possible.
+def allow_calls(*, call: bool) -> bool:
+    """Refuse this process every system call that is not on the list of `allowed_calls`. Threads
+    stay possible. Return False if the system cannot do this.
 
-    Return False if the system cannot do this.
+    Args:
+        call: Whether this is the process of one call of a function.
     """
-    if sys.platform != "linux" or platform.machine() not in _NUMBERS:
+    if sys.platform != "linux" or platform.machine() not in NUMBERS:
         return False
-    program = b"".join(_filter(*_NUMBERS[platform.machine()], starts=starts))
+    program = filter_program(
+        platform.machine(), call=call, may_open_to_write=bool(landlock_version())
+    )
     held = ctypes.create_string_buffer(program, len(program))
     given = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
     return _forbid_new_privileges() and _library().prctl(_SECCOMP, 2, given, 0, 0) == 0
+
+
+def leave_namespaces() -> bool:
+    """Give this process users and shared memory of its own, so that root is nobody outside. Return
+    False if the system does not let it."""
+    if sys.platform != "linux":
+        return False
+    return bool(_library().unshare(_NEW_USER | _NEW_IPC) == 0)
 
 
 def hide_memory() -> None:
@@ -127,35 +119,6 @@ def _allow(rules: int, path: str) -> None:
         _call(_ADD, rules, 1, struct.pack("=Qi", rights, opened), 0)
     finally:
         os.close(opened)
-
-
-def _filter(machine: int, numbers: dict[str, int], *, starts: bool) -> Iterator[bytes]:
-    """Yield the instructions of a BPF program; a jump counts the instructions that it leaves
-    out."""
-    refusal = _step(_RETURN, _ERROR | errno.EPERM)
-    yield _step(_LOAD, _MACHINE_AT)
-    yield _step(_EQUAL, machine, 1, 0)
-    yield refusal
-    yield _step(_LOAD, _NUMBER_AT)
-    yield _step(_AT_LEAST, _OTHER_NUMBERS, 0, 1)
-    yield refusal
-    for name in (*_REFUSED, *(_STARTS if starts else ())):
-        if name in numbers:
-            yield _step(_EQUAL, numbers[name], 0, 1)
-            yield refusal
-    if starts:
-        # The C library then tries `clone`, whose flags can be read here.
-        yield _step(_EQUAL, numbers["clone3"], 0, 1)
-        yield _step(_RETURN, _ERROR | errno.ENOSYS)
-        yield _step(_EQUAL, numbers["clone"], 0, 3)
-        yield _step(_LOAD, _FIRST_ARGUMENT_AT)
-        yield _step(_HAS_BITS, _THREAD, 1, 0)
-        yield refusal
-    yield _step(_RETURN, _ALLOW)
-
-
-def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
 def _forbid_new_privileges() -> bool:

@@ -32,7 +32,12 @@ from typing import Any
 
 import gatekeeper
 from gatekeeper.sandbox.process_limits import limit
-from gatekeeper.sandbox.restrictions import refuse_calls, restrict_files, restrict_to_itself
+from gatekeeper.sandbox.restrictions import (
+    allow_calls,
+    leave_namespaces,
+    restrict_files,
+    restrict_to_itself,
+)
 
 _LONGEST_ANSWER = 100_000
 _LONGEST_MESSAGE = 500
@@ -65,8 +70,9 @@ def _import_isolated(path: str, sources: Mapping[str, str]) -> ModuleType | str:
     """Take files and network from the code to come, and import it."""
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ[f"{library}_NUM_THREADS"] = "1"
+    leave_namespaces()
     restrict_files(_readable())
-    refuse_calls(starts=False)
+    allow_calls(call=False)
     finder = _Sources({PurePosixPath(name).stem: (name, text) for name, text in sources.items()})
     sys.meta_path.insert(0, finder)
     name = PurePosixPath(path).stem
@@ -178,9 +184,9 @@ def _answer_once(module: ModuleType, request: Mapping[str, Any], writer: int) ->
     os.dup2(writer, 3)
     os.closerange(4, _MOST_FILES)
     limit("RLIMIT_CPU", math.ceil(request["seconds"]) + 1)
-    limit("RLIMIT_NPROC", 0)
     restrict_to_itself()
-    refuse_calls(starts=True)
+    if not allow_calls(call=True):
+        limit("RLIMIT_NPROC", 0)  # would also keep it from starting threads
     sys.stdout = printed = _Printed()
     found = _called(module, request)
     if printed.text:

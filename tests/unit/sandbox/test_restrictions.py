@@ -13,19 +13,21 @@ import pytest
 from support.machine_needs import LINUX
 
 from gatekeeper.sandbox import restrictions
+from gatekeeper.sandbox.allowed_calls import NUMBERS, filter_program
 
 ALLOWED, REFUSED, MISSING = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 THREAD = 0x10000
 
 
-def run(machine: str, number: int, argument: int = 0, *, starts: bool, word: int = 0) -> int:
+def run(machine: str, number: int, *arguments: int, call: bool, word: int = 0) -> int:
     """What the program returns for a system call, as seccomp(2) runs it."""
-    own_word, numbers = restrictions._NUMBERS[machine]
-    data = struct.pack("=IIQQ", number, word or own_word, 0, argument)
-    program = list(restrictions._filter(own_word, numbers, starts=starts))
+    own_word, _ = NUMBERS[machine]
+    given = [argument & (1 << 64) - 1 for argument in arguments] + [0] * (6 - len(arguments))
+    data = struct.pack("=IIQ6Q", number, word or own_word, 0, *given)
+    program = filter_program(machine, call=call, may_open_to_write=False)
     held, at = 0, 0
     while True:
-        code, yes, no, value = struct.unpack("=HBBI", program[at])
+        code, yes, no, value = struct.unpack_from("=HBBI", program, 8 * at)
         at += 1
         if code == 0x06:
             return int(value)
@@ -36,24 +38,57 @@ def run(machine: str, number: int, argument: int = 0, *, starts: bool, word: int
         at += yes if holds else no
 
 
-@pytest.mark.parametrize("machine", sorted(restrictions._NUMBERS))
-def test_connections_and_programs_are_refused_and_threads_are_not(machine: str) -> None:
-    _, numbers = restrictions._NUMBERS[machine]
-    for starts in (False, True):
-        for name in ("socket", "connect", "execve", "ptrace", "io_uring_setup"):
-            assert run(machine, numbers[name], starts=starts) == REFUSED
-        assert run(machine, 5_000, starts=starts) == ALLOWED
-        assert run(machine, numbers["clone"], THREAD, starts=starts) == ALLOWED
-    assert run(machine, numbers["clone"], starts=False) == ALLOWED
-    assert run(machine, numbers["clone"], starts=True) == REFUSED
-    assert run(machine, numbers["clone3"], starts=False) == ALLOWED
-    assert run(machine, numbers["clone3"], starts=True) == MISSING
+@pytest.mark.parametrize("machine", sorted(NUMBERS))
+def test_threads_and_processes(machine: str) -> None:
+    numbers = NUMBERS[machine][1]
+    for call in (False, True):
+        assert run(machine, numbers["clone"], THREAD, call=call) == ALLOWED
+        assert run(machine, numbers["clone"], THREAD | 0x10000000, call=call) == REFUSED
+        assert run(machine, numbers["clone3"], call=call) == MISSING
+        assert run(machine, numbers["read"], 3, call=call) == ALLOWED
+    assert run(machine, numbers["clone"], 17, call=False) == ALLOWED
+    assert run(machine, numbers["clone"], 17, call=True) == REFUSED
+    assert run(machine, numbers["setpgid"], call=True) == REFUSED
 
 
-def test_calls_under_another_number_or_of_another_machine_are_refused() -> None:
-    assert run("x86_64", 0x40000000, starts=False) == REFUSED
-    assert run("x86_64", 5_000, starts=False, word=0x40000003) == REFUSED
-    assert run("x86_64", restrictions._NUMBERS["x86_64"][1]["fork"], starts=True) == REFUSED
+@pytest.mark.parametrize("machine", sorted(NUMBERS))
+def test_what_a_call_may_depends_on_its_arguments(machine: str) -> None:
+    numbers = NUMBERS[machine][1]
+    own, parent = os.getpid(), os.getppid()
+    for name, allowed, refused in (
+        ("openat", (-100, 8, os.O_RDONLY), (-100, 8, os.O_RDWR)),
+        ("openat", (-100, 8, os.O_CLOEXEC), (-100, 8, os.O_TRUNC)),
+        ("fcntl", (3, 1), (3, 8)),
+        ("ioctl", (0, 0x5401), (0, 0x5412)),
+        ("prlimit64", (0, 7, 0), (parent, 7, 0)),
+        ("prlimit64", (0, 7, 0), (0, 7, 1 << 32)),
+        ("sendto", (3, 8, 1, 0, 0), (3, 8, 1, 0, 1 << 40)),
+        ("kill", (own, 0), (parent, 0)),
+        ("tgkill", (own, own, 6), (parent, parent, 6)),
+        ("prctl", (15, 8), (22, 2)),
+    ):
+        assert run(machine, numbers[name], *allowed, call=True) == ALLOWED, name
+        assert run(machine, numbers[name], *refused, call=True) == REFUSED, name
+    assert run(machine, numbers["kill"], 0x7FFFFFF0, 9, call=False) == ALLOWED
+    for other in (parent, -os.getpgid(parent), -1, 1):
+        assert run(machine, numbers["kill"], other, 9, call=False) == REFUSED
+
+
+@pytest.mark.parametrize("machine", sorted(NUMBERS))
+def test_a_call_that_is_not_listed_is_refused(machine: str) -> None:
+    word, numbers = NUMBERS[machine]
+    listed = set(numbers.values())
+    for call in (False, True):
+        answers = {n: run(machine, n, call=call) for n in range(500) if n not in listed}
+        assert {answer for n, answer in answers.items() if n < 453} == {REFUSED}
+        assert {answer for n, answer in answers.items() if n >= 453} == {MISSING}
+    other = run(machine, numbers["read"], call=True, word=word ^ 0x80000000)
+    assert other == REFUSED
+
+
+def test_calls_under_another_number_are_refused() -> None:
+    assert run("x86_64", 0x40000000, call=False) == REFUSED
+    assert run("x86_64", NUMBERS["x86_64"][1]["fork"], call=True) == REFUSED
 
 
 class System:
@@ -122,8 +157,9 @@ def test_without_landlock_nothing_is_restricted(monkeypatch: pytest.MonkeyPatch)
 
 def test_another_system_or_machine_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restrictions.platform, "machine", lambda: "riscv64")
-    assert not restrictions.refuse_calls(starts=True)
+    assert not restrictions.allow_calls(call=True)
     monkeypatch.setattr(restrictions.sys, "platform", "darwin")
     assert restrictions.landlock_version() == 0
-    assert not restrictions.refuse_calls(starts=True)
+    assert not restrictions.leave_namespaces()
+    assert not restrictions.allow_calls(call=True)
     restrictions.hide_memory()
