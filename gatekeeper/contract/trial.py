@@ -190,6 +190,7 @@ class Vote:
 
 
 Meaning = Literal["same", "changed", "unknown"]
+MissingAnswer = Literal["empty", "cut off", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,7 @@ class KeptOutcome:
     output: str
     repairs: tuple[str, ...]
     ledger: tuple[AppliedRepair, ...]
+    missing: MissingAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +272,9 @@ class Outcome:
     passed_before_repairs: tuple[bool | None, ...] = ()
     """Whether the output passes with no repair, with the first repair, with the first two,
     and so on, without the last; None if that is not known."""
+    missing: MissingAnswer | None = None
+    """How the answer, or an earlier one of its conversation, is missing; None if it is there, or
+    the contract asks for exactly this text."""
 
     @property
     def passed(self) -> bool | None:

@@ -28,6 +28,7 @@ from gatekeeper.gate.families import Family, family_of
 from gatekeeper.gate.judge_correction import correct_difference, sole_judge
 from gatekeeper.gate.judge_result import AnchorResult, AnchorResults
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
+from gatekeeper.gate.missing_answers import missing_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.not_run import not_run_reasons
 from gatekeeper.gate.pair_counts import paired_result
@@ -242,7 +243,7 @@ def _contract_result(
         error_budgets=budgets,
         fixtures=own.evidence.fixtures,
         weakened=job.weakened,
-        warnings=(*warnings_of(job), *repair_warnings(own.evidence.repairs)),
+        warnings=_warnings(job, own, reasons),
         under_base=_under_base(others),
         contract_digest=contract_digest(job.contract),
         order_seed=job.order_seed,
@@ -250,12 +251,18 @@ def _contract_result(
         limits=own.evidence.limits,
         preferences=own.evidence.preferences,
         repairs=own.evidence.repairs,
+        missing_answers=own.evidence.missing,
         mode=negotiated(job.contract),
         error_checks=error_checks(job.contract),
         not_run=job.contract.not_run,
         folder=job.folder,
         on_inconclusive=policy.on_inconclusive,
     )
+
+
+def _warnings(job: Job, own: EvaluationSummary, reasons: Sequence[Reason]) -> tuple[str, ...]:
+    missing = missing_warnings(own.evidence.missing, reasons)
+    return (*warnings_of(job), *repair_warnings(own.evidence.repairs), *missing)
 
 
 def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:

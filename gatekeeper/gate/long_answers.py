@@ -33,6 +33,7 @@ def sample_to_keep(outcome: Outcome, contract: Contract) -> Sample:
         sample.output,
         sample.repairs,
         sample.ledger,
+        outcome.missing,
     )
     return replace(sample, completion=replace(completion, kept=(kept,)))
 
@@ -46,7 +47,8 @@ def recalled_outcome(sample: Sample, contract: Contract, evaluator: Evaluator) -
         if kept.evaluation == own:
             found = replace(sample, output=kept.output, repairs=kept.repairs, ledger=kept.ledger)
             before = kept.passed_before_repairs
-            return Outcome(found, kept.check_results, contract.pass_score, before)
+            known = (kept.check_results, contract.pass_score, before, kept.missing)
+            return Outcome(found, *known)
     checks = evaluator.checks[sample.trial.fixture]
     found = replace(sample, output=completion.text if completion else "")
     return Outcome(found, tuple(c.result(_CHANGED) for c in checks), contract.pass_score)

@@ -32,6 +32,7 @@ from gatekeeper.gate.alpha import alpha_shares
 from gatekeeper.gate.answer_comparisons import AnswerComparisons
 from gatekeeper.gate.families import levels
 from gatekeeper.gate.long_answers import recalled_outcome
+from gatekeeper.gate.missing_answers import missing_answer
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.objectives import in_doubt, slo_results
 from gatekeeper.gate.paired_comparison import Comparison
@@ -64,8 +65,9 @@ def evaluate_sample(sample: Sample, contract: Contract, evaluator: Evaluator) ->
     before = (replace(sample, output=text) for text in found.texts)
     passed = tuple(_passes(one, contract, evaluator) for one in before)
     checked = evaluator.evaluate(repaired)
+    missing = missing_answer(repaired, checked, evaluator)
     kept = replace(repaired, trial=trial)
-    return stored_outcome(Outcome(kept, checked, contract.pass_score, passed))
+    return stored_outcome(Outcome(kept, checked, contract.pass_score, passed, missing))
 
 
 def _passes(sample: Sample, contract: Contract, evaluator: Evaluator) -> bool | None:

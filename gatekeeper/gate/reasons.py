@@ -17,6 +17,7 @@ from gatekeeper.gate.fixture_reasons import (
     significantly_broken,
     tolerance_reasons,
 )
+from gatekeeper.gate.missing_answers import missing_reasons
 from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
@@ -338,6 +339,7 @@ def evidence_reasons(
         *must_pass_reasons(evidence.must_pass),
         *limit_reasons(evidence.limits),
         *repair_reasons(evidence.repairs),
+        *([] if worse else missing_reasons(evidence.missing)),
         *preference_reasons(evidence.preferences),
     ]
     reasons += own if summary.settled else [r for r in own if r.verdict == "fail"]

@@ -6,7 +6,7 @@ A prompt whose answers start to need repairs got worse, also if all of them pass
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gatekeeper import numbers
@@ -48,11 +48,11 @@ def repair_result(
     if level is None or not compares or (gates_repairs(contract) and not complete):
         return result
     own = repair_level(contract, level)
-    kindest = _p_value(outcomes, counts_with, {"base": True, "head": False})
+    kindest = rise_p_value(outcomes, counts_with, {"base": True, "head": False}, _repaired)
     result = replace(result, p_value=kindest, level=own, found="kept")
     if kindest <= own:
         return replace(result, found="worse")
-    harshest = _p_value(outcomes, counts_with, {"base": False, "head": True})
+    harshest = rise_p_value(outcomes, counts_with, {"base": False, "head": True}, _repaired)
     return replace(result, found="unknown") if harshest <= own else result
 
 
@@ -116,16 +116,24 @@ def _passed(outcomes: Sequence[Outcome], repairs: int) -> Passed:
     return Passed(sum(measured), len(measured))
 
 
-def _p_value(
-    outcomes: Sequence[Outcome], counts_with: Mapping[str, str], lost: Mapping[Arm, bool]
+def _repaired(outcome: Outcome) -> bool:
+    return bool(outcome.sample.ledger)
+
+
+def rise_p_value(
+    outcomes: Sequence[Outcome],
+    counts_with: Mapping[str, str],
+    lost: Mapping[Arm, bool],
+    is_found: Callable[[Outcome], bool],
 ) -> float:
-    """Return the p-value that head needs repairs more often. `lost` says whether an answer that is
-    missing is taken to need one; if both of a pair are missing, the pair says nothing."""
+    """Return the p-value that something is found in head's answers more often. `lost` says whether
+    it is taken to be in an answer whose call failed; if both calls of a pair failed, the pair says
+    nothing."""
     pairs: dict[tuple[str, int], dict[Arm, bool | None]] = defaultdict(dict)
     for outcome in outcomes:
         trial = outcome.sample.trial
         answered = outcome.sample.completion is not None
-        needs = bool(outcome.sample.ledger) if answered else None
+        needs = is_found(outcome) if answered else None
         pairs[trial.fixture, trial.repetition][trial.arm] = needs
     units: Counter[str] = Counter()
     for (fixture, _), needs_of in pairs.items():

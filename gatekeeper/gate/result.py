@@ -48,6 +48,7 @@ ReasonCode = Literal[
     "preference",
     "resource_limit",
     "repairs",
+    "missing_answers",
     "policy_weakened",
     "uncovered",
     "error",
@@ -66,6 +67,40 @@ Stopped = Literal["regressed", "not_worse", "exhausted"]
 WaiverKind = Literal["waive", "accept"]
 RunKind = Literal["check", "run", "diff"]
 """`check`: base against head. `run`: one revision. `diff`: two revisions or two earlier runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingTally:
+    """The `answered` samples of one arm, and in `ways` how many are empty, cut off or refused."""
+
+    answered: int
+    ways: Mapping[str, int]
+
+    @property
+    def missing(self) -> int:
+        """Return how many answers are missing in any way."""
+        return sum(self.ways.values())
+
+    @property
+    def rate(self) -> float:
+        """Return the share of answers that are missing; 0 if nothing was answered."""
+        return self.missing / self.answered if self.answered else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MissingAnswers:
+    """The missing answers of both arms, and whether head has more of them.
+
+    `p_value` is the one-sided p-value of the sign-flip test over the distinct inputs, or clusters
+    of them, to be compared with `level`; None if nothing was compared. `undecided` says that head
+    has more by more than the margin, but that this can be chance.
+    """
+
+    base: MissingTally | None
+    head: MissingTally
+    p_value: float | None
+    level: float | None
+    found: Literal["worse", "undecided", "kept", "untested"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +326,8 @@ class ContractResult:
     preferences: tuple[PreferenceResult, ...] = ()
     repairs: RepairResult | None = None
     """None for a contract that repairs nothing."""
+    missing_answers: MissingAnswers | None = None
+    """None if no answer is missing."""
     mode: Negotiation | None = None
     """How the contract's mode applies; None for a contract that did not run."""
     error_checks: tuple[str, ...] | None = None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from gatekeeper.contract.definition import Contract
 from gatekeeper.gate.budget_impact import Burn, burns
 from gatekeeper.gate.fixture_result import FixtureResult, MustPassResult
+from gatekeeper.gate.missing_answers import missing_answers
 from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.must_pass import must_pass_results
 from gatekeeper.gate.objectives import objective_status, slo_results, undecided
@@ -20,7 +21,7 @@ from gatekeeper.gate.repair_result import RepairResult
 from gatekeeper.gate.repairs import repair_result
 from gatekeeper.gate.resource_limits import limit_results
 from gatekeeper.gate.resource_result import LimitResult
-from gatekeeper.gate.result import ArmResult, SloResult
+from gatekeeper.gate.result import ArmResult, MissingAnswers, SloResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Evidence:
     clusters: Pairs | None = None
     preferences: tuple[PreferenceResult, ...] = ()
     repairs: RepairResult | None = None
+    missing: MissingAnswers | None = None
 
 
 def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
@@ -89,6 +91,13 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
             evaluation.counts_with,
             compares=evaluation.base is not None,
             complete=watch.complete,
+        ),
+        missing=missing_answers(
+            evaluation.contract,
+            outcomes,
+            watch.level,
+            evaluation.counts_with,
+            compares=evaluation.base is not None,
         ),
     )
 

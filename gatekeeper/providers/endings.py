@@ -78,7 +78,7 @@ def read_ending(document: Any, content: object, known: object) -> Ending | None:
     reason = _reason(known, said) if said else None
     if not content and reason is not None:
         refusal = _text_at(document, ("choices", 0, "message", "refusal"))
-        return Ending(refusal or "", reason)
+        return Ending(refusal or "", "refusal" if refusal else reason)
     return Ending(content, reason) if isinstance(content, str) else None
 
 

@@ -151,6 +151,14 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         ("needs repairs more often", "need repairs more often"),
         about_answers=True,
     ),
+    "missing_answers": ReasonEntry(
+        "Answers are missing more often",
+        "More of head's answers than of base's are empty, cut off or refused, and no check asks "
+        "for such an answer.",
+        "Change the prompt so that the model answers, or raise `max_tokens`.",
+        "error",
+        ("gives empty, cut or refused answers", "give empty, cut or refused answers"),
+    ),
     "new_contract": ReasonEntry(
         "A new contract has too few fixtures",
         "The policy requires more fixtures in a new contract.",

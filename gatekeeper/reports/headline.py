@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gatekeeper import numbers
 from gatekeeper.gate.fixture_reasons import has_broken, significantly_broken
+from gatekeeper.gate.missing_answers import missing_warnings
 from gatekeeper.gate.result import (
     ArmResult,
     ContractResult,
@@ -129,8 +130,11 @@ def what_happened(contract: ContractResult) -> str:
         return f"{name}: {_passed(contract.head) if contract.head else contract.verdict}."
     found = _comparison(contract, contract.paired, label)
     flips = "" if contract.verdict == "fail" else flips_note(contract.paired)
+    said = missing_warnings(contract.missing_answers, contract.reasons)
+    missing = "".join(f" {text}" for text in said)
     return (
-        f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}{flips}{_broke_at(contract)}"
+        f"{name} {found}{_seeable(contract.paired)}{_broken(contract)}{flips}{missing}"
+        f"{_broke_at(contract)}"
     )
 
 

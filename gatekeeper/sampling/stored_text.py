@@ -96,6 +96,7 @@ def stored_outcome(outcome: Outcome) -> Outcome:
         tuple(map(_stored_check_result, outcome.check_results)),
         outcome.pass_score,
         outcome.passed_before_repairs,
+        outcome.missing,
     )
 
 

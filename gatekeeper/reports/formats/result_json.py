@@ -132,6 +132,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "must_pass": [_must_pass(found) for found in contract.must_pass],
         "limits": [asdict(found) for found in contract.limits],
         "repairs": _repairs(contract.repairs),
+        "missing_answers": asdict(contract.missing_answers) if contract.missing_answers else None,
         "mode": asdict(contract.mode) if contract.mode else None,
         "preferences": [preference_document(found) for found in contract.preferences],
         "under_base": _under_base(contract.under_base),
