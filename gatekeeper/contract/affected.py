@@ -31,6 +31,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompt_moves import PromptMoves
 from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.prompts.reference import prompt_file
+from gatekeeper.contract.readings import as_base_shows, as_before, unused_readings
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.specification_path import holds_specification
@@ -254,6 +255,7 @@ class _Comparison:
         for path, head in loaded.items():
             side = waiting.pop(pairs.old[path]) if path in pairs.old else None
             base = self._base_of(side, head.name) if side else None
+            head = as_base_shows(base, head) if base else head
             watched = self._watched(base or (side.sketch if side else None), head)
             left = self._left(watched, heads, heads[path], side)
             self.notices += overridden_settings(base, head) if base else ()
@@ -311,6 +313,10 @@ class _Comparison:
         causes = sorted(causes, key=lambda cause: cause.path)
         file = file_of(self.change.head, head.path)
         causes = causes or [AffectedBy(file, self._kind(file))]
+        target = base.target if base else self.prompts.target_at_base(head)
+        if base is None and target is not None:
+            own, head = head, as_before(target, head)
+            self.notices += unused_readings(own, head)
         return AffectedContract(
             head.name,
             head.path,
@@ -318,7 +324,7 @@ class _Comparison:
             head,
             tuple(causes),
             prompt_still_there=True,
-            base_target=base.target if base else self.prompts.target_at_base(head),
+            base_target=target,
             left_prompt=left,
             left_as=self.prompts.paths.replacement(left_file, now) if left_file else None,
         )

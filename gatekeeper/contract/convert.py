@@ -130,7 +130,7 @@ def _kept_end(content: str) -> str:
 
 
 def _same_messages(file: ConvertedFile, prompt: Prompt) -> bool:
-    read = parse_prompt(file.text, file.path)
+    read = parse_prompt(file.text, file.path, "jinja")
     return [(m.role, m.content) for m in read.messages] == [
         (m.role, m.content) for m in prompt.messages
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gatekeeper.contract.calibration_record import Calibrations
 from gatekeeper.contract.objectives import Objective
@@ -16,7 +16,10 @@ Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "assist", "enforce", "auto", "repair"]
 RepairAction = Literal["fail", "warn"]
-TemplateStyle = Literal["jinja", "fstring", "mustache", "nunjucks"]
+TemplateStyle = Literal["text", "jinja", "fstring", "mustache", "nunjucks"]
+ShownBy = Literal["declared", "file", "text", "comment", "nothing"]
+"""What shows a prompt's style: its contract, its file, its text, a comment of Jinja alone (which
+may as well be text), or nothing."""
 
 SHORT_FORMS = ("judge", "python")
 """The keys of a check that set its type themselves: `python: checks.py:polite`, `judge: rubric`."""
@@ -71,6 +74,16 @@ class MessageTemplate:
         return self.lines[min(max(number, 1), len(self.lines)) - 1]
 
 
+class Sections(NamedTuple):
+    """What a prompt file has that is not sent as text."""
+
+    front_matter: bool = True
+    roles: bool = True
+
+
+EVERY_SECTION = Sections()
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt: its message templates, what its front matter sets, and what it includes.
@@ -78,8 +91,10 @@ class Prompt:
     `path` is its file. `part` says where in the file it is, as `#key` or `:CONSTANT`; empty for a
     whole file. `includes` maps each file that the templates include, path from the repository root,
     to its text. `text` is the prompt as it is written, for showing differences. `model_line` is the
-    line of the front matter that names the model. `style` is how its templates were written, before
-    they were translated to Jinja, and `in_style` returns the same prompt read in another style.
+    line of the front matter that names the model. `style` is how its templates were written before
+    they were translated to Jinja, `shown_by` says what shows that, and `sign` is what does, for a
+    person. `sections` is what of the file was not read as text, among what was `allowed`.
+    `reread` returns the same prompt in another reading.
     """
 
     path: str
@@ -91,13 +106,26 @@ class Prompt:
     model_line: int | None = field(default=None, compare=False)
     part: str = ""
     style: TemplateStyle = "jinja"
-    in_style: Callable[[TemplateStyle], Prompt] | None = field(
+    shown_by: ShownBy = field(default="declared", compare=False)
+    sign: str = field(default="", compare=False)
+    sections: Sections = field(default=EVERY_SECTION, compare=False)
+    allowed: Sections = field(default=EVERY_SECTION, compare=False)
+    reread: Callable[[TemplateStyle, Sections], Prompt] | None = field(
         default=None, compare=False, repr=False
     )
 
-    def read_as(self, style: TemplateStyle) -> Prompt:
-        """Return the prompt read in a style, if it was read from a file."""
-        return self.in_style(style) if self.in_style and style != self.style else self
+    def read_as(self, style: TemplateStyle, allowed: Sections | None = None) -> Prompt:
+        """Return the prompt read in a style, if it was read from a file. What is not `allowed` of
+        front matter and role lines is text; None allows what was allowed before."""
+        allowed = self.allowed if allowed is None else allowed
+        hides = any(has and not may for has, may in zip(self.sections, allowed, strict=True))
+        if self.reread is None or (style == self.style and not hides):
+            return self
+        return self.reread(style, allowed)
+
+    def read_like(self, other: Prompt) -> Prompt:
+        """Return the prompt read as the program reads that sends the other one."""
+        return self.read_as(other.style, other.sections)
 
     @property
     def text_lines(self) -> tuple[int, ...]:
@@ -339,13 +367,13 @@ class Contract:
         """Return what calls the prompts of another target the way this contract calls its own.
 
         The contract file overrides the prompt's front matter. A prompt that names no model gets the
-        model of this contract's prompt. Its templates are read in the style of this contract's
-        prompt, because the program that fills them in did not change.
+        model of this contract's prompt. Its text is read like that of this contract's prompt,
+        because the program that sends it did not change.
         """
-        styles = {step.name: step.prompt.style for step in self.target.steps}
-        prompt = other.prompt.read_as(self.target.prompt.style)
+        before = {step.name: step.prompt for step in self.target.steps}
+        prompt = other.prompt.read_like(self.target.prompt)
         steps = tuple(
-            replace(step, prompt=step.prompt.read_as(styles.get(step.name, step.prompt.style)))
+            replace(step, prompt=step.prompt.read_like(before.get(step.name, step.prompt)))
             for step in other.steps
         )
         model = self.own_model or prompt.model or self.target.model

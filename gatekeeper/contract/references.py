@@ -358,10 +358,11 @@ def _steps(data: Mapping[str, Any], path: str) -> list[tuple[str, PromptReferenc
 def _prompt_files(
     text: str, place: PromptReference, style: TemplateStyle | None
 ) -> frozenset[str] | None:
-    """Return the files that the messages of a prompt include, as the loader reads them."""
+    """Return the files that the messages of a prompt include, as the loader reads them; also of
+    text that may be Jinja, because base or head may show that it is."""
     if not may_include(text, "structured" if place.part else prompt_kind(place.path)):
         return frozenset()
-    prompt = parse_prompt(text, str(place), style)
+    prompt = parse_prompt(text, str(place), style or "jinja")
     return _included_files([m.content for m in prompt.messages], place.path)
 
 

@@ -13,7 +13,7 @@ from gatekeeper.contract.definition import Message, Severity
 Arm = Literal["base", "head"]
 _ROUNDING = 1e-9
 """Of a sum of products of weights and scores, which is not exact in binary."""
-ContractFrom = Literal["head", "base", "base_settings"]
+ContractFrom = Literal["head", "base", "base_settings", "base_reading"]
 """The contract that evaluates a trial: head's, base's, or base's own model, parameters and mode
 with head's prompt file."""
 

@@ -66,7 +66,7 @@ def setting_changes(base: Contract, head: Contract) -> tuple[str, ...]:
         elif canonical(before) != canonical(now):
             changes.append(f"params.{name} changed from {shown(before)} to {shown(now)}")
     styles = (base.target.prompt.style, head.target.prompt.style)
-    if styles[0] != styles[1]:
+    if styles[0] != styles[1] and base.template != head.template:
         changes.append(f"template changed from {styles[0]} to {styles[1]}")
     if base.mode != head.mode:
         changes.append(f"mode changed from {base.mode} to {head.mode}")

@@ -5,7 +5,9 @@ Head's contract always applies. The base contract also applies, completely and b
 - both arms as they would run, if head's contract evaluates differently and the prompt changed or
   the contract was weakened;
 - head's prompt file with the base contract's own model, parameters and mode, if head's contract
-  sets others and the prompt changed. Otherwise a stronger model could hide a worse prompt.
+  sets others and the prompt changed. Otherwise a stronger model could hide a worse prompt;
+- head's prompt file read like base's, if head shows another template style, front matter or role
+  lines. Otherwise a comment could hide text that the program sends.
 
 Whatever a pull request does to the contract, the prompt must therefore also satisfy the old one.
 """
@@ -35,10 +37,11 @@ from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import find_renaming
 from gatekeeper.contract.trial import ContractFrom, Trial
-from gatekeeper.contract.weakening import setting_changes, weakenings
+from gatekeeper.contract.weakening import weakenings
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.gate.as_sent import as_evaluated, as_sent, mode_notices
+from gatekeeper.gate.as_sent import as_evaluated, as_sent
 from gatekeeper.gate.outcomes import duplicates, messages_by_arm
+from gatekeeper.gate.plan_notices import plan_notices
 from gatekeeper.sampling.trial_order import in_order
 from gatekeeper.sampling.trials import plan_trials
 
@@ -240,9 +243,11 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     # The base contract is prepared first, so that nothing in head can use up what it needs.
     others: tuple[Evaluation, ...] = ()
     problem = None
-    if base is not None and not policy.allow.weakening:
+    applied = _applied(base, head, policy)
+    if applied is not None:
         try:
-            others = _evaluations_of_base(base, head, arms, order_seed, differs=differs)
+            differ = differs and applied is base
+            others = _evaluations_of_base(applied, head, arms, order_seed, differs=differ)
         except ContractError as error:
             problem = error.problems[0]
     trusted = base is not None and (policy.allow.weakening or not differs)
@@ -261,7 +266,7 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
         evaluations=(own, *others),
         weakened=weakened,
         left_prompt=affected.left_prompt,
-        notices=_notices(base, head, others, problem),
+        notices=plan_notices(base, head, [other.contract_from for other in others], problem),
         left_as=affected.left_as,
         base_problem=problem,
         is_new=affected.is_new,
@@ -273,6 +278,14 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
 
 
 _BESIDES_TARGET = [one.name for one in fields(Contract) if one.name != "target"]
+
+
+def _applied(base: Contract | None, head: Contract, policy: Policy) -> Contract | None:
+    """Return the contract that applies besides head's. If the policy allows any other contract, it
+    is head's own with base's prompt: how that is read is no matter of the contract."""
+    if base is None or not policy.allow.weakening:
+        return base
+    return replace(head, target=base.target) if base.template == head.template else None
 
 
 class _Arms(NamedTuple):
@@ -301,12 +314,18 @@ def _evaluations_of_base(
     prompt_alone = as_sent(replace(own, target=base.target_for(head.target)))
     unlike = {target_digest(target) for target in (before, arms.head)}
     if target_digest(prompt_alone) not in unlike:
-        found.append(plan("base_settings", own, prompt_alone, before, lent))
+        alike = _settings(prompt_alone) == _settings(arms.head)
+        named: ContractFrom = "base_reading" if alike else "base_settings"
+        found.append(plan(named, own, prompt_alone, before, lent))
     # Whether fixtures were joined is only known once head's prompt has rendered them.
     weakened = may_count_otherwise(base, head) or weakenings(base, head)
     if differs and (arms.base is not None or weakened):
         found.append(plan("base", own, arms.head, arms.base, lent))
     return tuple(found)
+
+
+def _settings(target: Target) -> str:
+    return canonical([target.model, params_meaning(target.params), target.appended])
 
 
 def _what_compares(
@@ -325,21 +344,6 @@ def _what_compares(
     if own.asks_the_same and not kept:
         own = own.without_comparison()
     return own, (*kept, *(j.without_comparison() if j.base else j for j in alone))
-
-
-def _notices(
-    base: Contract | None, head: Contract, others: Sequence[Evaluation], problem: Problem | None
-) -> tuple[str, ...]:
-    notices = [*mode_notices(head)]
-    changes = setting_changes(base, head) if base else ()
-    if changes:
-        text = f"The contract changes the settings of the model's calls: {'; '.join(changes)}."
-        if any(evaluation.contract_from == "base_settings" for evaluation in others):
-            text += " The new prompt is also tested with the settings of the base contract."
-        notices.append(text)
-    if problem is not None:
-        notices.append(f"The base contract cannot be applied: {problem}")
-    return tuple(notices)
 
 
 def _base_target(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.error_budgets import is_exempt
 from gatekeeper.gate.fixture_reasons import (
     commonest_error,
@@ -263,13 +264,18 @@ def broken_base_reasons(job: Job) -> list[Reason]:
     return [Reason("error", text, "error", "base")]
 
 
+_AS: dict[ContractFrom, str] = {
+    "base_settings": " with its own model and parameters",
+    "base_reading": " with the prompt read as on base",
+}
+
+
 def under_base(summary: EvaluationSummary, own: EvaluationSummary) -> list[Reason]:
     """Return the base contract's reasons against the change; the others are left out. `own` is the
     result of head's contract: if neither has anything to evaluate, only one reason says so."""
     by = summary.evaluation.contract_from
-    settings = " with its own model and parameters" if by == "base_settings" else ""
     return [
-        Reason(r.code, f"Under the base contract{settings}: {r.text}", r.verdict, by)
+        Reason(r.code, f"Under the base contract{_AS.get(by, '')}: {r.text}", r.verdict, by)
         for r in evidence_reasons(summary, repeats=has_nothing_to_evaluate(own))
         if r.verdict != "pass"
     ]

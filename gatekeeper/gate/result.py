@@ -261,7 +261,8 @@ class UnderBase:
     """The result of the base contract for the same change, with its own fixtures and rules.
 
     `contract_from` is `base_settings` if head's prompt file was called with the base contract's own
-    model, parameters and mode, and `base` if both arms were called as they would run.
+    model, parameters and mode, `base_reading` if it was read like base's, and `base` if both arms
+    were called as they would run.
     """
 
     base: ArmResult | None

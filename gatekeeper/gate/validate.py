@@ -37,7 +37,7 @@ from gatekeeper.contract.own_code import unlisted_code_problems
 from gatekeeper.contract.placeholder_fixtures import placeholder_fixtures
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
-from gatekeeper.contract.prompts.unfilled_names import unfilled_names
+from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names
 from gatekeeper.contract.simulated_user.small_model import small_user
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
@@ -275,6 +275,7 @@ def _doubts(
     ]
     yield from (Problem(contract.path, sentence, "") for sentence in filter(None, sentences))
     yield from unfilled_names(contract)
+    yield from tags_sent(contract)
     yield from small_user(contract)
     yield from without_effect(contract, read.document, is_foreign=read.is_foreign)
 

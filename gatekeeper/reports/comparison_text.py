@@ -30,6 +30,8 @@ def base_contract_label(found: UnderBase) -> str:
     """Return the words that follow the contract's name for the base contract."""
     if found.contract_from == "base_settings":
         return "under the base contract with its own model and parameters"
+    if found.contract_from == "base_reading":
+        return "under the base contract with the prompt read as on base"
     return "under the base contract"
 
 

@@ -24,7 +24,9 @@ def source(text: str, name: str = "PROMPT") -> str:
 
 
 def contract(reference: str, extra: str = "") -> str:
-    return NO_SLO.replace("../prompts/words.txt", f"/{reference}") + extra
+    before, _, after = NO_SLO.partition("prompt: ../prompts/words.txt\ntemplate: jinja\n")
+    assert after
+    return f"{before}prompt: /{reference}\n{after}{extra}"
 
 
 BASE = {path: text for path, text in Proposal("base", "", {}).base.items() if path != PROMPT_FILE}

@@ -104,6 +104,7 @@ def _contract() -> str:
         "name": "hostile",
         "description": ATTACKS["html"],
         "prompt": f"/{PROMPT}",
+        "template": "jinja",
         "model": f"recorded/{RECORDING}",
         "fixtures": [{"file": "hostile.jsonl"}],
         "sampling": {"samples": 1, "mode": "fixed"},

@@ -31,6 +31,7 @@ CONTRACT = """\
 contract: 1
 name: sentiment
 prompt: ../prompts/sentiment.md
+template: jinja
 model: openai/gpt-4o-mini
 params: {temperature: 0}
 fixtures:

@@ -22,6 +22,7 @@ CONTRACT = """\
 contract: 1
 name: {name}
 prompt: {name}.txt
+template: jinja
 model: openai/{name}
 fixtures: [{{file: words.csv}}]
 checks: [{{type: contains, value: {value}}}]

@@ -26,6 +26,7 @@ GOOD = f"""\
 contract: 1
 name: words
 prompt: ../prompts/words.txt
+template: jinja
 model: recorded/{RECORDING}
 fixtures:
   - file: words.csv

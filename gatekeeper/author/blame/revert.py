@@ -198,7 +198,7 @@ def _makes(arms: Arms, texts: Mapping[str, str], wanted: Target) -> bool:
 
 
 def _loaded(revision: Revision, prompt: Prompt) -> Prompt:
-    return load_prompt(revision, prompt.reference, prompt.style)
+    return load_prompt(revision, prompt.reference, prompt.style, prompt.allowed)
 
 
 def _without_unused(wanted: Target, found: Target) -> Target:

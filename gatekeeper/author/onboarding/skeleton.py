@@ -115,7 +115,7 @@ def propose_name(reference: str, taken: set[str]) -> str:
 def unseen_style(prompt: Prompt) -> TemplateStyle | None:
     """Return the style that the contract has to declare, because a file of text does not show it:
     that of a format string, if there are names in single braces and no other template."""
-    if prompt.style != "jinja" or prompt_variables(prompt):
+    if prompt.style not in ("jinja", "text") or prompt_variables(prompt):
         return None
     counts = [count_fields(message.content) for message in prompt.messages]
     return "fstring" if any(counts) and None not in counts else None

@@ -7,7 +7,7 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from gatekeeper.contract.formats.check_texts import literal
+from gatekeeper.contract.prompts.styles.literal import literal
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError
 

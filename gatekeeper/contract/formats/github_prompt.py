@@ -49,6 +49,8 @@ KEYS: Mapping[str, Keys] = {
     "choice": keys("choice score"),
 }
 
+_SPACED = re.compile(r"\{\{(?=\s|[\w.-]+\s)\s*([\w.-]+)\s*\}\}")
+
 _DATA = {"input": "question", "expected": "reference", "context": "context"}
 """Variables that a judge sees as data, and the parameter that gives them."""
 
@@ -104,6 +106,7 @@ def read(_files: SuiteFiles, document: Document) -> ForeignSuite:
             "write one mapping of variables for each test",
         )
         raise ContractError([document.problem(("testData",), what, fix)])
+    _require_filled(document, {name for row in rows if isinstance(row, dict) for name in row})
     file = basename(document.path)
     stem = file.split(".")[0]
     name = data.get("name")
@@ -113,7 +116,7 @@ def read(_files: SuiteFiles, document: Document) -> ForeignSuite:
             contract_name(name if isinstance(name, str) else "", contract_name(stem, "prompt")),
             document.position(("name",)),
         ),
-        "template": "jinja",
+        "template": "text",
         "prompt": At(f"./{file}", document.position(("messages",))),
         "repair": {"steps": ["strip_whitespace"]},
         "fixtures": At(
@@ -127,6 +130,17 @@ def read(_files: SuiteFiles, document: Document) -> ForeignSuite:
     return ForeignSuite(
         (ForeignContract(build_document(document.path, tree, document.position()), tuple(not_run)),)
     )
+
+
+def _require_filled(document: Document, names: Collection[str]) -> None:
+    """Raise ContractError for a variable with spaces in its braces, which GitHub sends as text."""
+    for index, message in enumerate(document.data["messages"]):
+        content = message.get("content") if isinstance(message, dict) else None
+        for found in _SPACED.finditer(content if isinstance(content, str) else ""):
+            if found[1] in names:
+                what = f"GitHub sends `{found[0]}` as text, because of the spaces in the braces"
+                fix = f"write `{{{{{found[1]}}}}}`"
+                raise ContractError([document.problem(("messages", index, "content"), what, fix)])
 
 
 def _fixture(document: Document, index: int, row: Any) -> At:

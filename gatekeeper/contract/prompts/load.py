@@ -10,13 +10,20 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
+from gatekeeper.contract.definition import (
+    EVERY_SECTION,
+    MessageTemplate,
+    Prompt,
+    Sections,
+    TemplateStyle,
+)
 from gatekeeper.contract.prompts import settings as prompt_settings
 from gatekeeper.contract.prompts.code.constant import constant_prompt, written_constant
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.prompts.render import template_problems
+from gatekeeper.contract.prompts.styles import names
 from gatekeeper.contract.prompts.styles.apply import in_jinja, unfilled
 from gatekeeper.contract.prompts.value_at_key import prompt_at_key
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -30,19 +37,26 @@ from gatekeeper.contract.templates.client import (
 )
 from gatekeeper.errors import ContractError, Problem
 
+_TEXT_ALONE = Sections(front_matter=False, roles=False)
 
-def load_prompt(revision: Revision, reference: str, style: TemplateStyle | None = None) -> Prompt:
+
+def load_prompt(
+    revision: Revision,
+    reference: str,
+    style: TemplateStyle | None = None,
+    allowed: Sections = EVERY_SECTION,
+) -> Prompt:
     """Load the prompt at a reference from the repository root: a file, or a part of one.
 
-    `style` is how its templates are written; None if the prompt itself shows it. Raises
-    UnreadableError if the text cannot be read, and ContractError, with the prompt's line, if it is
-    not a prompt.
+    `style` is how its templates are written; None if the prompt itself shows it. Front matter and
+    role lines that are not `allowed` are text. Raises UnreadableError if the text cannot be read,
+    and ContractError, with the prompt's line, if it is not a prompt.
     """
-    prompt = _read_prompt(revision, reference, style)
+    prompt = _read_prompt(revision, reference, style, allowed)
     problems = template_problems(prompt)
     if problems:
         raise ContractError(_across_roles(prompt, problems[0].line) or problems)
-    return replace(prompt, in_style=cache(partial(_in_style, revision, reference, prompt)))
+    return replace(prompt, reread=cache(partial(_reread, revision, reference, prompt)))
 
 
 def check_prompt_ahead(
@@ -54,58 +68,79 @@ def check_prompt_ahead(
         check_syntax_ahead(_read_prompt(revision, reference, style))
 
 
-def _read_prompt(revision: Revision, reference: str, style: TemplateStyle | None) -> Prompt:
+def _read_prompt(
+    revision: Revision,
+    reference: str,
+    style: TemplateStyle | None,
+    allowed: Sections = EVERY_SECTION,
+) -> Prompt:
     """Read the prompt and what it includes. Its templates may have mistakes."""
     text = read_text(revision, prompt_file(reference))
-    prompt = _parse_once(text, reference, style)
+    prompt = _parse_once(text, reference, style, allowed)
     return replace(prompt, includes=_includes(revision, prompt))
 
 
 @lru_cache(maxsize=1024)
-def _parse_once(text: str, reference: str, style: TemplateStyle | None) -> Prompt:
+def _parse_once(
+    text: str, reference: str, style: TemplateStyle | None, allowed: Sections
+) -> Prompt:
     """Parse the prompt and keep it: base's is often the same as head's."""
-    return _split_when_rendered(parse_prompt(text, reference, style))
+    return _split_when_rendered(parse_prompt(text, reference, style, allowed))
 
 
-def _in_style(revision: Revision, reference: str, prompt: Prompt, style: TemplateStyle) -> Prompt:
-    """Return the prompt read in another style; as it is written, without a variable, if it cannot
-    be read so."""
+def _reread(
+    revision: Revision, reference: str, prompt: Prompt, style: TemplateStyle, allowed: Sections
+) -> Prompt:
+    """Return the prompt in another reading; as it is written, without a variable, if it cannot be
+    read so."""
     try:
-        return load_prompt(revision, reference, style)
+        found = load_prompt(revision, reference, style, allowed)
+        return replace(found, sign=prompt.sign)
     except (UnreadableError, ContractError):
-        written = parse_written(read_text(revision, prompt.path), reference)
-        return replace(unfilled(written), style=style)
+        text = read_text(revision, prompt.path)
+        written = unfilled(parse_written(text, reference, allowed))
+        return replace(written, style=style, shown_by="nothing")
 
 
-def parse_prompt(text: str, reference: str, style: TemplateStyle | None = None) -> Prompt:
+def parse_prompt(
+    text: str,
+    reference: str,
+    style: TemplateStyle | None = None,
+    allowed: Sections = EVERY_SECTION,
+) -> Prompt:
     """Parse the prompt at a reference from the text of its file, without its includes.
 
     Raises UnreadableError and ContractError, as `load_prompt` does.
     """
     place = read_reference(reference)
     if place.constant:
-        return _with_text(constant_prompt(text, place, style))
-    return in_jinja(parse_written(text, reference), style)
+        prompt = _with_text(constant_prompt(text, place, style))
+        return replace(prompt, sections=_TEXT_ALONE)
+    return in_jinja(parse_written(text, reference, allowed), style)
 
 
-def parse_written(text: str, reference: str) -> Prompt:
+def parse_written(
+    text: str,
+    reference: str,
+    allowed: Sections = EVERY_SECTION,
+) -> Prompt:
     """Parse a prompt as it is written: its templates may be of any style.
 
     Raises UnreadableError and ContractError, as `load_prompt` does.
     """
     place = read_reference(reference)
     path, kind = place.path, prompt_kind(place.path)
+    if kind == "structured" and not place.part:
+        return _with_text(_structured(text, path))
     if place.constant:
         prompt = written_constant(text, place)
     elif place.key:
         prompt = prompt_at_key(text, place)
-    elif kind == "structured":
-        prompt = _structured(text, path)
     elif kind == "sectioned":
-        prompt = _sectioned(text, path)
+        return _with_text(_sectioned(text, path, allowed))
     else:
         prompt = Prompt(path, (_whole(text),), text)
-    return _with_text(prompt)
+    return _with_text(replace(prompt, sections=_TEXT_ALONE))
 
 
 def _with_text(prompt: Prompt) -> Prompt:
@@ -130,32 +165,52 @@ def _whole(text: str, line: int = 1) -> MessageTemplate:
     return MessageTemplate("user", text.removesuffix("\n"), line)
 
 
-def _sectioned(text: str, path: str) -> Prompt:
-    front, body, line, dialogue = _parted(text, path)
+def _sectioned(text: str, path: str, allowed: Sections) -> Prompt:
+    front, body, line, dialogue = _parted(text, path, allowed)
     messages = _by_role(body, line, path) if dialogue else ()
+    is_prompty = _is_prompty(path)
+    has = Sections(is_prompty or front is not None, is_prompty or bool(messages))
+    messages = messages or (_whole(body, line),)
+    prompt = Prompt(path, messages, text, sections=has, allowed=allowed)
     if front is None:
-        return Prompt(path, messages or (_whole(body, line),), text)
+        return prompt
     model, params = prompt_settings.from_front_matter(front)
     at = front.position(("model",)).line
+    prompt = replace(prompt, model=model, params=params, model_line=at, shown_by="nothing")
     style = prompt_settings.declared_template(front)
-    messages = messages or (_whole(body, line),)
-    return Prompt(path, messages, text, model, params, model_line=at, style=style)
+    if style is None:
+        return prompt
+    return replace(prompt, style=style, shown_by="file", sign="`template` in its front matter")
 
 
-def _parted(text: str, path: str) -> tuple[Document | None, str, int, bool]:
+def _is_prompty(path: str) -> bool:
+    return without_template_suffix(path).endswith(".prompty")
+
+
+def _parted(
+    text: str,
+    path: str,
+    allowed: Sections = EVERY_SECTION,
+) -> tuple[Document | None, str, int, bool]:
     """Return the front matter, the body, the body's first line, and whether role lines count in it.
 
     Without front matter, a Markdown file that only quotes a dialogue is no dialogue: its first line
     has to be a role line.
     """
-    is_prompty = without_template_suffix(path).endswith(".prompty")
-    front, body, line = _front_matter(text, path, required=is_prompty)
-    return front, body, line, front is not None or is_prompty or _starts_with_role(body)
+    front, body, line = None, text, 1
+    if allowed.front_matter:
+        front, body, line = _front_matter(text, path, required=_is_prompty(path))
+    begins = front is not None or _is_prompty(path) or _starts_with_role(body)
+    return front, body, line, allowed.roles and begins
 
 
-def has_roles(text: str, path: str) -> bool:
+def has_roles(
+    text: str,
+    path: str,
+    allowed: Sections = EVERY_SECTION,
+) -> bool:
     """Return whether lines such as `user:` begin messages in the prompt file of this text."""
-    return prompt_kind(path) == "sectioned" and _parted(text, path)[3]
+    return prompt_kind(path) == "sectioned" and _parted(text, path, allowed)[3]
 
 
 def _front_matter(text: str, path: str, *, required: bool) -> tuple[Document | None, str, int]:
@@ -200,18 +255,22 @@ def _starts_with_role(body: str) -> bool:
 def _split_when_rendered(prompt: Prompt) -> Prompt:
     """Return the prompt as one template that is split into messages after it is rendered, if its
     statements cross its role lines or make some of them. Any other prompt as it is."""
-    if prompt.part or prompt.style != "jinja" or not has_roles(prompt.text, prompt.path):
+    known = prompt.style in ("jinja", "text")
+    if prompt.part or not known or not has_roles(prompt.text, prompt.path, prompt.allowed):
         return prompt
-    _, body, first, _ = _parted(prompt.text, prompt.path)
-    if not any(mark in body for mark in ("{%", "{#", "role")):
+    _, body, first, _ = _parted(prompt.text, prompt.path, prompt.allowed)
+    marks = ("{%", "{#", "role") if prompt.style == "jinja" else ("role",)
+    if not any(mark in body for mark in marks):
         return prompt  # most prompts; Jinja2 need not be imported for them
+    body = body if prompt.style == "jinja" else names.translate(body)
     whole = replace(_whole(body, first), role=BY_ROLE_LINES)
     found = [line for line in find_role_lines(whole.content) if not line.touched]
     lines = enumerate(whole.content.split("\n"), start=1)
     fixed = {number for number, line in lines if role_of_line(line)}
     makes_some = any(line.variable or line.line not in fixed for line in found)
     if makes_some or (found and template_problems(prompt)):
-        return replace(prompt, messages=(whole,))
+        sections = prompt.sections._replace(roles=True)
+        return replace(prompt, messages=(whole,), sections=sections)
     return prompt
 
 
@@ -219,9 +278,9 @@ def _across_roles(prompt: Prompt, line: int | None) -> list[Problem]:
     """Return the problem if a template cannot be read only because of its role lines: one of its
     blocks, which is open on the line, crosses a role line. Empty if that is not the reason."""
     is_other = prompt.part or prompt.style != "jinja" or len(prompt.messages) < 2
-    if is_other or line is None or not has_roles(prompt.text, prompt.path):
+    if is_other or line is None or not has_roles(prompt.text, prompt.path, prompt.allowed):
         return []
-    _, body, first, _ = _parted(prompt.text, prompt.path)
+    _, body, first, _ = _parted(prompt.text, prompt.path, prompt.allowed)
     if template_problems(replace(prompt, messages=(_whole(body, first),))):
         return []
     rest = list(enumerate(prompt.text.split("\n"), start=1))[line:]

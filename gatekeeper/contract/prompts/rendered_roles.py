@@ -46,9 +46,9 @@ def rendered_role_problems(prompt: Prompt, values: Sequence[Mapping[str, Any]]) 
 
     Only for a prompt file with role lines, or one that would have some after rendering.
     """
-    if prompt.part or prompt_kind(prompt.path) != "sectioned":
+    if prompt.part or prompt_kind(prompt.path) != "sectioned" or not prompt.allowed.roles:
         return []
-    dialogue = has_roles(prompt.text, prompt.path)
+    dialogue = has_roles(prompt.text, prompt.path, prompt.allowed)
     candidates: list[_Candidate] = []
     messages = tuple(
         replace(m, content=_marked(m.content, prompt.path, m.line, candidates, _own_lines(m)))

@@ -167,8 +167,8 @@ def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 
-def declared_template(document: Document) -> TemplateStyle:
-    """Return the template language that front matter names, as Prompty does; else Jinja.
+def declared_template(document: Document) -> TemplateStyle | None:
+    """Return the template language that front matter names, as Prompty does; None if it names none.
 
     Raises ContractError if it is another language.
     """
@@ -177,7 +177,9 @@ def declared_template(document: Document) -> TemplateStyle:
         template = template.get("format") or template.get("type")
     if isinstance(template, dict):
         template = template.get("kind")
-    if not isinstance(template, str) or template.lower() in _JINJA:
+    if not isinstance(template, str):
+        return None
+    if template.lower() in _JINJA:
         return "jinja"
     language = template.lower()
     if language in ("mustache", "nunjucks"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Set
-from itertools import islice
+from itertools import chain, islice
 
 from gatekeeper.contract.definition import Contract, Prompt
 from gatekeeper.errors import ContractError, Problem
@@ -13,6 +13,8 @@ from gatekeeper.errors import ContractError, Problem
 _IN_BRACES = re.compile(r"(?<![\w{}\\\]$%#])\{([A-Za-z_]\w*)\}(?!\})")
 _DOUBLED = re.compile(r"\{\{ '\{' \}\} ?([A-Za-z_]\w*) ?\}")
 """What the translation of a format string makes of `{{x}}`, which stands for the text `{x}`."""
+_SENT_TAG = re.compile(r"\{\{ '\{' \}\}(?P<mark>[#%]|\{(?!\{))")
+"""What the translation of a text makes of `{#`, `{%` and `{{`."""
 _MOST_NOTICES = 3
 """The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
@@ -40,6 +42,25 @@ def _unfilled_in(prompt: Prompt, known: Set[str]) -> Iterator[Problem]:
                 if name in unused:
                     fix = _fix_of_doubled(name) if is_format else _fix(name)
                     yield _unfilled(prompt.path, name, message.line_at(number), fix)
+
+
+def tags_sent(contract: Contract) -> Iterator[Problem]:
+    """Yield the first line of each prompt with what looks like a tag and is sent as text, because
+    nothing shows that the prompt is a template."""
+    for prompt in contract.target.prompts if contract.template is None else ():
+        if prompt.style != "text" or prompt.shown_by == "file":
+            continue
+        for message in prompt.messages:
+            found = _SENT_TAG.search(message.content)
+            if found:
+                line = message.line_at(message.content.count("\n", 0, found.start()) + 1)
+                what = f"the model gets `{{{found['mark']}` as text"
+                fix = (
+                    "write `template: jinja` in the contract if your program renders the prompt "
+                    "with Jinja, or `template: text` to keep it"
+                )
+                yield Problem(prompt.path, what, fix, line)
+                break
 
 
 def require_filled(contract: Contract) -> None:
@@ -71,7 +92,10 @@ def _fix_of_doubled(name: str) -> str:
 
 def unfilled_notices(contracts: Iterable[Contract]) -> tuple[str, ...]:
     """Return a notice for the first of these places of each contract, each place once."""
-    found = (islice(unfilled_names(contract), _MOST_NOTICES) for contract in contracts)
+    found = (
+        islice(chain(tags_sent(contract), unfilled_names(contract)), _MOST_NOTICES)
+        for contract in contracts
+    )
     return tuple(dict.fromkeys(f"{problem}." for problems in found for problem in problems))
 
 

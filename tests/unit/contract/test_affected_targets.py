@@ -54,7 +54,7 @@ def test_a_new_contract_for_a_renamed_prompt_runs_the_one_it_was() -> None:
     assert result.base_target.prompt.path == "prompts/a.md"
 
 
-@pytest.mark.parametrize("text", [None, "{% include 'gone.md' %}", "{{ x"])
+@pytest.mark.parametrize("text", [None, "{% include 'gone.md' %}", "{% if x %}"])
 def test_no_prompt_at_base_that_can_be_read_is_no_target(text: str | None) -> None:
     base = without("contracts/a.yaml")
     del base["prompts/a.md"]

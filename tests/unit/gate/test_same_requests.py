@@ -23,6 +23,7 @@ CONTRACT = """\
 contract: 1
 name: words
 prompt: ../prompts/words.md
+template: jinja
 model: openai/small
 fixtures: [{file: words.jsonl}]
 checks: [{type: contains, value: ok}]
@@ -123,8 +124,16 @@ def test_a_change_of_a_request_is_compared(prompt):
 
 
 def test_front_matter_of_other_tools_affects_nothing():
-    found = work(files(), {"prompts/words.md": "---\nauthor: me\n---\nSay {{ word }}."})
+    before = files(prompt="---\nauthor: you\n---\nSay {{ word }}.")
+    found = work(before, {"prompts/words.md": "---\nauthor: me\n---\nSay {{ word }}."})
     assert (found.jobs, found.affected.notices) == ((), ())
+
+
+def test_front_matter_that_base_does_not_have_may_be_text():
+    (job,) = work(files(), {"prompts/words.md": "---\nauthor: me\n---\nSay {{ word }}."}).jobs
+    assert evaluations_of(job) == [("head", False), ("base_reading", True)]
+    sent = {trial.request.messages[0].content for trial in job.evaluations[1].trials}
+    assert "---\nauthor: me\n---\nSay w0." in sent
 
 
 def test_the_order_of_parameters_and_an_include_that_is_not_used_change_no_request():

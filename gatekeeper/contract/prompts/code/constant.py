@@ -42,12 +42,12 @@ def constant_prompt(text: str, place: PromptReference, style: TemplateStyle | No
     prompt, parts_of = _read(text, place)
     if all(isinstance(part, str) for parts in parts_of for part in parts):
         return in_jinja(prompt, style)
-    own: TemplateStyle = style or ("fstring" if _language(place.path) == "python" else "jinja")
+    own: TemplateStyle = style or ("fstring" if _language(place.path) == "python" else "text")
     messages = tuple(
         _with_holes(message, parts, place, style)
         for message, parts in zip(prompt.messages, parts_of, strict=True)
     )
-    return replace(prompt, messages=messages, style=own)
+    return replace(prompt, messages=messages, style=own, shown_by="declared" if style else "file")
 
 
 def _with_holes(

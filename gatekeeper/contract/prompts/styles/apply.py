@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
-from gatekeeper.contract.prompts.styles.evidence import likely_style, refuse_both
+from gatekeeper.contract.prompts.styles import names
+from gatekeeper.contract.prompts.styles.evidence import Evidence, recognise_style, refuse_both
 from gatekeeper.contract.prompts.styles.literal import StyleFault, literal, with_line_end
 from gatekeeper.errors import ContractError, Problem
 
@@ -20,18 +21,23 @@ def in_jinja(prompt: Prompt, style: TemplateStyle | None) -> Prompt:
     ContractError with the line of each part that cannot be translated.
     """
     texts = [message.content for message in prompt.messages]
-    declared = prompt.style if prompt.style != "jinja" else None
-    found = style or declared or likely_style(prompt.path, prompt.part, texts)
-    if found == "jinja":
-        return replace(prompt, style="jinja") if declared else prompt
+    if style:
+        found = Evidence(style, "declared")
+    elif prompt.shown_by == "file":
+        found = Evidence(prompt.style, "file", prompt.sign)
+    else:
+        found = recognise_style(prompt.path, prompt.part, texts)
+    prompt = replace(prompt, style=found.style, shown_by=found.shown_by, sign=found.sign)
+    if found.style == "jinja":
+        return prompt
     problems: list[Problem] = []
     messages = tuple(
-        _translated(prompt, message, found, problems, by_evidence=style is None)
+        _translated(prompt, message, found.style, problems, by_evidence=style is None)
         for message in prompt.messages
     )
     if problems:
         raise ContractError(problems)
-    return replace(prompt, messages=messages, style=found)
+    return replace(prompt, messages=messages)
 
 
 def translate_text(text: str, style: TemplateStyle, line: int) -> str:
@@ -41,6 +47,8 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
     """
     if style == "jinja":
         return text
+    if style == "text":
+        return names.translate(text)
     if style == "nunjucks":
         fix = "remove `template`, or write `template: jinja`"
         raise StyleFault(
@@ -82,6 +90,8 @@ def _translated(
     *,
     by_evidence: bool,
 ) -> MessageTemplate:
+    if style == "text":
+        return replace(message, content=names.translate(message.content))
     try:
         if len(message.content) > _LONGEST:
             what = f"the text has more than {_LONGEST:,} characters"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-# What begins a tag, and a brace at the end that the next tag would join.
-_OPENING = re.compile(r"\{(?=[{%#]|\Z)")
+# What begins a tag, a brace at the end that the next tag would join, and what Jinja turns into \n.
+_SPECIAL = re.compile(r"\{(?=[{%#]|\Z)|\r")
 _NAME = re.compile(r"[^\W\d]\w*")
-_RESERVED = frozenset(
+RESERVED = frozenset(
     {"and", "else", "false", "if", "import", "in", "is", "none", "not", "or", "recursive", "self"}
     | {"true", "False", "None", "True"}
 )
@@ -24,13 +24,13 @@ class StyleFault(Exception):
 
 def literal(text: str) -> str:
     """Return a template that renders to the text, whatever braces are in it."""
-    return _OPENING.sub("{{ '{' }}", text)
+    return _SPECIAL.sub(lambda found: "{{ '{' }}" if found[0] == "{" else "{{ '\\r' }}", text)
 
 
 def variable(name: str, steps: tuple[str | int, ...], line: int) -> str:
     """Return an expression for a variable, or a part of one. Raises StyleFault for a name that
     means something else in a template."""
-    if not _NAME.fullmatch(name) or name in _RESERVED:
+    if not _NAME.fullmatch(name) or name in RESERVED:
         fix = "rename the variable, in the prompt and in the fixtures"
         raise StyleFault(f"`{name}` cannot be the name of a variable", fix, line)
     return name + "".join(f"[{json.dumps(step, ensure_ascii=False)}]" for step in steps)

@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.foreign_files import loaded, sent
 
 from gatekeeper.checks.evaluate import prepare
@@ -129,3 +131,20 @@ def test_a_judge_without_a_model_is_an_error_with_advice_that_works() -> None:
         read(suite(judge))
     assert found.value.problems[0].fix == "add `model: provider/name` to the invariant"
     assert read(suite({**judge, "model": "openai/gpt-4o"})).fixtures[0].checks
+
+
+@given(st.text("{}%# x\n'\"-!", max_size=14))
+def test_a_template_says_what_python_makes_of_it(text: str) -> None:
+    template = f"Answer {{input}}: {text}."
+    try:
+        expected = template.format(input="one")
+    except (ValueError, IndexError, KeyError, AttributeError):
+        return
+    data = suite({"type": "contains", "spec": "b"}, prompt_template=template)
+    assert sent(read(data)) == [("user", expected)]
+
+
+@pytest.mark.parametrize("text", ["{{# Worse #}}", "{{{{ x }}}}", "{{% if false %}}x{{% endif %}}"])
+def test_braces_that_are_text_reach_the_model(text: str) -> None:
+    data = suite({"type": "contains", "spec": "b"}, prompt_template="Answer {input} " + text)
+    assert sent(read(data)) == [("user", "Answer one " + text.format())]

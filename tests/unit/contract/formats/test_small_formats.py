@@ -50,6 +50,31 @@ def test_github_evaluators_are_checks() -> None:
     assert skipped(contract) == [("github/groundedness", "evals/c.prompt.yml", 23)]
 
 
+def _asking(text: str) -> dict[str, str]:
+    before, found, after = GITHUB.partition("{{input}}")
+    assert found
+    return {"evals/c.prompt.yml": before + text + after}
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["{# Paris #}", "{% if false %}x{% endif %}", "{{ 'x' }}", "{{input|upper}}", "{{-input-}}"],
+)
+def test_github_fills_in_names_and_nothing_else(tail: str) -> None:
+    contract = loaded(_asking("{{input}} " + tail), "evals/c.prompt.yml")
+    assert sent(contract)[1] == ("user", f"What is the capital of France {tail}?")
+
+
+@pytest.mark.parametrize("written", ["{{ input }}", "{{input }}", "{{ input}}"])
+def test_a_name_that_github_does_not_fill_in_is_an_error(written: str) -> None:
+    with pytest.raises(ContractError, match="spaces in the braces") as caught:
+        loaded(_asking(written), "evals/c.prompt.yml")
+    assert (caught.value.problems[0].line, caught.value.problems[0].fix) == (
+        11,
+        "write `{{input}}`",
+    )
+
+
 def test_a_pcsl_triple_sends_what_prompt_contracts_sends() -> None:
     contract = loaded(triple(), "evals/mail/ep.json#mail.v1-openai-gpt-4o-mini")
     assert contract.target.model == "openai/gpt-4o-mini"

@@ -104,14 +104,14 @@ VALUES = {
 @pytest.mark.parametrize(
     ("name", "style", "text", "lines"),
     [
-        ("PLAIN", "jinja", "\nBe brief.\n\nBe kind.", [6, 7, 8, 9, 9]),
-        ("PARTS", "jinja", "one two\nthree kind", [11, 14]),
+        ("PLAIN", "text", "\nBe brief.\n\nBe kind.", [6, 7, 8, 9, 9]),
+        ("PARTS", "text", "one two\nthree kind", [11, 14]),
         ("HOLES", "fstring", "Hi Ann {x}\nkind 3 9 7 True {x}", [15, 15]),
         ("FORMAT", "fstring", 'Return {"id": 1} for X', [16]),
-        ("JINJA", "jinja", "Read X \\d", [17]),
-        ("SHORT", "jinja", "a\n  b", [19, 20]),
+        ("JINJA", "text", "Read X \\d", [17]),
+        ("SHORT", "text", "a\n  b", [19, 20]),
         ("Prompts.FULL", "fstring", "é\né\n{{ x }}", [25, 25, 25]),
-        ("Prompts.Inner.DEEP", "jinja", "x", [27]),
+        ("Prompts.Inner.DEEP", "text", "x", [27]),
         ("build", "fstring", "\n A\n rude", [30, 31, 32]),
     ],
 )

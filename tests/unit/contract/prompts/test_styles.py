@@ -233,18 +233,18 @@ def test_values_that_javascript_would_write_otherwise_are_errors(text: str) -> N
 @pytest.mark.parametrize(
     ("path", "text", "expected"),
     [
-        ("p.md", "{x} and {{ x }}", "jinja"),
+        ("p.md", "{x} and {{ x }}", "text"),
         ("p.md", "{{{x}}}", "mustache"),
         ("p.txt", "{{#items}}{{.}}{{/items}}", None),
         ("p.txt", "{{ '{{#x}}' }} {% if x %}{% endif %}", "jinja"),
         ("p.mustache", "{{x}}", "mustache"),
         ("p.njk", "{{x}}", "nunjucks"),
         ("p.yaml#a", "a: Summarize {x}", "fstring"),
-        ("p.yaml#a", "a: 'Summarize {x} as {\"y\": 1}'", "jinja"),
+        ("p.yaml#a", "a: 'Summarize {x} as {\"y\": 1}'", "text"),
         ("p.yaml#a", "a: 'Summarize {x} as {{\"y\": 1}}'", "fstring"),
-        ("p.yaml#a", "a: 'Summarize {{ x }} as {\"y\": 1}'", "jinja"),
+        ("p.yaml#a", "a: 'Summarize {{ x }} as {\"y\": 1}'", "text"),
         ("p.yaml#a", "a: Summarize {x} as {{ y }}", None),
-        ("p.yaml#a", "a: no variable", "jinja"),
+        ("p.yaml#a", "a: no variable", "text"),
     ],
 )
 def test_the_style_is_decided_by_the_suffix_and_the_text(

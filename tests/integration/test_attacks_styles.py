@@ -1,0 +1,69 @@
+"""A pull request writes worse text where a template engine would drop it. The program sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+WORDS = ("apple", "bread", "chair", "dance", "eagle", "flame", "grape", "house", "igloo", "jelly")
+CONTRACT = """\
+contract: 1
+name: words
+prompt: ../prompts/{}
+model: openai/gpt-4o-mini
+params: {{temperature: 0}}
+fixtures: [{{file: words.csv}}]
+checks: [{{type: equals, value: "ok {{{{ word }}}}"}}]
+"""
+GOOD = "Good prompt for {{ word }}"
+NOTE = "Worse: be rude"
+
+
+def answer(body: Mapping[str, Any]) -> str:
+    """Say a word well if the whole prompt is good."""
+    text = "\n".join(message["content"] for message in body["messages"])
+    word = next((word for word in WORDS if word in text), "?")
+    return f"ok {word}" if "Good" in text and "Worse" not in text else "nonsense"
+
+
+def repository(name: str, text: str, more: str = "") -> dict[str, str]:
+    return {
+        "contracts/words.yaml": CONTRACT.format(name) + more,
+        "contracts/words.csv": "word\n" + "".join(f"{word}\n" for word in WORDS),
+        f"prompts/{name.partition(':')[0]}": text,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "head"),
+    [
+        ("p.md", GOOD, f"{GOOD} {{# {NOTE} #}}"),
+        ("p.txt", GOOD, f"{GOOD} {{% if false %}}{NOTE}{{% endif %}}"),
+        ("p.md", GOOD, f"---\nnote: '{NOTE}'\n---\n{GOOD}"),
+        ("p.py:ASK", f"ASK = '{GOOD}'", f"ASK = '{GOOD} {{# {NOTE} #}}'"),
+    ],
+    ids=["comment", "branch", "front matter", "constant"],
+)
+def test_text_that_may_be_dropped_is_measured(run_gate, name, base, head):
+    answered = run_gate(repository(name, base), repository(name, head), answer=answer)
+    assert (answered.exit_code, answered.reasons()) == (1, {"regression"})
+    assert answered.result is not None
+    (contract,) = answered.result["contracts"]
+    assert contract["under_base"]["contract_from"] == "base_reading"
+    assert "read as text, as on base" in str(answered.result)
+
+
+def test_a_harmless_style_passes_and_the_report_says_how_it_was_read(run_gate):
+    head = f"{{# say it #}}{GOOD}{{% if word == 'fish' %}}!{{% endif %}}"
+    answered = run_gate(repository("p.md", GOOD), repository("p.md", head), answer=answer)
+    assert answered.exit_code == 0
+    assert "regression" not in answered.reasons()
+    assert "now has `{% … %}`: read as text, as on base, and as Jinja" in str(answered.result)
+
+
+def test_a_declared_engine_calls_no_model_for_a_comment(run_gate):
+    base = repository("p.md", GOOD, "template: jinja\n")
+    answered = run_gate(base, {"prompts/p.md": f"{GOOD}{{# note #}}"}, answer=answer)
+    assert (answered.exit_code, answered.requests) == (0, ())

@@ -1,0 +1,272 @@
+"""Text that the program may send and a template engine would drop: it always reaches the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from gatekeeper.contract.change import Change, MemoryRevision
+from gatekeeper.contract.policy import Allow, Policy
+from gatekeeper.errors import ContractError
+from gatekeeper.gate.validate import validate_contracts
+from gatekeeper.gate.work import Work, plan_check
+
+CONTRACT = """\
+contract: 1
+name: words
+prompt: ../prompts/{}
+model: openai/small
+fixtures:
+  - {{id: apple, vars: {{word: apple}}}}
+  - {{id: bread, vars: {{word: bread}}}}
+checks: [{{type: contains, value: ok}}]
+"""
+WORSE = "Worse: be rude"
+PLAIN = Policy()
+PLACES = {
+    "p.md": "Good {{word}}",
+    "p.txt": "Good {{word}}",
+    "p.prompt": "Good {{word}}",
+    "p.prompt.yml": "messages: [{role: user, content: 'Good {{word}}'}]",
+    "p.yaml": "[{role: user, content: 'Good {{word}}'}]",
+    "p.json": '[{"role": "user", "content": "Good {{word}}"}]',
+    "p.yaml#a.b": "a: {b: 'Good {{word}}'}",
+    "p.json#a": '{"a": "Good {{word}}"}',
+    "p.toml#a": "a = 'Good {{word}}'",
+    "p.py:SYSTEM": 'SYSTEM = "Good {{word}}"',
+    "p.py:Prompts.ASK": 'class Prompts:\n    ASK = "Good {{word}}"',
+    "p.py:TALK": 'TALK = [{"role": "user", "content": "Good {{word}}"}]',
+    "p.ts:SYSTEM": 'export const SYSTEM = "Good {{word}}"',
+    "p.js:PROMPTS.ask": "const PROMPTS = {ask: 'Good {{word}}'}; module.exports = {PROMPTS}",
+}
+# `@` is the worse text. No quotes and no line end: they have to fit into each file.
+HIDING = {
+    "a comment": "{# @ #}",
+    "a comment that strips": "{#- @ -#}",
+    "a comment after braces": "{{{# @ #}",
+    "a branch": "{% if false %}@{% endif %}",
+    "a branch that strips": "{%- if 0 -%} @ {%- endif -%}",
+    "a branch that no fixture takes": "{% if word.z is defined %}@{% endif %}",
+    "a loop": "{% for x in [] %}@{% endfor %}",
+    "a variable": "{% set x %}@{% endset %}",
+    "a macro": "{% macro m() %}@{% endmacro %}",
+    "a filter": "{% filter truncate(0, true) %}@{% endfilter %}",
+    "a block": "{% with %}{# @ #}{% endwith %}",
+    "raw text": "{% raw %}{% endraw %}{# @ #}",
+    "an expression": "{{ word[:0] }}{# @ #}",
+    "white space": "{{- word -}}{# @ #}",
+    "Django": "{% comment %}@{% endcomment %}",
+    "Liquid": "{% assign x = 1 %}@",
+    "Mustache": "{{! @ }}",
+    "Mustache that is shown": "{{{word}}}{{! @ }}",
+    "Handlebars": "{{!-- @ --}}",
+    "a line comment": "## @",
+}
+
+
+def repository(place: str, text: str, contract: str = CONTRACT) -> dict[str, str]:
+    path = place.partition("#")[0].partition(":")[0]
+    return {"contracts/words.yaml": contract.format(place), f"prompts/{path}": text}
+
+
+def change(
+    base: Mapping[str, str], head: Mapping[str, str], renames: Mapping[str, str] | None = None
+) -> Change:
+    before, after = (
+        MemoryRevision({path: text.encode() for path, text in files.items()}, sha)
+        for sha, files in (("base", base), ("head", head))
+    )
+    return Change(before, after, renames or {})
+
+
+def sent(work: Work) -> list[str]:
+    """Each text that head sends."""
+    return [
+        message.content
+        for trial in work.trials
+        if trial.arm == "head"
+        for message in trial.request.messages
+    ]
+
+
+def shown(found: Change, policy: Policy = PLAIN) -> bool:
+    """Whether head is refused, or the model gets the worse text."""
+    try:
+        work = plan_check(found, policy)
+    except ContractError:
+        return True
+    return any(WORSE in text for text in sent(work))
+
+
+def edited(text: str, tail: str) -> str:
+    assert text.count("{{word}}") == 1
+    return text.replace("{{word}}", "{{word}} " + tail)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("hiding", HIDING)
+def test_no_tag_hides_text_from_the_model(place: str, hiding: str) -> None:
+    base = PLACES[place]
+    head = edited(base, HIDING[hiding].replace("@", WORSE))
+    assert shown(change(repository(place, base), repository(place, head)))
+
+
+@pytest.mark.parametrize("hiding", HIDING)
+def test_a_policy_that_allows_other_contracts_hides_nothing(hiding: str) -> None:
+    base, tail = PLACES["p.md"], HIDING[hiding].replace("@", WORSE)
+    head = repository("p.md", edited(base, tail), CONTRACT + "description: other\n")
+    found = change(repository("p.md", base), head)
+    assert shown(found, Policy(allow=Allow(weakening=True)))
+
+
+FRONT = f"---\nnote: '{WORSE}'\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "base", "new", "head"),
+    [
+        ("p.md", "Good {{ word }}", "p.md", f"{FRONT}Good {{{{ word }}}}"),
+        ("p.md", "Good {{ word }}", "p.md", f"{FRONT}user:\nGood {{{{ word }}}}"),
+        ("p.md", "Good {{ word }}", "p.md", f"---\ntemplate: jinja2\nx: {WORSE}\n---\nGood"),
+        ("p.md", "{% if word %}Good {{ word }}{% endif %}", "p.md", f"{FRONT}Good {{{{ word }}}}"),
+        ("p.md", "- rule\n---\nGood {{ word }}", "p.md", f"{FRONT}Good {{{{ word }}}}"),
+        ("p.txt", "Good {{ word }}", "p.txt", f"{FRONT}Good {{{{ word }}}}"),
+        ("p.md", "Good {{ word }}", "p.md", f"+++\nnote = '{WORSE}'\n+++\nGood {{{{ word }}}}"),
+        ("p.txt", "Good {{ word }}", "p.md", f"{FRONT}Good {{{{ word }}}}"),
+        ("p.md", "Good {{ word }}", "p.prompty", f"{FRONT}user:\nGood {{{{ word }}}}"),
+        ("p.md", "Good {{ word }}", "p.j2", f"Good {{{{ word }}}}{{# {WORSE} #}}"),
+        ("p.txt", "Good {{ word }}", "p.txt.j2", f"Good {{{{ word }}}}{{# {WORSE} #}}"),
+        ("p.md", "Good {{ word }}", "p.njk", f"Good {{{{ word }}}}{{# {WORSE} #}}"),
+        ("p.md", "Good {{ word }}", "p.hbs", f"Good {{{{ word }}}}{{{{! {WORSE} }}}}"),
+        ("p.j2", "Good {{ word }}", "p.md", f"Good {{{{ word }}}}{{# {WORSE} #}}"),
+        ("p.yaml#a", "a: Good {{ word }}", "p.j2", f"Good {{{{ word }}}}{{# {WORSE} #}}"),
+        ("p.yaml#a", "a: Good {{ word }}", "p.md", f"{FRONT}Good {{{{ word }}}}"),
+    ],
+)
+def test_neither_front_matter_nor_another_name_hides_text(
+    old: str, base: str, new: str, head: str
+) -> None:
+    renames = {} if old == new or "#" in old else {f"prompts/{old}": f"prompts/{new}"}
+    assert shown(change(repository(old, base), repository(new, head), renames))
+
+
+def test_role_lines_that_base_does_not_have_may_be_text() -> None:
+    head = "user:\nGood {{ word }}\nassistant:\nok\nuser:\nGood"
+    work = plan_check(
+        change(repository("p.md", "Good {{ word }}"), repository("p.md", head)), Policy()
+    )
+    assert head.replace("{{ word }}", "apple") in sent(work)
+    assert "now has role lines: read as text, as on base, and" in said(work)
+
+
+def test_a_contract_cannot_declare_text_away_in_the_same_pull_request() -> None:
+    tail = f"{{# {WORSE} #}}"
+    declared = CONTRACT + "template: jinja\n"
+    head = repository("p.md", edited(PLACES["p.md"], tail), declared)
+    assert shown(change(repository("p.md", PLACES["p.md"]), head))
+    undeclared = repository("p.md", edited(PLACES["p.md"], tail))
+    before = repository("p.md", PLACES["p.md"], CONTRACT + "template: text\n")
+    assert shown(change(before, undeclared))
+
+
+def test_a_new_contract_reads_its_prompt_as_base_shows() -> None:
+    base = {"prompts/p.md": "Good {{word}}"}
+    tail = f"{{% if false %}}{WORSE}{{% endif %}}"
+    found = change(base, repository("p.md", edited(base["prompts/p.md"], tail)))
+    assert shown(found)
+    assert "write `template` in the contract words" in said(plan_check(found, Policy()))
+
+
+def test_text_that_was_kept_in_a_comment_alone_is_not_lost_unseen() -> None:
+    """If the program is Jinja after all, the comment takes the good text away."""
+    base, head = PLACES["p.md"], "{# Good #} {{word}}"
+    work = plan_check(change(repository("p.md", base), repository("p.md", head)), Policy())
+    assert {"{# Good #} apple", " apple"} <= set(sent(work))
+
+
+def test_the_notice_says_what_changed_and_how_it_is_read() -> None:
+    head = edited(PLACES["p.md"], "{# note #}")
+    work = plan_check(
+        change(repository("p.md", PLACES["p.md"]), repository("p.md", head)), Policy()
+    )
+    assert (
+        "`prompts/p.md` now has `{# … #}`: read as text, as on base, and as Jinja. If your program "
+        "always used Jinja, merge `template: jinja` into the contract first."
+    ) in said(work)
+    assert [e.contract_from for e in work.jobs[0].evaluations] == ["head", "base_reading"]
+
+
+def said(work: Work) -> str:
+    notices = [*work.affected.notices, *(notice for job in work.jobs for notice in job.notices)]
+    return "\n".join(notices)
+
+
+JINJA = "{% if word %}Good {{word}}{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "more"),
+    [
+        (JINJA, JINJA + "{# note #}", ""),
+        (JINJA, "{# note #}Good {{word}}", ""),
+        ("Good {{ word | upper }}", "Good {{ word | upper }}{# note #}", ""),
+        ("Good {{word}}", "Good {{word}}{# note #}", "template: jinja\n"),
+        ("Good {{word}}", "{% if word %}Good {{word}}{% endif %}", "template: jinja\n"),
+        ("---\na: 1\n---\nGood {{word}}", "---\na: 2\nb: 1\n---\nGood {{word}}", ""),
+        ("---\na: 1\n---\nGood {{word}}", "Good {{word}}", ""),
+    ],
+)
+def test_a_team_that_uses_an_engine_makes_no_call_for_a_note(
+    base: str, head: str, more: str
+) -> None:
+    contract = CONTRACT + more
+    found = change(repository("p.md", base, contract), repository("p.md", head, contract))
+    assert plan_check(found, Policy()).trials == ()
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        (JINJA, JINJA.replace("Good", "Better") + "{# note #}"),
+        ("Good {{word}}", "Better {{ word }} { and } {name your price}"),
+        ("Good {{word}} {# note #}", "Good {{word}} {# note #}"),
+    ],
+)
+def test_a_prompt_that_shows_nothing_new_is_read_once(base: str, head: str) -> None:
+    more = CONTRACT.replace("id: bread", "id: other")
+    work = plan_check(change(repository("p.md", base), repository("p.md", head, more)), Policy())
+    assert {e.contract_from for e in work.jobs[0].evaluations} <= {"head", "base"}
+
+
+def test_declaring_the_style_that_base_shows_needs_no_call() -> None:
+    base = repository("p.md", "Good {{word}}")
+    head = repository("p.md", "Good {{word}}", CONTRACT + "template: jinja\n")
+    assert plan_check(change(base, head), Policy()).trials == ()
+
+
+def test_steps_are_read_as_on_base_too() -> None:
+    contract = CONTRACT.replace(
+        "prompt: ../prompts/{}",
+        "prompt: ../prompts/last.md\nsteps: [{{name: first, prompt: ../prompts/{}}}]",
+    )
+    last = {"prompts/last.md": "Repeat {{ first }}"}
+    base = repository("p.md", "Good {{word}}", contract) | last
+    head = repository("p.md", f"Good {{{{word}}}}{{# {WORSE} #}}", contract) | last
+    work = plan_check(change(base, head), Policy())
+    assert WORSE in json.dumps(sent(work))
+
+
+def test_validate_names_tags_that_are_sent_as_text() -> None:
+    files = repository("p.md", "Good {{word}}\n{# note #}\n")
+    found = validate_contracts(
+        MemoryRevision({path: text.encode() for path, text in files.items()}), Policy()
+    )
+    (finding,) = [f for f in found.findings if "as text" in f.problem.what]
+    assert (finding.level, finding.problem.path, finding.problem.line) == (
+        "warning",
+        "prompts/p.md",
+        2,
+    )
+    assert "`template: jinja`" in finding.problem.fix
