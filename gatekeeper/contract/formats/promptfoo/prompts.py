@@ -22,13 +22,15 @@ from gatekeeper.contract.formats.promptfoo.sources import (
 )
 from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
 from gatekeeper.contract.prompts.load import has_roles
+from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.styles.apply import in_jinja
-from gatekeeper.contract.syntax.yaml_positions import field_name
+from gatekeeper.contract.syntax.yaml_positions import field_name, parse_yaml
 from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".csv", ".py", ".js", ".ts")
 _READ = (".txt", ".json", ".yaml", ".yml", ".md", ".j2")
+_CHAT = re.compile(r"\s*- role:")
 _CONVERSATION = re.compile(r"\b_conversation\b")
 
 
@@ -155,7 +157,8 @@ def _entries(
         index = next((part for part in text_node.key if isinstance(part, int)), 0)
         own = str(label or own_id or raw)
         short = str(label or own_id or f"prompt-{index + 1}")
-        yield PromptEntry(node, f"{name}#{key}", own, own_id, short, config, raw)
+        made = _chat_at(sources, text_node, raw) if _CHAT.match(raw) else None
+        yield PromptEntry(node, f"{name}#{key}", own, own_id, short, config, raw, made)
         return
     for path in sources.find(node, raw):
         plain = path.removeprefix("/")
@@ -170,8 +173,16 @@ def _entries(
         if plain.lower().endswith(".txt"):
             yield from _parts_of(entry, plain, text)
         else:
-            kept = text.endswith("\n") and not entry.is_json
+            kept = (text.endswith("\n") and not entry.is_json) or _CHAT.match(text)
             yield replace(entry, made=_made(plain, text, text)) if kept else entry
+
+
+def _chat_at(sources: Sources, node: Node, raw: str) -> Prompt:
+    """Return the chat in YAML that is written at the node. Raises ContractError."""
+    document = node.document
+    text = sources.text(node, f"/{document.path}")[1]
+    line = document.text_lines.get(node.key, node.position.line or 1)
+    return _made(document.path, text, raw, line)
 
 
 def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]:
@@ -179,7 +190,8 @@ def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]
     away around each."""
     lines = text.split("\n")
     borders = [number for number, line in enumerate(lines) if line.strip() == "---"]
-    if not borders and text.strip() == text.removesuffix("\n"):
+    plain = text.strip() == text.removesuffix("\n") and not _CHAT.match(text)
+    if not borders and plain:
         yield entry
         return
     start = 0
@@ -194,9 +206,19 @@ def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]
 
 
 def _made(path: str, text: str, content: str, line: int = 1) -> Prompt:
-    """Return the prompt that is sent as the content, from its first line in the file's text."""
-    message = MessageTemplate("user", content, line)
-    return in_jinja(Prompt(path, (message,), text), "nunjucks")
+    """Return the prompt that is sent as the content, from its first line in the file's text. As in
+    promptfoo, a text that begins with `- role:` is a chat in YAML. Raises ContractError."""
+    messages: tuple[MessageTemplate, ...] = (MessageTemplate("user", content, line),)
+    if _CHAT.match(content):
+        try:
+            document = parse_yaml(content, path, line)
+        except ContractError as error:
+            fix = (
+                "write each `content` in quotes or as a block, because gatekeeper reads YAML first"
+            )
+            raise ContractError([replace(error.problems[0], fix=fix)]) from None
+        messages = read_messages(document, (), text)
+    return in_jinja(Prompt(path, messages, text), "nunjucks")
 
 
 def _is_file(raw: str) -> bool:

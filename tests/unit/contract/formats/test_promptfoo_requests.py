@@ -312,3 +312,41 @@ def test_the_rest_runs_without_a_grading_model() -> None:
     checks = (*contract.checks, *contract.fixtures[0].checks)
     assert [check.type for check in checks] == ["contains"]
     assert [note.kind for note in contract.not_run] == ["llm-rubric"]
+
+
+CHAT = "- role: system\n  content: Be brief.\n- role: user\n  content: |\n    Say {{q}}.\n"
+
+
+@pytest.mark.parametrize("name", ["p.txt", "p.md", "p.j2", "p.yaml", None])
+def test_a_text_that_is_a_chat_in_yaml_becomes_messages(name: str | None) -> None:
+    inline = "  - |\n" + "".join(f"    {line}\n" for line in CHAT.splitlines())
+    files = {name: CHAT} if name else {}
+    text = f"prompts:\n{f'  - file://{name}' if name else inline}\n{HEAD}{CHECK}"
+    contract = loaded({PATH: text, **files}, PATH)
+    (messages,) = [render_messages(contract.target.prompt, f.vars) for f in contract.fixtures]
+    assert [m.role for m in messages] == ["system", "user"]
+    assert sent(contract) == [["Be brief.", "Say tea." + ("\n" if name != "p.txt" else "")]]
+
+
+def test_a_chat_whose_variables_break_its_yaml_is_an_error_with_a_line() -> None:
+    text = f"prompts: [file://p.txt]\n{HEAD}{CHECK}"
+    with pytest.raises(ContractError) as found:
+        loaded({PATH: text, "p.txt": "- role: user\n  content: {{q}} it\n"}, PATH)
+    problem = found.value.problems[0]
+    assert (problem.path, problem.line) == ("p.txt", 2)
+    assert "quotes" in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("provider", "sent_on"),
+    [
+        ("openrouter:meta-llama/llama-4-scout", {"temperature": 0, "max_tokens": 1024}),
+        ("groq:llama-3.3-70b-versatile", {"temperature": 0, "max_tokens": 1024}),
+        ("openrouter:openai/o3-mini", {}),
+        ("mistral:mistral-small-latest", {"top_p": 1, "max_tokens": 1024}),
+        ("ollama:chat:llama3", {}),
+        ("google:gemini-2.5-pro", {}),
+    ],
+)
+def test_each_vendor_gets_the_defaults_of_promptfoo(provider: str, sent_on: dict[str, Any]) -> None:
+    assert parameters(provider) == (sent_on, set())
