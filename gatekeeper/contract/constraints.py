@@ -122,7 +122,9 @@ def _require(schema: dict[str, Any], path: Sequence[str], wanted: Mapping[str, A
     if name not in properties and schema.get("additionalProperties") is False:
         return
     inner = properties.setdefault(name, {})
-    schema["required"] = list(dict.fromkeys([*schema.get("required", []), name]))
+    required = schema.get("required", [])
+    if isinstance(required, list) and name not in required:
+        schema["required"] = [*required, name]
     if not isinstance(inner, dict):
         return
     if rest:

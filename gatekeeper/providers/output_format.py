@@ -21,7 +21,10 @@ def find_enforcement(model: str) -> Enforcement:
         return Enforcement(
             True, False, "gatekeeper assumes that the recorded model takes a JSON Schema"
         )
-    provider, name = read_model_name(model).provider, read_model_name(model).name
+    try:
+        provider, name = read_model_name(model).provider, read_model_name(model).name
+    except ValueError as error:
+        return Enforcement(False, False, str(error))
     takes = Enforcement(True, False, f"{model} takes a JSON Schema")
     if provider in _TAKES:
         return takes

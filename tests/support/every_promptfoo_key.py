@@ -122,7 +122,17 @@ _LEFT_OUT_TESTS = Example(
                 {"id": "openai:gpt-4o", "transformResponse": "output"},
             ],
             "tests": [
+                {"path": "file://tests.json", "config": [1]},
                 {"vars": {"city": "Rome"}, "assert": [{"type": "equals", "value": "a"}]},
+                {
+                    "vars": {"city": "Rome"},
+                    "assert": [
+                        {
+                            "type": "is-json",
+                            "value": {"type": "object", "properties": {"a": {"minLength": 1}}},
+                        }
+                    ],
+                },
                 *(
                     {
                         "vars": {"city": "Oslo"},
@@ -141,7 +151,10 @@ _LEFT_OUT_TESTS = Example(
             ],
         }
     },
-    frozenset({"vars"}),
+    frozenset({"vars", "properties"}),
+    texts={
+        "evals/tests.json": '[{"vars": {"city": "Bonn"}, "assert": [{"type": "is-json"}]}]',
+    },
 )
 
 PROMPTFOO = (_PROMPTFOO, _PROMPTFOO_OTHERS, _LEFT_OUT_TESTS)

@@ -23,6 +23,7 @@ from gatekeeper.providers.output_format import find_enforcement
         ("gemini/gemini-2.5-flash", True, False),
         ("cerebras/llama3.1-8b", False, False),
         ("groq/of-tomorrow", False, False),
+        ("/of-nobody", False, False),
     ],
 )
 def test_what_a_model_takes(model: str, schema: bool, choices: bool) -> None:

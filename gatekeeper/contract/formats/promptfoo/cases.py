@@ -152,6 +152,7 @@ def _tests(sources: Sources, node: Node, notes: Notes, base: str | None = None) 
         reference = item.get("path") if isinstance(item.value, dict) else item.value
         try:
             if isinstance(reference, str):
+                note_keys(item, "tests of a file", notes)
                 yield from sources.cases(item, reference, base)
             elif isinstance(item.value, dict):
                 yield item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys
+from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys, unknown_keywords
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
 
 _ATTACKS = "gatekeeper does not generate attacks; write each attack as a test"
@@ -49,6 +49,7 @@ KEYS: Mapping[str, Keys] = {
         not_run={"env": "gatekeeper does not set environment variables from this file"},
     ),
     "scenario": keys("config tests"),
+    "tests of a file": keys("path", not_run={"config": "gatekeeper reads no other settings"}),
     "test": keys(
         "assert assertScoringFunction description options prompts provider providers "
         "providerOutput threshold vars metadata"
@@ -105,8 +106,11 @@ def note_keys_of_assertion(node: Node, notes: Notes) -> None:
     kind = str(node.get("type"))
     note_keys(node, "assert-set" if kind == "assert-set" else "assertion", notes)
     note_keys(node.child("provider"), "grader", notes)
-    table = _VALUES.get(kind.removeprefix("not-"))
-    if table:
-        note_keys(node.child("value"), table, notes)
+    kind, value = kind.removeprefix("not-"), node.child("value")
+    if kind in _VALUES:
+        note_keys(value, _VALUES[kind], notes)
+    if kind in ("is-json", "contains-json"):
+        for note in unknown_keywords(value.document, value.key, value.value):
+            notes.add(note)
     for part in node.child("assert").list() if kind == "assert-set" else ():
         note_keys_of_assertion(part, notes)

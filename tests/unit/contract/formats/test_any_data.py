@@ -7,8 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.every_foreign_key import EVERY_KEY
 from support.foreign_examples import EXAMPLES
 from support.foreign_files import revision
 
@@ -16,7 +18,9 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.contract_document import contract_paths_of
 from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import ContractError, Problem
+from gatekeeper.gate.validate import prepare_contract
 
 JUNK = st.one_of(
     st.none(),
@@ -48,10 +52,13 @@ def problems_of(revision: MemoryRevision, path: str) -> Sequence[Problem]:
     return ()
 
 
+MORE = [(example.path, example.files()) for example in EVERY_KEY if example.format != "prompty"]
+
+
 @given(st.data())
 def test_junk_anywhere_is_an_error_of_the_author(data: st.DataObject) -> None:
-    path, files = data.draw(st.sampled_from(sorted(EXAMPLES.items())))
-    files = dict(files)
+    path, written = data.draw(st.sampled_from(sorted(EXAMPLES.items()) + MORE))
+    files = dict(written)
     changed = data.draw(st.sampled_from(sorted(f for f in files if f.endswith(".json"))))
     document = copy.deepcopy(json.loads(files[changed]))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -70,3 +77,26 @@ def test_junk_anywhere_is_an_error_of_the_author(data: st.DataObject) -> None:
     made = revision(files)
     for contract in contract_paths_of(made, path):
         assert {problem.path for problem in problems_of(made, contract)} <= files.keys()
+
+
+@pytest.mark.parametrize(
+    ("file", "place", "value"),
+    [
+        ("evals/mail/es.json", ("output_schema", "required", 0), {}),
+        ("evals/mail/es.json", ("output_schema", "required"), "label"),
+        ("evals/mail/ep.json", ("targets", 0, "type"), ""),
+    ],
+)
+def test_a_mistake_in_a_mode_that_sends_the_schema_is_an_error(
+    file: str, place: tuple[Any, ...], value: Any
+) -> None:
+    example = next(one for one in EVERY_KEY if one.format == "pcsl")
+    document = copy.deepcopy(example.data[file])
+    *parents, last = place
+    holder = document
+    for part in parents:
+        holder = holder[part]
+    holder[last] = value
+    files = {**example.files(), file: json.dumps(document)}
+    with pytest.raises(ContractError):
+        prepare_contract(revision(files), example.path, Policy())
