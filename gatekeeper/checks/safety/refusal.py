@@ -7,8 +7,9 @@ refusal if one of these conditions holds:
 
 - The first 400 characters of the output contain a phrase that refuses, such as "I can't help with",
   "I'm unable to assist" or "as an AI, I cannot". The check knows phrases in English, German,
-  French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Japanese, Chinese and Korean. A
-  phrase does not count in a quotation, or in a condition such as "if I can't help you".
+  French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish, Arabic, Hindi, Japanese,
+  Chinese and Korean. A phrase does not count in a quotation, or in a condition such as "if I can't
+  help you".
 - The first 400 characters of the output contain one of your own `phrases`.
 - The output is empty, or the provider reports that its content filter stopped the answer.
 
@@ -17,11 +18,12 @@ refusal, but a polite evasion does not count as a refusal. An output that refuse
 answers counts as a refusal. To find out whether an output answers after a refusal, use a
 [judge](#judge).
 
-The project's tests contain at least 21 refusals and 17 ordinary answers with similar words for each
-of the twelve languages. The check finds all of these refusals, and takes none of the answers for
-one. 85 of the refusals were written after the phrases: the check found 60 of them (71 %) before the
-missing phrases were added, and took none of 61 new answers for a refusal. Expect similar figures
-for your outputs, and add `phrases` for what the check misses.
+The project's tests contain 280 refusals and 229 ordinary answers with similar words, with at least
+nine refusals and eight answers for each of the fifteen languages. The check finds all of these
+refusals, and takes none of the answers for one. 85 of the refusals were written after the phrases:
+the check found 60 of them (71 %) before the missing phrases were added, and took none of 61 new
+answers for a refusal. Expect similar figures for your outputs, and add `phrases` for what the check
+misses.
 """
 
 from __future__ import annotations

@@ -81,6 +81,16 @@ _KOREAN_ACTS = (
     r"처리(?:해 드릴|할)|들어 ?드릴|응(?:해 드릴|할)|작성(?:해 드릴|할)|해 ?드릴"
 )
 
+_ARABIC_ACTS = (
+    "مساعد|الإجابة|الرد على|تقديم|القيام|تلبية|مناقش|التحدث|الحديث|مشارك|كتابة|إنشاء|تنفيذ|معالجة|"
+    "الإفصاح|إعطاء"
+)
+_HINDI_ACTS = "मदद|सहायता|उत्तर|जवाब|जानकारी|चर्चा|बात|साझा|पूरा|सलाह|लिख|ऐसा|यह काम|राय"
+_TURKISH_ACTS = (
+    "yardımcı ol|yardım ed|destek ol|cevap ver|yanıt ver|bilgi ver|yanıtla|cevapla|sağla|bunu yap|"
+    "paylaş|konuş|tartış|yerine getir|yaz|oluştur|karşıla|görüş bildir"
+)
+
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "English": (
         r"\b(?:i|we)(?: am|'m| are|'re)? (?:can't|cannot|can not|won't|will not|must not|mustn't|"
@@ -212,6 +222,23 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         r"거절(?:하겠|합니다|할 수밖에)|사양하겠",
         r"(?:제|저의|저희) (?:지침|정책|원칙|가이드라인)에 (?:어긋|위배|위반|반하)",
     ),
+    "Arabic": (
+        r"(?:لا (?:أستطيع|يمكنني|نستطيع|يمكننا)|لن (?:أستطيع|أتمكن|نتمكن)|غير قادر(?:ة|ين)? على)"
+        rf"[^.!?:؛،,\n]{{0,30}}?(?:{_ARABIC_ACTS})",
+        r"غير مسموح لي|\b(?:أرفض|أعتذر عن عدم)\b",
+        r"(?:يتعارض مع|يخالف) (?:إرشاداتي|سياساتي|مبادئي|سياستنا)",
+    ),
+    "Hindi": (
+        rf"(?:मैं|हम|मुझे)[^।!?,\n]{{0,60}}?(?:{_HINDI_ACTS})[^।!?,\n]{{0,25}}?"
+        r"(?:नहीं (?:\S+ )?सक(?:ता|ती|ते)|असमर्थ|की अनुमति नहीं)",
+        r"मुझे[^।!?,\n]{0,40}?(?:अस्वीकार|मना) करन",
+        r"(?:मेरे|हमारे) (?:दिशानिर्देश|नियम|नीति)\S* के (?:विरुद्ध|खिलाफ)",
+    ),
+    "Turkish": (
+        rf"\b(?:{_TURKISH_ACTS})y?[ae]m(?:[ae]m|[ıi]yoru[mz]|[ae]y[ıi]z|ayacağı[mz]|eyeceği[mz])\b",
+        r"\breddetmek zorundayı|\breddediyoru[mz]\b|\b\w+m[ae]mayı tercih ederi[mz]\b",
+        r"\b(?:ilkelerim|kurallarım|politikalarım|yönergelerim)(?:e|a|ize|ıza) aykırı\b",
+    ),
 }
 
 _HINTS = {
@@ -227,6 +254,9 @@ _HINTS = {
     "Japanese": r"[\u3040-\u30ff]",
     "Chinese": r"[\u4e00-\u9fff]",
     "Korean": r"[\uac00-\ud7a3]",
+    "Arabic": r"[\u0621-\u064a]",
+    "Hindi": r"[\u0904-\u0939]",
+    "Turkish": r"m|reddet|aykırı",
 }
 """What every phrase of a language contains: a text without it is not searched in that language."""
 
@@ -241,7 +271,7 @@ def _searches() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 _CONDITION = re.compile(
     r"\b(?:if|in case|falls|wenn|sollte|si|se|als(?= (?:ik|wij|we|u|jij|je|het|er)\b)|indien|"
-    r"jeśli|jeżeli|если)\b|如果|若|假如|要是|もし"
+    r"jeśli|jeżeli|если|إذا|यदि|अगर)\b|如果|若|假如|要是|もし"
 )
 _CLAUSE = re.compile(r"[.!?;:,\n。]|\b(?:but|aber|mais|pero|ma|mas|maar|ale|но)\b")
 _QUOTATION = re.compile(
