@@ -55,18 +55,57 @@ def is_renamed(old: Fixture, new: Fixture, renaming: Renaming) -> bool:
 
 
 def lent_values(
-    fixtures: Sequence[Fixture], lenders: Mapping[str, Fixture], renaming: Renaming
+    fixtures: Sequence[Fixture],
+    lenders: Mapping[str, Fixture],
+    renaming: Renaming,
+    *,
+    trusted: bool = False,
 ) -> list[Fixture]:
     """Return the fixtures with their own values under the names that their lenders have.
 
-    Left out are those whose lender has other values, or more of them.
+    Variables that a fixture does not have come from its lender if the lenders are `trusted`, those
+    of base. Otherwise only a value that all lenders have is lent: it says nothing about a single
+    fixture, and could as well stand in the prompt. Left out are fixtures whose lender has another
+    value for one of their variables.
     """
+    same = {} if trusted else _same_everywhere([*lenders.values()])
     lent = []
     for fixture in fixtures:
         lender = lenders.get(fixture.id)
-        if lender is not None and is_renamed(fixture, lender, renaming):
-            lent.append(Fixture(fixture.id, renamed(fixture, renaming) or {}))
+        if lender is None:
+            continue
+        own = _own_names(fixture, lender, renaming)
+        lendable = {n: v for n, v in lender.vars.items() if trusted or n in same}
+        values = {**lendable, **own}
+        # Without a variable in common, nothing shows that the fixtures belong together.
+        related = own.keys() & lender.vars.keys()
+        if related and lender.vars.keys() <= values.keys() and _agree(values, lender):
+            lent.append(Fixture(fixture.id, values))
     return lent
+
+
+def _own_names(fixture: Fixture, lender: Fixture, renaming: Renaming) -> dict[str, Any]:
+    """Return the fixture's values under the names that the lender has for them."""
+    names = {name: renaming.get(name, name) for name in fixture.vars}
+    return {
+        names[name] if names[name] in lender.vars else name: value
+        for name, value in fixture.vars.items()
+    }
+
+
+def _agree(values: Mapping[str, Any], lender: Fixture) -> bool:
+    both = values.keys() & lender.vars.keys()
+    return all(canonical(values[name]) == canonical(lender.vars[name]) for name in both)
+
+
+def _same_everywhere(fixtures: Sequence[Fixture]) -> set[str]:
+    """Return the variables that have one value in all of two fixtures or more."""
+    if len(fixtures) < 2:
+        return set()
+    each = [
+        {(name, canonical(value)) for name, value in fixture.vars.items()} for fixture in fixtures
+    ]
+    return {name for name, _ in set.intersection(*each)}
 
 
 def _named(values: Mapping[str, str], value: str) -> list[str]:

@@ -121,6 +121,24 @@ def untested_reasons(job: Job) -> list[Reason]:
     return [Reason("untested", text, "inconclusive")]
 
 
+def unanswerable_reasons(job: Job) -> list[Reason]:
+    """Return the reason for a base contract of whose fixtures head's prompt can take none. Whatever
+    is measured, it is not known what head would have answered, so no call is made."""
+    of_base = (e for e in job.evaluations if e.contract_from != "head" and e.unknown_on_head)
+    if job.base is None or all(evaluation.units() for evaluation in of_base):
+        return []
+    before = {name for fixture in job.base.fixtures for name in fixture.vars}
+    now = {name for fixture in job.contract.fixtures for name in fixture.vars}
+    names = ", ".join(f"`{name}`" for name in sorted(now - before)) or "other variables"
+    text = (
+        f"The new prompt needs {names}, which no fixture of the base contract has, so it cannot be "
+        "compared on these fixtures, and nothing was measured. Give each new variable a default in "
+        "the prompt (`{{ name | default('…') }}`) or the same value in all fixtures. Or add it to "
+        "the fixtures first, in a pull request that leaves the prompt as it is."
+    )
+    return [Reason("error", text, "error", "base")]
+
+
 def policy_reasons(weakened: Sequence[Weakening], policy: Policy) -> list[Reason]:
     """Return the reason for a weakened policy, a changed calibration or added comparisons, if the
     base policy requires a waiver for this."""

@@ -10,7 +10,12 @@ from gatekeeper.contract.change import AffectedBy
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
-from gatekeeper.gate.contract_reasons import policy_reasons, removed_reason, untested_reasons
+from gatekeeper.gate.contract_reasons import (
+    policy_reasons,
+    removed_reason,
+    unanswerable_reasons,
+    untested_reasons,
+)
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import ContractResult, Reason, Verdict, Waiver
 
@@ -82,8 +87,9 @@ def removed(contract: AffectedContract, policy: Policy) -> ContractResult:
 
 def untested(job: Job, policy: Policy) -> ContractResult:
     """Return the result of a contract none of whose fixtures shows the effect of the template's
-    change."""
-    contract, reasons = job.contract, untested_reasons(job)
+    change, or can be sent to the new prompt."""
+    contract = job.contract
+    reasons = [*untested_reasons(job), *unanswerable_reasons(job)]
     verdict = worst(reason.verdict for reason in reasons)
     return ContractResult(
         contract.name,

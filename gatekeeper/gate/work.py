@@ -42,6 +42,7 @@ from gatekeeper.contract.trial import Request, Trial
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
+from gatekeeper.gate.contract_reasons import unanswerable_reasons
 from gatekeeper.gate.judge_calls import (
     JudgeForecast,
     family_notices,
@@ -71,7 +72,8 @@ class Work:
     head no longer has, both narrowed to the contracts that were requested. `model_problems` are
     the models that may not be called and the judges that the policy refuses, for which the work
     must be refused. `untested` are the jobs
-    whose template changed while every request of their fixtures stayed as it was.
+    whose template changed while every request of their fixtures stayed as it was, and those whose
+    base contract has no fixture that head's prompt can take.
     """
 
     kind: RunKind
@@ -286,9 +288,11 @@ def plan_contracts(
     planned, left_out = plan_usable(wanted, policy, seed)
     planned = [use_calibrations(cache_arms_alike(stream_timed_answers(job))) for job in planned]
     affected = without_unusable(affected, left_out, policy)
-    jobs = tuple(job for job in planned if not job.changes_nothing)
     same = [job for job in planned if job.changes_nothing]
-    untested = tuple(job for job in same if job.changes_template)
+    lost = [job for job in planned if unanswerable_reasons(job)]
+    set_aside = {job.contract.name for job in (*same, *lost)}
+    jobs = tuple(job for job in planned if job.contract.name not in set_aside)
+    untested = (*(job for job in same if job.changes_template), *lost)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
     notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
     notices = (*notices, *placeholder_notices(job.contract for job in jobs))

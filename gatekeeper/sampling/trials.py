@@ -50,9 +50,10 @@ def plan_trials(
 
     Both arms get the contract's fixtures. If a prompt needs variables that a fixture does not have,
     their names come from the fixture of the same id in `lent`, of the other revision. The values
-    stay the fixture's own, so that a new name cannot bring an easier input. The order of fixtures
-    and arms depends on `order_seed`. The prompt of head's contract must take all its own fixtures:
-    raises ContractError with every reason why it does not.
+    stay the fixture's own, so that a new name cannot bring an easier input. Values of further
+    variables are lent as well: base's, and of head's those that all its fixtures have. The order of
+    fixtures and arms depends on `order_seed`. The prompt of head's contract must take all its own
+    fixtures: raises ContractError with every reason why it does not.
     """
     fixtures = contract.fixtures
     seed = contract.sampling.seed
@@ -63,7 +64,7 @@ def plan_trials(
     answers = _render_own(contract, head) if strict else _render(head, contract.fixtures, lent)
     arms: list[tuple[Arm, Target, Messages]] = [("head", head, answers)]
     if base is not None:
-        arms.insert(0, ("base", base, _render(base, contract.fixtures, lent)))
+        arms.insert(0, ("base", base, _render(base, contract.fixtures, lent, trusted=strict)))
     arms = _conversations(arms, fixtures)
     # Only requests for the first step of a chain begin alike.
     shared = shared_prefixes([list(map(first_step, found.values())) for _, _, found in arms])
@@ -184,13 +185,20 @@ def _for_fixtures(problem: Problem, ids: list[str], total: int) -> Problem:
     )
 
 
-def _render(target: Target, fixtures: tuple[Fixture, ...], lent: Mapping[str, Fixture]) -> Messages:
+def _render(
+    target: Target,
+    fixtures: tuple[Fixture, ...],
+    lent: Mapping[str, Fixture],
+    *,
+    trusted: bool = False,
+) -> Messages:
     rendered: dict[str, tuple[Message, ...]] = {}
     failing = _failing(_last_rendered(target, fixtures), rendered)
     if failing:
         # They have a budget of their own: they must not use up that of the others.
         renaming = find_renaming(fixtures, lent.values())
-        _failing(_rendered(target, lent_values(failing, lent, renaming)), rendered)
+        values = lent_values(failing, lent, renaming, trusted=trusted)
+        _failing(_rendered(target, values), rendered)
     return rendered
 
 

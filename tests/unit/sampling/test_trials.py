@@ -98,6 +98,15 @@ def test_each_arm_runs_its_own_prompt_model_and_params() -> None:
     assert (second.request.model, second.request.params) == ("openai/m", {})
 
 
+@pytest.mark.parametrize("more", ["x", "w0"])
+def test_what_the_base_fixture_had_besides_is_borrowed_for_the_base_prompt(more) -> None:
+    """Base is trusted, and its prompt may need what the change drops."""
+    older = {"f0": Fixture("f0", {"old": "w0", "more": more})}
+    plan = planned(contract(words(1)), target("Base {{ old }} {{ more }}"), older)
+    assert plan.unpaired == ()
+    assert by_arm(plan)[0].request.messages == (Message("user", f"Base w0 {more}"),)
+
+
 @pytest.mark.parametrize("older", [{"old": "w0"}, {"old": "w0", "word": "w0"}])
 def test_a_renamed_variable_borrows_its_value_from_the_base_fixture(older) -> None:
     own = Fixture("f0", {"word": "w0"} if len(older) == 1 else {"word": "w0", "new": "w0"})
@@ -111,8 +120,6 @@ def test_a_renamed_variable_borrows_its_value_from_the_base_fixture(older) -> No
     "older",
     [
         {"old": "easier"},
-        {"old": "w0", "more": "x"},
-        {"old": "w0", "more": "w0"},
         {"old": ["w0"]},
         {"old": ""},
     ],
