@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,7 @@ def check(
             # Most pull requests touch no prompt, and need not load what reads a history.
             history=history_of(settings, work.policy, checkout) if work.trials else None,
             cache=cache,
+            since=partial(checkout.since, head=change.base.sha),
             waivers=waivers,
             notices=notices,
             trusted=trusted,
@@ -133,6 +135,7 @@ def suite_of_head(
         (change.base, change.head),
         RunOptions(
             history=history_of(settings, policy, checkout),
+            since=partial(checkout.since, head=change.base.sha),
             notices=notices,
             trusted=activity.same_repository,
             full_suite=not names,
@@ -232,7 +235,8 @@ def _push(
     )
     history = history_of(settings, policy, checkout)
     keep = Keep("push", lambda: _merged_waivers(settings, policy, activity.after, api))
-    result = measure(work, (revision,), RunOptions(history=history, keep=keep))
+    since = partial(checkout.since, head=revision.sha)
+    result = measure(work, (revision,), RunOptions(history=history, keep=keep, since=since))
     _give_history_to_owner(settings, policy, history, result)
     return result
 
@@ -256,7 +260,8 @@ def _full(
     work = plan_run(revision, policy, names, activity.samples, seed, trusted, anchors=True)
     history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
-    options = RunOptions(history=history, keep=keep, full_suite=True)
+    since = partial(checkout.since, head=revision.sha)
+    options = RunOptions(history=history, keep=keep, since=since, full_suite=True)
     try:
         result = measure(work, (revision,), batches.options(work, options) if batches else options)
     finally:

@@ -24,6 +24,7 @@ from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.errors import GatekeeperError, MeasurementError
 from gatekeeper.git import NoRepositoryError, Repository
+from gatekeeper.git.fetch import is_full_name
 from gatekeeper.git.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class Checkout:
             return self._found(find)
         except MeasurementError:
             return None
+
+    def since(self, sha: str, head: str) -> Change | None:
+        """Return what changed from an earlier commit of the default branch; None if the commit
+        cannot be had."""
+        return self.pushed(sha, head) if is_full_name(sha) else None
 
     def data_branch(self, name: str) -> DataBranch:
         """Return the remote's branch that keeps data; nothing is fetched before it is opened."""

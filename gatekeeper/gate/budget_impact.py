@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from gatekeeper.contract.events import is_good
+from gatekeeper.contract.events import each_answer_once, is_good
 from gatekeeper.contract.objectives import Objective
 from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.objectives import concerned
@@ -34,6 +34,7 @@ def burns(evaluation: Evaluation, outcomes: Sequence[Outcome]) -> dict[str, Burn
     for objective in evaluation.contract.slo:
         if objective.good_share is not None:
             own = concerned(evaluation.contract, objective, outcomes)
+            own = each_answer_once(own, evaluation.same_input)
             good = _good(objective, evaluation, own)
             found[objective.name] = Burn(good, _p_better(objective, evaluation, own))
     return found

@@ -200,7 +200,7 @@ class EvaluationMonitor:
             1 - OBJECTIVE_ERROR * share,
             self.evaluation.counts_with,
             calibrations=self.evaluation.calibrations,
-            clustered=self.evaluation.clustered,
+            same_input=self.evaluation.same_input,
         )
         decided = {r.objective: r for r in self.slo or () if r.met is not None}
         self.slo = tuple(decided.get(r.objective, r) for r in results)

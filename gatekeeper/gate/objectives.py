@@ -18,7 +18,7 @@ from gatekeeper.contract.calibration_record import (
     CheckCalibration,
 )
 from gatekeeper.contract.definition import CheckSpec, Contract
-from gatekeeper.contract.events import flag_of, is_good, time_of
+from gatekeeper.contract.events import each_answer_once, flag_of, is_good, time_of
 from gatekeeper.contract.objectives import Objective, measure_of
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.amounts import cost_of, most_cost, most_tokens, tokens_of
@@ -46,7 +46,7 @@ def slo_results(
     confidence: float = 0.95,
     counts_with: Mapping[str, str] | None = None,
     *,
-    clustered: bool = False,
+    same_input: Mapping[str, str] | None = None,
     calibrations: Calibrations = NOT_CALIBRATED,
 ) -> tuple[SloResult, ...]:
     """Return the result of each objective that the contract sets, in its order.
@@ -55,20 +55,24 @@ def slo_results(
     input should have, by fixture: a missing outcome could have been anything. `confidence` applies
     to all decisions together: the objectives share `1 - confidence` in equal parts (Bonferroni). A
     caller that looks several times must pass a higher value. `counts_with` maps a fixture to the
-    one that stands for its unit, its input or its cluster; `clustered` says that units may be
-    clusters of several inputs. Rates that rest on a judge are corrected by its `calibrations`.
+    one that stands for its unit, its input or its cluster; `same_input` only to the one with the
+    same input, whose answers it shares, if units may be clusters of several inputs. Rates that rest
+    on a judge are corrected by its `calibrations`.
     """
     if not contract.slo:
         return ()
     each = 1 - (1 - confidence) / len(contract.slo)
+    units = counts_with or {}
+    inputs = units if same_input is None else same_input
+    clustered = len(units) > len(inputs)
     results = []
     for objective in contract.slo:
         about = _fixtures(contract, objective)
-        mine = [o for o in head if o.sample.trial.fixture in about]
+        mine = each_answer_once((o for o in head if o.sample.trial.fixture in about), inputs)
         data = _ObjectiveData(
             mine,
-            {fixture: count for fixture, count in planned.items() if fixture in about},
-            counts_with or {},
+            {inputs.get(f, f): count for f, count in planned.items() if f in about},
+            units,
             each,
             clustered,
             judge_behind(objective, mine, calibrations),

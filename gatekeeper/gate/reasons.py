@@ -65,7 +65,8 @@ def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[
         return []
     codes: Mapping[str, ReasonCode] = {"limit": "limit", "interrupted": "interrupted"}
     own = summaries[0]
-    taken = own.evidence.head.samples + (own.evidence.base.samples if own.evidence.base else 0)
+    fixtures = own.evidence.fixtures
+    taken = sum(tally.samples for f in fixtures for tally in (f.base, f.head) if tally)
     done = f"{taken} of {len(own.evaluation.trials)} samples were taken"
     cause = sampled.detail or ("samples are missing" if sampled.ended == "done" else sampled.ended)
     text = f"The measurement is incomplete: {cause}; {done}."

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.events import each_answer_once
 from gatekeeper.gate.budget_impact import Burn, burns
 from gatekeeper.gate.fixture_result import FixtureResult, MustPassResult
 from gatekeeper.gate.missing_answers import missing_answers
@@ -62,12 +63,13 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     # A fixture that the base prompt cannot take is evaluated, but not compared.
     comparable = [fixture for fixture in fixtures if fixture.id not in evaluation.unpaired]
     units = evaluation.counts_with if evaluation.clustered else None
+    answers = each_answer_once(outcomes, evaluation.same_input)
     return Evidence(
         contract=evaluation.contract,
-        base=arm_result(evaluation.base, "base", outcomes, fixtures, units)
+        base=arm_result(evaluation.base, "base", answers, fixtures, units)
         if evaluation.base
         else None,
-        head=arm_result(evaluation.head, "head", outcomes, fixtures, units),
+        head=arm_result(evaluation.head, "head", answers, fixtures, units),
         pairs=count_pairs(comparable) if evaluation.base else None,
         clusters=count_clusters(comparable, units) if evaluation.base and units else None,
         slo=_objectives(watch, stopped=stopped),
@@ -118,7 +120,7 @@ def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, 
         planned,
         counts_with=evaluation.counts_with,
         calibrations=evaluation.calibrations,
-        clustered=evaluation.clustered,
+        same_input=evaluation.same_input,
     )
     if watch.slo is not None:
         return tuple(map(_shown, watch.slo, results))

@@ -243,6 +243,12 @@ class Repository:
         """Return head against base themselves, not against their merge base."""
         return self._objects.between(self.resolve(base_ref), self.resolve(head_ref))
 
+    def since(self, sha: str, head: str) -> Change | None:
+        """Return what changed from an earlier commit to head; None if the clone does not have
+        it."""
+        known = is_full_name(sha) and self.has_commit(sha)
+        return self.between(sha, head) if known else None
+
     def pull_request_change(self, merge: str) -> Change:
         """Return the change of the merge commit that GitHub makes of a pull request.
 

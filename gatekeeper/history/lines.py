@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from gatekeeper.history.lineage import follow_renames
 from gatekeeper.history.record import Record
 from gatekeeper.history.store import Past
 from gatekeeper.stats.error_budget import CLOCK_SKEW
@@ -132,7 +133,7 @@ def _read_past(files: Iterable[tuple[str, bytes]], wrong: list[str]) -> Past:
                 found.setdefault(record.id, record)
     # Those of one moment in an order that does not depend on the store.
     oldest_first = sorted(found.values(), key=lambda r: (r.time, r.contract, r.id))
-    return Past(tuple(oldest_first), tuple(_shortened(wrong)))
+    return Past(follow_renames(oldest_first), tuple(_shortened(wrong)))
 
 
 def _line(document: dict[str, Any]) -> bytes:

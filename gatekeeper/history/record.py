@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Literal, NamedTuple, Protocol, TypeGuard
@@ -19,12 +19,18 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeGuard
 from annotated_types import Interval, MinLen
 
 from gatekeeper import __version__
-from gatekeeper.contract.events import is_good
-from gatekeeper.contract.objectives import CATEGORIES, CHECKS, Objective
+from gatekeeper.contract.objectives import CATEGORIES, CHECKS
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.gate.judge_result import LEVEL, AnchorResult
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.result import ArmResult, ContractResult, Verdict, Waiver
+from gatekeeper.history.counts import (
+    category_counts,
+    check_counts,
+    fixture_counts,
+    in_categories,
+    objective_events,
+)
 from gatekeeper.history.mode_record import ModeRecord, mode_record
 from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 from gatekeeper.stats.error_budget import Event, Spending
@@ -128,6 +134,8 @@ class Record:
     verdict: Verdict | None = None
     judges: Mapping[str, JudgeAnchors] = field(default_factory=dict)
     mode: ModeRecord | None = None
+    was: Name | None = None
+    """What the contract was called in the run before."""
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -246,11 +254,6 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
     )
 
 
-def fixture_key(id: str) -> str:  # noqa: A002
-    """Return the key of a fixture in a record: 12 hexadecimal digits of its id's SHA-256."""
-    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-
-
 def _record(
     result: MeasuredRun,
     contract: ContractResult,
@@ -259,7 +262,11 @@ def _record(
     trigger: Trigger,
 ) -> Record:
     started = result.started.astimezone(UTC)
+    fixtures = fixture_counts(outcomes)
     category = {fixture.id: fixture.category for fixture in contract.fixtures}
+    same_input = {f.id: f.duplicate_of for f in contract.fixtures if f.duplicate_of}
+    in_each = in_categories(outcomes, category, same_input)
+    outcomes = in_each[None]
     answered = [o.sample.completion for o in outcomes if o.sample.completion]
     latencies = [c.latency_ms for c in answered if c.latency_ms is not None]
     quantiles = {
@@ -282,10 +289,10 @@ def _record(
         prompt_digest=head.prompt_digest,
         contract_digest=contract.contract_digest,
         fingerprints=tuple(sorted({c.fingerprint for c in answered if c.fingerprint})),
-        objectives=_objectives(contract, outcomes, category),
-        checks=_checks(outcomes),
-        categories=_passes(outcomes, lambda o: category.get(o.sample.trial.fixture)),
-        fixtures=_passes(outcomes, lambda o: fixture_key(o.sample.trial.fixture)),
+        objectives=objective_events(contract, in_each),
+        checks=check_counts(outcomes),
+        categories=category_counts(in_each),
+        fixtures=fixtures,
         repaired=sum(bool(o.sample.repairs) for o in outcomes) if outcomes else None,
         latency_ms={name: value for name, value in quantiles.items() if _is_amount(value)},
         prompt_tokens=_total([c.prompt_tokens for c in answered]),
@@ -316,24 +323,6 @@ def _id(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _objectives(
-    contract: ContractResult, outcomes: Sequence[Outcome], category: Mapping[str, str | None]
-) -> dict[str, Count]:
-    """Return the events of each objective that the contract has, as far as they can be counted."""
-    found: dict[str, Count] = {}
-    for result in contract.slo:
-        objective = Objective(result.objective, result.target)
-        events = [
-            good
-            for o in outcomes
-            if objective.category in (None, category.get(o.sample.trial.fixture))
-            and (good := is_good(objective, o)) is not None
-        ]
-        if events:
-            found[objective.name] = (len(events), events.count(False))
-    return found
-
-
 def _spending(record: Record) -> dict[str, Event]:
     """Return the events of the run's budgets; none if a judge drifted, because its verdicts are no
     fault of the prompt."""
@@ -356,23 +345,6 @@ def objective_counts(record: Record) -> dict[str, Count]:
         **repaired,
         **record.objectives,
     }
-
-
-def _checks(outcomes: Sequence[Outcome]) -> dict[str, Count]:
-    evaluated = [j for o in outcomes for j in o.check_results if j.passed is not None]
-    events = Counter(j.check for j in evaluated)
-    failed = Counter(j.check for j in evaluated if not j.passed)
-    return {check: (events[check], failed[check]) for check in sorted(events)}
-
-
-def _passes(
-    outcomes: Sequence[Outcome], group: Callable[[Outcome], str | None]
-) -> dict[str, Count]:
-    """Return the evaluated samples of each group."""
-    evaluated = [(group(o), o.passed) for o in outcomes if o.passed is not None]
-    events = Counter(name for name, _ in evaluated if name is not None)
-    failed = Counter(name for name, passed in evaluated if not passed)
-    return {name: (events[name], failed[name]) for name in sorted(events)}
 
 
 def _total(values: Sequence[int | None]) -> int | None:

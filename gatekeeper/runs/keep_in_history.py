@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -31,13 +31,18 @@ class Keep:
 
 
 def keep_run(
-    store: HistoryStore, past: Past, work: Work, found: Measurement, keep: Keep
+    store: HistoryStore,
+    past: Past,
+    work: Work,
+    found: Measurement,
+    keep: Keep,
+    old_names: Mapping[str, str],
 ) -> Measurement:
     """Add the run's counts to the store, and return the result with the budgets that `gatekeeper
     budget` prints after it.
 
     If the counts could not be added, a notice says so; no verdict changes. `past` are the contents
-    of the store when the run began.
+    of the store when the run began, and `old_names` the names that contracts had in it.
     """
     from gatekeeper.history.record import events_of
 
@@ -45,7 +50,8 @@ def keep_run(
         return replace(found, notices=(*found.notices, *past.missing_notice))
     waivers, notices = keep.merged_waivers()
     found = _with_waivers(found, waivers)
-    found = replace(found, notices=(*found.notices, *notices, *_remember(store, past, found, keep)))
+    said = _remember(store, past, found, keep, old_names)
+    found = replace(found, notices=(*found.notices, *notices, *said))
     now_known = store.read()
     if now_known.unread:
         return found
@@ -73,15 +79,22 @@ def _with_waivers(found: Measurement, waivers: Sequence[Waiver]) -> Measurement:
     return replace(found, contracts=contracts)
 
 
-def _remember(store: HistoryStore, past: Past, found: Measurement, keep: Keep) -> tuple[str, ...]:
+def _remember(
+    store: HistoryStore,
+    past: Past,
+    found: Measurement,
+    keep: Keep,
+    old_names: Mapping[str, str],
+) -> tuple[str, ...]:
     """Add the counts, and return notices about the history."""
     from gatekeeper.history.record import records_of
 
     try:
-        added = store.append(records_of(found, keep.trigger))
+        records = records_of(found, keep.trigger)
+        added = store.append([replace(r, was=old_names.get(r.contract)) for r in records])
     except GatekeeperError as error:
         return (*past.missing_notice, f"This run is missing in the history: {error}.")
     if not added or past.missing is None:
         return past.missing_notice
-    records = numbers.count(added, "record")
-    return (f"The history {past.missing} begins with this run: {records} added.",)
+    counted = numbers.count(added, "record")
+    return (f"The history {past.missing} begins with this run: {counted} added.",)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.keep_in_history import Keep
     from gatekeeper.runs.model_source import ModelSource
+    from gatekeeper.runs.old_names import Since
     from gatekeeper.runs.unfinished import AnswerLog, UnfinishedRun
     from gatekeeper.sampling.limits import Price
 
@@ -93,7 +94,8 @@ class RunOptions:
     `source` answers instead of this process's models. `waivers` are for the tested commit.
     `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
     price is unknown, is then refused. A `full_suite` is refused if the policy's limit of the month
-    is reached. Without a `terminal`, no progress is shown and signals are the caller's.
+    is reached. `since` returns what changed from an earlier commit to the one whose contracts have
+    the history. Without a `terminal`, no progress is shown and signals are the caller's.
     `explain` is called after the measurement, and may call models.
     """
 
@@ -108,6 +110,7 @@ class RunOptions:
     notices: tuple[str, ...] = ()
     trusted: bool = True
     full_suite: bool = False
+    since: Since | None = None
     explain: Explain | None = None
     terminal: bool = True
 
@@ -140,9 +143,11 @@ def measure(
         notices = (*notices, *require_sound_models(work, revisions))
     from gatekeeper.history.record import past_runs
     from gatekeeper.runs.keep_in_history import keep_run
+    from gatekeeper.runs.old_names import with_old_names
     from gatekeeper.runs.sample_cache import SampleCache
 
     past, said = _read_past(work, options)
+    past, old_names = with_old_names(past, work, options.since)
     remembered = SampleCache.open(None if options.replay else options.cache, work)
     work = remembered.in_order(work)
     unfinished = options.unfinished
@@ -164,7 +169,7 @@ def measure(
     more += _about_unfinished(log, unfinished, found) if log else ()
     found = replace(found, notices=(*found.notices, *more))
     if options.history and options.keep:
-        found = keep_run(options.history, past, work, redact.value(found), options.keep)
+        found = keep_run(options.history, past, work, redact.value(found), options.keep, old_names)
     return redact.value(build_result(work, found, past_runs(past.records)))
 
 

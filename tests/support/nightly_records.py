@@ -10,7 +10,8 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gatekeeper.history.record import Record, fixture_key
+from gatekeeper.history.counts import fixture_key
+from gatekeeper.history.record import Record
 
 FIRST = datetime(2026, 1, 1, 3, tzinfo=UTC)
 

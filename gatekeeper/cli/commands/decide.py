@@ -53,6 +53,7 @@ def decide(arguments: argparse.Namespace) -> int:
                 history=history,
                 keep=None if joined.faults else Keep("manual"),
                 source=joined,
+                since=lambda sha: repository.since(sha, revision.sha),
                 notices=left_out if history and joined.faults else (),
             ),
         )

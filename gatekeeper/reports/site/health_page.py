@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
+from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS
-from gatekeeper.history.record import fixture_key
 from gatekeeper.reports.columns import share_left
 from gatekeeper.reports.drift import evidence_text, status_text
 from gatekeeper.reports.escape import plain

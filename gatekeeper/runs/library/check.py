@@ -127,6 +127,7 @@ def measure_check(
             history=history,
             replay=given.replay,
             cache=given.cache,
+            since=lambda sha: repository.since(sha, change.base.sha),
             answers=answers,
             unfinished=unfinished,
             explain=explain(change) if explain else None,

@@ -132,6 +132,7 @@ def measure_run(
             options = RunOptions(
                 history=history,
                 keep=Keep("manual"),
+                since=lambda sha: repository.since(sha, revision.sha),
                 replay=given.replay,
                 answers=answers,
                 unfinished=unfinished,

@@ -176,7 +176,7 @@ def test_an_objective_is_proven_by_clusters():
     units = {n: f"{n.split('-')[0]}-0" for n in names if not n.endswith("-0")}
 
     (alone,) = slo_results(whole, outcomes, Counter(names))
-    (found,) = slo_results(whole, outcomes, Counter(names), counts_with=units, clustered=True)
+    (found,) = slo_results(whole, outcomes, Counter(names), counts_with=units, same_input={})
 
     assert (alone.met, alone.inputs) == (True, 60)
     assert (found.met, found.inputs, found.clustered) == (None, 6, True)

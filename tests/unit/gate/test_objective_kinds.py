@@ -176,14 +176,29 @@ def test_a_price_of_nothing_proves_no_price():
 
 
 def test_what_counts_inputs_and_what_counts_samples_must_agree():
-    """One input of forty is drawn from 39 fixtures and always fails: of inputs 97.5 % pass, and of
-    samples hardly half."""
+    """One case of forty has 39 fixtures and always fails: of cases 97.5 % pass, and of samples
+    hardly half."""
     names = [f"f{i}" for i in range(78)]
     outcomes = [outcome(name, "head", 0, i >= 39) for i, name in enumerate(names)]
     same = dict.fromkeys(names[1:39], names[0])
     whole = contract(*names, slo=read_objectives({"success_rate": 0.7}))
-    (found,) = slo_results(whole, outcomes, Counter(names), counts_with=same)
+    (found,) = slo_results(whole, outcomes, Counter(names), counts_with=same, same_input={})
     assert (found.observed, found.met, found.inputs) == (0.5, None, 40)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_an_answer_that_fixtures_share_counts_once(lost):
+    """If they have one input, it is one answer that fails, or one call that is lost."""
+    names = [f"f{i}" for i in range(78)]
+    outcomes = [
+        outcome(name, "head", 0, None if lost and i < 39 else i >= 39)
+        for i, name in enumerate(names)
+    ]
+    same = dict.fromkeys(names[1:39], names[0])
+    whole = contract(*names, slo=read_objectives({"success_rate": 0.7}))
+    (found,) = slo_results(whole, outcomes, Counter(names), counts_with=same)
+    assert (found.observed, found.met) == (1.0 if lost else 0.975, True)
+    assert found.inputs == (39 if lost else 40)
 
 
 def test_how_many_inputs_it_takes_is_told():
