@@ -4,24 +4,27 @@
 | --- | --- | --- | --- |
 | `pull_request` | CheckPullRequest | first parent of the merge | the merge, GITHUB_SHA |
 | `pull_request_target` | CheckPullRequest | first parent of the merge | merge_commit_sha |
-| the two above, action `closed` | Nothing, green | | |
+| the two above, action `closed` | Nothing, red | | |
 | `merge_group` | CheckMergeGroup | merge_group.base_sha | merge_group.head_sha |
 | `merge_group`, action `destroyed` | Nothing, green | | |
 | `workflow_run`, completed, of a fork or of Dependabot | FindPullRequest | | its head_sha |
 | `workflow_run`, any other | Nothing, green | | |
 | `push` to the default branch | RunPush | before; none of a new branch | after |
-| `push` of anything else | Nothing, green | | |
+| `push` of any other branch or tag | Nothing, red | | |
 | `schedule` | RunFull, kept in the history | | GITHUB_SHA |
-| `workflow_dispatch` | RunFull, kept if of the default branch | | input `ref`, else GITHUB_SHA |
+| `workflow_dispatch`, default branch | RunFull, kept without `ref` | | `ref`, else GITHUB_SHA |
+| `workflow_dispatch` of any other branch or tag | Nothing, red | | |
 | `issue_comment`, created on a pull request, with a command | Respond | | |
 | `issue_comment`, any other | Nothing, green and quiet | | |
 | any other | Nothing, with the reason, red | | |
 
 Every action of a pull request but `closed` is checked, `edited` and `labeled` too: each run
 of a workflow replaces the required check of the same commit, so a run that looked at nothing
-and ended green would lift the verdict of the run before. An event the gate cannot check is
-red for the same reason. What is green with nothing checked reports to no pull request: it is
-a push's commit, or the default branch's tip.
+and ended green would lift the verdict of the run before. The same holds for every event whose
+run reports to a commit that can be the head of a pull request: a push of a branch or tag, a
+dispatch on one, a pull request that was closed while another one has the same head. An event the
+gate cannot check is red for the same reason. What is green with nothing checked reports to no pull
+request: it is the default branch's tip, or a commit that no branch has any more.
 """
 
 from __future__ import annotations
@@ -130,6 +133,9 @@ Activity = (
 )
 
 _WRONG_PAYLOAD = "check that GITHUB_EVENT_PATH is the path of this event's payload"
+_COULD_COUNT = (
+    "GitHub could take a green run for the required check of a pull request with this commit"
+)
 _CHECKED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
 _NO_COMMIT = re.compile("0+")
 _QUEUE_BRANCH = re.compile(r"(?:refs/heads/)?gh-readonly-queue/.+/pr-(\d+)-[0-9a-f]{40,64}")
@@ -159,7 +165,10 @@ def activity_for(name: str, payload: Mapping[str, Any], environ: Mapping[str, st
 def _pull_request(name: str, payload: Mapping[str, Any], environ: Mapping[str, str]) -> Activity:
     number = _whole(payload, "pull_request.number")
     if payload.get("action") == "closed":
-        return Nothing(f"pull request {number} is closed", exit_code=0)
+        return Nothing(
+            f"pull request {number} is closed, so gatekeeper tests nothing; "
+            f"{_COULD_COUNT}. Remove `closed` from the `types` of the workflow's `{name}`"
+        )
     head_repository = _at(payload, "pull_request.head.repo.full_name", needed=False)
     base_repository = _at(payload, "pull_request.base.repo.full_name", needed=False)
     return CheckPullRequest(
@@ -228,17 +237,16 @@ def _workflow_run(payload: Mapping[str, Any]) -> Activity:
 
 
 def _push(payload: Mapping[str, Any]) -> Activity:
-    ref = _at(payload, "ref")
-    default = f"refs/heads/{_at(payload, 'repository.default_branch')}"
-    if ref != default:
-        text = (
-            f"{ref} is not the default branch, so gatekeeper does not test this push, but only "
-            "the pull request of the branch"
-        )
-        return Nothing(text, exit_code=0)
+    ref, name = _at(payload, "ref"), _at(payload, "repository.default_branch")
     before, after = _at(payload, "before"), _at(payload, "after")
     if _is_no_commit(after):
         return Nothing("the branch was deleted", exit_code=0)
+    if ref != f"refs/heads/{name}":
+        return Nothing(
+            f"{ref} is not the default branch, so gatekeeper does not test this push, but only "
+            f"the pull request of the branch; {_COULD_COUNT}. Limit the workflow to "
+            f"`push: {{branches: [{name}]}}`"
+        )
     known = None if _is_no_commit(before) else _sha(before, "before")
     return RunPush(known, _sha(after, "after"))
 
@@ -249,15 +257,21 @@ def _is_no_commit(value: Any) -> bool:
 
 def _dispatch(payload: Mapping[str, Any], sha: str) -> Activity:
     ref = _dispatched_ref(_typed(payload, "ref")) or None
-    default = f"refs/heads/{_at(payload, 'repository.default_branch', needed=False)}"
-    own = ref is None and _at(payload, "ref", needed=False) == default
+    default = _at(payload, "repository.default_branch", needed=False)
+    started_on = _at(payload, "ref", needed=False)
+    if started_on != f"refs/heads/{default}":
+        return Nothing(
+            f"the workflow was started on {started_on}, which is not the default branch; "
+            f"{_COULD_COUNT}. Start the workflow on {default}, and name another commit in its "
+            "input `ref`"
+        )
     return RunFull(
         sha=sha,
         ref=ref,
         contracts=tuple(name for name in re.split(r"[\s,]+", _typed(payload, "contracts")) if name),
         samples=_dispatched_number(payload, "samples", MAX_SAMPLES),
         pull_request=_dispatched_number(payload, "pull-request"),
-        keep="manual" if own else None,
+        keep="manual" if ref is None else None,
     )
 
 

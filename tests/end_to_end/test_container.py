@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from end_to_end.runner import KEY, PUBLISHED, ROOT, USER, WORKFLOW, Runner
+from support import webhook_payloads as payloads
 from support.git_repository import GitRepository
 from support.machine_needs import ROOT_USER
 from support.pull_request import BROKEN, FILES, HARMLESS, PROMPT, PullRequest
@@ -103,8 +104,8 @@ def test_a_merge_group_and_a_dispatch(runner: Runner, repository: GitRepository)
     assert (github.statuses[-1].sha, github.statuses[-1].state) == (merge, "success")
 
     calls = len(model.requests)
-    inputs = {"inputs": {"contracts": "sentiment"}}
-    done = runner.act("workflow_dispatch", inputs, repository, SECRET)
+    typed = payloads.dispatch(contracts="sentiment")
+    done = runner.act("workflow_dispatch", typed, repository, SECRET)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(model.requests) - calls == 24
     assert github.comments == {}

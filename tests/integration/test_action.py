@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from support import webhook_payloads as payloads
 from support.github_server import FakeGithub
 from support.machine_needs import ROOT_USER
 from support.openai_server import OpenAIServer
@@ -190,7 +191,7 @@ def test_a_dispatch_runs_the_suite(
 ) -> None:
     change = propose(tmp_path, {PROMPT: GOOD + "\n"})
     event = tmp_path / "dispatch.json"
-    event.write_text(json.dumps({"inputs": {"contracts": "sentiment"}}))
+    event.write_text(json.dumps(payloads.dispatch(contracts="sentiment")))
     changed = {"GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_EVENT_PATH": str(event)}
     assert act(change, changed=changed) == 0
     assert github.requests == []

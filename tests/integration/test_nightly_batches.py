@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
 from support.github_server import FakeGithub
 from support.native_clients import point_at
@@ -126,7 +127,7 @@ def test_only_scheduled_runs_ask_in_batches(
     pull = nights()
     monkeypatch.setenv("OPENAI_BASE_URL", model.url)
     before = len(model.requests)
-    pull.act("workflow_dispatch", {"ref": "refs/heads/main", "inputs": {}}, batch="true")
+    pull.act("workflow_dispatch", payloads.dispatch(), batch="true")
     assert len(model.requests) > before
     assert batches.batches == []
 

@@ -54,9 +54,13 @@ def test_a_merge_commit_that_is_none_is_not_taken(sha: str) -> None:
     assert found.merge_sha is None
 
 
-def test_a_closed_pull_request_is_green() -> None:
-    found = activity_for("pull_request", pull_request("closed"), {})
-    assert found == Nothing("pull request 7 is closed", exit_code=0)
+@pytest.mark.parametrize("name", ["pull_request", "pull_request_target"])
+def test_a_closed_pull_request_is_red(name: str) -> None:
+    """Another pull request with the same head may still be open."""
+    found = activity_for(name, pull_request("closed"), {})
+    assert isinstance(found, Nothing)
+    assert found.exit_code == 2
+    assert f"Remove `closed` from the `types` of the workflow's `{name}`" in found.explanation
 
 
 def test_a_merge_group_is_checked_between_its_own_commits() -> None:
@@ -101,14 +105,35 @@ def test_a_push_to_the_default_branch_runs_what_it_changed(before: str) -> None:
         payloads.push("refs/heads/feature"),
         payloads.push("refs/tags/main"),
         payloads.push("refs/heads/main/x"),
-        payloads.push(after="0" * 40),
+        payloads.push("refs/heads/Main"),
+        payloads.push("main"),
+        payloads.push("refs/heads/feature", before="0" * 40),
     ],
 )
-def test_any_other_push_is_green_and_explained(payload: dict[str, Any]) -> None:
+def test_any_other_push_is_red_and_explained(payload: dict[str, Any]) -> None:
+    """A green run would be the required check of the branch's pull request."""
     found = activity_for("push", payload, {"GITHUB_SHA": HEAD})
     assert isinstance(found, Nothing)
-    assert found.exit_code == 0
-    assert found.explanation
+    assert found.exit_code == 2
+    assert "`push: {branches: [main]}`" in found.explanation
+
+
+@pytest.mark.parametrize("ref", ["refs/heads/main", "refs/heads/feature", "refs/tags/v1"])
+def test_a_deleted_branch_has_no_commit_to_report_to(ref: str) -> None:
+    found = activity_for("push", payloads.push(ref, after="0" * 40), {"GITHUB_SHA": HEAD})
+    assert found == Nothing("the branch was deleted", exit_code=0)
+
+
+@pytest.mark.parametrize(
+    "ref", ["refs/heads/release", "refs/tags/v1", "refs/heads/main/x", "refs/pull/7/head", None]
+)
+@pytest.mark.parametrize("inputs", [{}, {"contracts": "easy"}, {"ref": "main"}])
+def test_a_dispatch_on_another_branch_is_red(ref: str | None, inputs: dict[str, str]) -> None:
+    payload = payloads.dispatch(**inputs) | {"ref": ref}
+    found = activity_for("workflow_dispatch", payload, {"GITHUB_SHA": HEAD})
+    assert isinstance(found, Nothing)
+    assert found.exit_code == 2
+    assert "Start the workflow on main" in found.explanation
 
 
 def test_the_schedule_runs_the_suite_for_the_history() -> None:
@@ -119,9 +144,8 @@ def test_the_schedule_runs_the_suite_for_the_history() -> None:
 @pytest.mark.parametrize(
     ("payload", "expected"),
     [
-        ({"inputs": None}, {"keep": None}),
+        (payloads.dispatch() | {"inputs": None}, {}),
         (payloads.dispatch(), {}),
-        (payloads.dispatch() | {"ref": "refs/heads/release"}, {"keep": None}),
         (payloads.dispatch(contracts="", ref="", samples="", pull_request=""), {}),
         (payloads.dispatch(contracts="a, b\nc"), {"contracts": ("a", "b", "c")}),
         (payloads.dispatch(ref="release/1.0"), {"ref": "release/1.0", "keep": None}),

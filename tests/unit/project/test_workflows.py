@@ -52,6 +52,18 @@ def test_permissions_are_given_by_job_and_explained(text: str) -> None:
             assert re.search(rf"^ +{name}: {access} # \w+", text, re.MULTILINE), name
 
 
+def test_only_what_gates_has_the_name_of_the_required_check(text: str) -> None:
+    """GitHub finds a required check by its name and the commit, whatever event the run is for."""
+    workflow = yaml.safe_load(text)
+    events = set(workflow[True] or ())  # YAML 1.1 reads `on` as true
+    others = events - {"pull_request", "merge_group", "workflow_call"}
+    for job in workflow["jobs"].values():
+        name = str(job.get("name", ""))
+        if others and name.endswith(("Prompt gate", "'Prompt gate' }}")):
+            assert others == {"workflow_dispatch"}
+            assert name.startswith("${{ github.event_name == 'workflow_dispatch' && 'Prompt suite'")
+
+
 def test_actions_are_pinned_with_their_version(text: str) -> None:
     for name, comment in re.findall(r"^ +(?:- )?uses: (\S+)(.*)", text, re.MULTILINE):
         if name not in OWN:
