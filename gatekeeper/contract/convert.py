@@ -115,18 +115,15 @@ def _not_run_key(not_run: tuple[NotRun, ...]) -> str:
 def _prompt_file(prompt: Prompt, folder: str, name: str) -> ConvertedFile:
     """Return a file with the messages of the prompt: text for one message of the user, and else a
     list of messages."""
-    messages = [{"role": m.role, "content": _kept_end(m.content)} for m in prompt.messages]
+    messages = [{"role": m.role, "content": m.content} for m in prompt.messages]
     if len(messages) == 1 and messages[0]["role"] == "user":
-        plain = ConvertedFile(join(folder, f"{name}.prompt.txt"), messages[0]["content"])
+        # The line end at the end of a text file is removed when the file is read.
+        content = f"{messages[0]['content']}\n"
+        plain = ConvertedFile(join(folder, f"{name}.prompt.txt"), content)
         if _same_messages(plain, prompt):
             return plain
     text = json.dumps(messages, ensure_ascii=False, indent=2) + "\n"
     return ConvertedFile(join(folder, f"{name}.prompt.json"), text)
-
-
-def _kept_end(content: str) -> str:
-    """Return the text with the line end that is removed when a prompt file is read."""
-    return f"{content}\n"
 
 
 def _same_messages(file: ConvertedFile, prompt: Prompt) -> bool:

@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from support.foreign_files import loaded
+from support.foreign_files import loaded, revision
 
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.convert import convert
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.errors import ContractError
@@ -350,3 +352,19 @@ def test_a_chat_whose_variables_break_its_yaml_is_an_error_with_a_line() -> None
 )
 def test_each_vendor_gets_the_defaults_of_promptfoo(provider: str, sent_on: dict[str, Any]) -> None:
     assert parameters(provider) == (sent_on, set())
+
+
+@pytest.mark.parametrize(
+    "text", ["Say {{q}}.", "Say {{q}}.\n", "Say {{q}}.\n\n", CHAT, f"{CHAT}\n"]
+)
+def test_a_converted_contract_sends_the_same_line_ends(text: str) -> None:
+    data = {
+        "prompts": [text],
+        "providers": ["openai:gpt-4o-mini"],
+        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
+    }
+    files = revision({PATH: json.dumps(data)})
+    (converted,) = convert(files, PATH, "contracts", SHAPES)
+    native = {file.path: file.text for file in converted.files}
+    path = next(path for path in native if path.endswith(".yaml"))
+    assert sent(loaded(native, path)) == sent(loaded({PATH: json.dumps(data)}, PATH))
