@@ -257,7 +257,7 @@ class _Comparison:
             base = self._base_of(side, head.name) if side else None
             head = as_base_shows(base, head) if base else head
             watched = self._watched(base or (side.sketch if side else None), head)
-            left = self._left(watched, heads, heads[path], side)
+            left = self._left(watched, heads, side)
             self.notices += overridden_settings(base, head) if base else ()
             successors = () if left else following.of_all(watched, head)
             if base is None or left or successors or differs(base, head):
@@ -277,15 +277,15 @@ class _Comparison:
         ]
 
     def _left(
-        self, watched: Sequence[Watched], heads: Mapping[str, Side], own: Side, old: Side | None
+        self, watched: Sequence[Watched], heads: Mapping[str, Side], old: Side | None
     ) -> Watched | None:
         """Return the first prompt that the contract left, although something is still there. A
         suite that holds its prompts itself may move them: the old place counts only if no contract
         of the suite tests it."""
         left = [(w, place) for w in watched if (place := self.prompts.left(w))]
-        if old is not None and own.sketch.is_foreign and old.file == own.file:
-            tested = [s.prompt for s in heads.values() if s.file == own.file and s.prompt]
-            left = [(w, p) for w, p in left if prompt_file(p) != own.file or not is_in(p, tested)]
+        if old is not None and old.sketch.is_foreign:
+            tested = [s.prompt for s in heads.values() if s.file == old.file and s.prompt]
+            left = [(w, p) for w, p in left if prompt_file(p) != old.file or not is_in(p, tested)]
         return left[0][0] if left else None
 
     def _base_of(self, side: Side, name: str) -> Contract | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -153,6 +154,15 @@ def test_a_suite_that_becomes_a_native_contract_is_the_same(name: str, inline: b
             id="with another label of the model",
         ),
         pytest.param(
+            suite(*labelled(a=GOOD, b=OTHER)),
+            {
+                **suite(*labelled(c=WORSE, b=OTHER)),
+                "evals/new/promptfooconfig.yaml": suite(*labelled(a=GOOD))[PATH],
+            },
+            "evals-c",
+            id="a copy under the old label in a new suite",
+        ),
+        pytest.param(
             {**suite("file://a.txt"), "evals/a.txt": GOOD},
             {
                 **suite(*labelled(a="file://b.txt", c="file://a.txt")),
@@ -212,3 +222,49 @@ def test_the_order_of_prompts_and_models_changes_no_contract(
     found = changed(base, head)
     assert removed(found) == []
     assert all(c.base is not None for c in found.contracts)
+
+
+NEW = "evals/new/promptfooconfig.yaml"
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_suite_that_moves_removes_nothing(noticed: bool) -> None:
+    """Whether git notices it or not."""
+    renames = {PATH: NEW} if noticed else {}
+    head = {PATH: None, NEW: suite(GOOD, OTHER)[PATH]}
+    found = changed(suite(GOOD), head, renames)
+    assert removed(found) == []
+    assert [one.name for one in found.contracts] == ["evals-new-prompt-2"]
+
+
+def test_a_suite_that_becomes_two_removes_nothing() -> None:
+    first, second = labelled(a=GOOD, b=OTHER)
+    head = {PATH: suite(second)[PATH], NEW: suite(first)[PATH]}
+    assert removed(changed(suite(first, second), head)) == []
+
+
+def pcsl(*models: str) -> dict[str, str]:
+    profile = {
+        "pcsl": "0.1.0",
+        "targets": [{"type": "openai", "model": model} for model in models],
+        "fixtures": [{"id": "a", "input": "x"}],
+    }
+    checks = {"pcsl": "0.1.0", "checks": [{"type": "json_valid"}]}
+    parts = {"ep": profile, "es": checks, "pd": {"pcsl": "0.1.0", "id": "a", "prompt": "Do."}}
+    return {f"evals/{name}.json": json.dumps(data) for name, data in parts.items()}
+
+
+@pytest.mark.parametrize(
+    "models", [("gpt-4o", "gpt-5"), ("gpt-5", "gpt-4o"), ("gpt-4.1", "gpt-4o")]
+)
+def test_further_targets_in_any_order_remove_nothing(models: tuple[str, ...]) -> None:
+    found = changed(pcsl("gpt-4o"), pcsl(*models))
+    assert removed(found) == []
+    assert [one.base for one in found.contracts if one.head and one.base] or len(
+        found.contracts
+    ) == 1
+
+
+def test_a_contract_of_a_target_that_stays_is_not_compared_with_another_model() -> None:
+    found = changed(pcsl("gpt-4o", "gpt-5"), pcsl("gpt-5", "gpt-4o"))
+    assert found.contracts == ()
