@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gatekeeper.errors import UsageError
+from gatekeeper.reports.write import is_in_git_folder
 
 PROPOSED_BY = "generate.answers.jsonl"
 """The answers of the model, in the folder of proposed contracts."""
@@ -24,7 +25,13 @@ def relative_path(name: str, text: str) -> Path:
             f"input {name}: {text!r} is outside of the workspace; give a path relative to the "
             "workspace"
         )
+    _require_outside_git(name, path)
     return path
+
+
+def _require_outside_git(name: str, path: Path) -> None:
+    if is_in_git_folder(path):
+        raise UsageError(f"input {name}: {path} is inside of `.git`; choose another folder")
 
 
 def out_folder(workspace: Path, out: Path) -> Path:
@@ -36,6 +43,7 @@ def out_folder(workspace: Path, out: Path) -> Path:
         raise UsageError(
             f"input out: {out} is outside of the workspace; choose a folder inside the workspace"
         )
+    _require_outside_git("out", folder)
     return folder
 
 
@@ -64,6 +72,7 @@ def cache_file(workspace: Path, cache: Path) -> Path:
         raise UsageError(
             f"input cache: {cache} is outside of the workspace; choose a path inside the workspace"
         )
+    _require_outside_git("cache", path)
     return path
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,6 +80,8 @@ def read_worktree(git: GitCommand, objects: Objects, root: Path) -> WorktreeRevi
     listing = records(git.run(*_STATUS))
     # `XY path`: Y tells the work tree from the index, and the index is what was listed.
     touched = [record[3:] for record in listing if record[1] != " "]
+    known = set(touched)
+    touched += [path for path in _skipped(git) if path not in known and _type(root / path)]
     for path in touched:
         entries.pop(path, None)
     files = [path for path in touched if _type(root / path) == stat.S_IFREG]
@@ -88,6 +90,14 @@ def read_worktree(git: GitCommand, objects: Objects, root: Path) -> WorktreeRevi
         target = os.fsencode((root / path).readlink())
         entries[path] = Entry(blob_id(target, git.object_format()), "symlink")
     return WorktreeRevision(entries, objects, root, frozenset(files))
+
+
+def _skipped(git: GitCommand) -> Iterator[str]:
+    """Yield the files that git was told not to look at (`skip-worktree`, `assume-unchanged`), so
+    that their changes are in no listing."""
+    for record in records(git.run("ls-files", "-v", "-z")):
+        if record[0] == "S" or record[0].islower():
+            yield record[2:]
 
 
 def _type(file: Path) -> int | None:

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import tempfile
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -77,7 +78,7 @@ def forget_reports(out: Path, named: str | None = None) -> None:
     What cannot be removed is left: writing will say why. `named` is how the user named the
     folder. Raises UsageError if there is a file in its place, and WriteError if a link is.
     """
-    _refuse_links(out)
+    require_own_place(out)
     with contextlib.suppress(OSError):
         if out.exists() and not out.is_dir():
             named = named or f"--out {out}"
@@ -92,7 +93,7 @@ def require_writable(out: Path) -> None:
 
     Leaves nothing there: a folder that does not exist yet is not made, the one to hold it is tried.
     """
-    _refuse_links(out)
+    require_own_place(out)
     folder = out.absolute()
     with _named(out):
         while not os.path.lexists(folder):
@@ -149,7 +150,7 @@ def write_files(
     those of the environment. Raises WriteError, and leaves no file incomplete.
     """
     redact = redact or environment_redactor()
-    _refuse_links(out)
+    require_own_place(out)
     with _named(out):
         out.mkdir(parents=True, exist_ok=True)
     paths = {name: out / name for name in contents}
@@ -184,13 +185,33 @@ def _named(path: Path) -> Iterator[None]:
         raise WriteError(path, error) from error
 
 
-def _refuse_links(out: Path) -> None:
-    """Raise WriteError if the tool's own folder is a link: a pull request can commit one that leads
-    to any folder of the person who tries it, whose files would be replaced."""
-    for folder in (out, *out.parents):
-        if _OWN_FOLDER in (folder.name, folder.parent.name) and os.path.islink(folder):  # noqa: PTH114
+def require_own_place(out: Path) -> None:
+    """Raise WriteError if a folder is inside of a `.git` folder, or is reached through a link that
+    is this tool's own folder or inside of a repository: a pull request can commit one that leads to
+    any folder of the person who tries it, whose files would be replaced."""
+    if is_in_git_folder(out):
+        error = OSError(errno.EPERM, "this folder belongs to git")
+        raise WriteError(out, error, "choose a folder outside of `.git`")
+    places = [out.absolute(), *out.absolute().parents]
+    for at, folder in enumerate(places):
+        if not os.path.islink(folder):  # noqa: PTH114
+            continue
+        is_own = _OWN_FOLDER in (folder.name, folder.parent.name)
+        if is_own or any(os.path.lexists(above / ".git") for above in places[at + 1 :]):
             error = OSError(errno.ELOOP, "it is a symbolic link")
             raise WriteError(folder, error, "remove the link, or use another folder with --out")
+
+
+def is_in_git_folder(path: Path) -> bool:
+    """Return whether a path is a folder `.git` or inside of one, as it is written or through links,
+    also in other letters that some file systems take for the same."""
+    parts = {*path.absolute().parts, *Path(os.path.realpath(path)).parts}
+    return any(_plain_name(part) in (".git", "git~1") for part in parts)
+
+
+def _plain_name(part: str) -> str:
+    shown = (char for char in part if unicodedata.category(char) != "Cf")
+    return "".join(shown).casefold().rstrip(". ")
 
 
 def _refuse_folder(path: Path) -> None:

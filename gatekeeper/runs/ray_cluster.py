@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import json
 import logging
 import os
+import pickle
 import re
 import signal
 import socket
@@ -26,7 +28,7 @@ from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
 from gatekeeper.runs.model_source import ModelSource
-from gatekeeper.runs.ray_node import NodeFailure, NodeModels
+from gatekeeper.runs.ray_node import NodeFailure, NodeModels, read_answer
 
 LOCAL = "local"
 _ADDRESS = re.compile(r"auto|local|(?:ray://)?(?P<host>[^\s:/@]+|\[[0-9a-fA-F:]+\]):(?P<port>\d+)")
@@ -64,19 +66,20 @@ class RayCluster(ModelSource):
 
     def slots(self, model: str) -> int | None:
         """Return how many requests the nodes take at once, all together; None: any number."""
-        each = self._ray.get([node.actor.slots.remote(model) for node in self._nodes])
+        asked = [node.actor.slots.remote(model) for node in self._nodes]
+        each = list(map(_data, self._ray.get(asked)))
         known = [slots for slots in each if slots is not None]
         return sum(known) if known else None
 
     def can_stream(self, request: Request) -> bool:
         """Return whether every node can time the first token of the answer."""
         asked = [node.actor.can_stream.remote(_plain(request)) for node in self._nodes]
-        return all(self._ray.get(asked))
+        return all(map(_data, self._ray.get(asked)))
 
     async def require_key(self, model: str) -> None:
         """Refuse a model that a node cannot ask for want of a key. Raises UsageError."""
         for node in self._nodes:
-            missing = await node.actor.find_missing_key.remote([model])
+            missing = _data(await node.actor.find_missing_key.remote([model]))
             if missing:
                 raise UsageError(f"node {node.name} of the Ray cluster: {missing}")
 
@@ -103,13 +106,13 @@ class RayCluster(ModelSource):
         asked = None
         try:
             asked = node.actor.complete.remote(_plain(request))
-            answer: Completion | NodeFailure = await asked
+            return _answer(await asked)
         except asyncio.CancelledError:
             if asked is not None:
                 with contextlib.suppress(errors.RayError):
                     self._ray.cancel(asked)
             raise
-        except errors.RayTaskError as error:
+        except (errors.RayTaskError, pickle.UnpicklingError) as error:
             raise MeasurementError(f"node {node.name} of the Ray cluster: {error}") from None
         except errors.RayError as error:
             if node in self._nodes:
@@ -120,7 +123,6 @@ class RayCluster(ModelSource):
                 retryable=True,
                 billable=is_hosted(request.model),
             ) from error
-        return answer
 
     async def _next_node(self) -> _Node:
         """Return the node with the fewest requests. Raises CallFailed if no node is left."""
@@ -154,7 +156,7 @@ class RayCluster(ModelSource):
         )
         actor = models.remote(self._through_litellm)
         try:
-            version = self._ray.get(actor.version.remote(), timeout=_SECONDS_TO_START)
+            version = _data(self._ray.get(actor.version.remote(), timeout=_SECONDS_TO_START))
         except errors.RayTaskError as error:
             raise UsageError(_not_installed(name)) from error
         except errors.ActorDiedError as error:
@@ -196,6 +198,7 @@ def connect(address: str, through_litellm: Collection[str]) -> Iterator[RayClust
     ray._private.worker.print_to_stdstream = _print_nothing
     with tempfile.TemporaryDirectory(prefix="gk-", ignore_cleanup_errors=True) as folder:
         try:
+            _refuse_objects()
             _init(ray, address, folder)
             signal.signal(signal.SIGTERM, before)  # Ray sets one of its own
             yield RayCluster(ray, through_litellm)
@@ -219,6 +222,54 @@ def _init(ray: Any, address: str, folder: str) -> None:
 
 def _print_nothing(*_: object, **__: object) -> None:
     """Print nothing."""
+
+
+class _Refused(list[Any]):
+    """What Ray takes for the objects in a message."""
+
+    def __getitem__(self, _: Any) -> Any:
+        return None
+
+
+def _refuse_objects() -> None:
+    """Keep this process, which may have keys, from unpickling what a node sends: an object or an
+    error can be any code. Bytes stay bytes, and of an error, its text stays."""
+    from ray import exceptions
+    from ray._private import serialization
+    from ray.util.client import client_pickler
+
+    def error_of(sent: Any) -> Any:
+        text = str(sent.formatted_exception_string)
+        kind = exceptions.TaskCancelledError if "TaskCancelledError" in text else None
+        return kind() if kind else exceptions.RayTaskError("a node", text, Exception(text))
+
+    def find_class(_: Any, module: str, name: str) -> Any:
+        if (module, name) == (client_pickler.__name__, "PickleStub"):
+            return client_pickler.PickleStub
+        raise pickle.UnpicklingError(f"the cluster sent an object: {module}.{name}")
+
+    serialization.SerializationContext._deserialize_pickle5_data = lambda *_: _Refused()
+    serialization._actor_handle_deserializer = lambda *_: None
+    exceptions.RayError.from_ray_exception = staticmethod(error_of)
+    client_pickler.ServerUnpickler.find_class = find_class
+
+
+def _data(sent: Any) -> Any:
+    """Return the data in the bytes that a node sent. Raises MeasurementError for anything else."""
+    try:
+        if not isinstance(sent, bytes):
+            raise TypeError
+        return json.loads(sent)
+    except (TypeError, ValueError, RecursionError):
+        raise MeasurementError("a node of the Ray cluster sent something else than data") from None
+
+
+def _answer(sent: Any) -> Completion | NodeFailure:
+    try:
+        return read_answer(_data(sent))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        what = f"a node of the Ray cluster sent no answer: {error!r}"
+        raise MeasurementError(what) from None
 
 
 def _require_reachable(address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -22,6 +23,7 @@ from support.pull_request import CONTRACT, answer, files
 from support.same_result import without_time_and_calls
 
 from gatekeeper.cli.main import main
+from gatekeeper.runs.ray_cluster import connect
 
 pytestmark = [
     pytest.mark.long,
@@ -193,3 +195,48 @@ def test_a_cluster_of_this_machine_leaves_and_prints_nothing_of_ray(
     assert done.returncode == 0, done.stderr
     assert all(line.startswith("sampling") for line in done.stderr.splitlines())
     assert "ray" not in done.stdout.replace("--ray", "").lower().replace(str(tmp_path), "")
+
+
+def test_nothing_that_a_node_sends_is_unpickled(tmp_path: Path) -> None:
+    """The process that would unpickle it may have keys."""
+    RAY.require()
+    mark = tmp_path / "it-ran"
+
+    class Evil(Exception):
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(mark),)
+
+    class Node:
+        def sends(self) -> Any:
+            return Evil()
+
+        def hides(self) -> Any:
+            return {"a": [b"b", Evil()]}
+
+        def fails(self) -> Any:
+            raise Evil("wrong")
+
+        def answers(self) -> bytes:
+            return b'"data"'
+
+    with connect("local", ()) as cluster:
+        ray = cluster._ray
+        node = ray.remote(Node).remote()
+        for answer_of in (node.sends, node.hides):
+            assert not isinstance(ray.get(answer_of.remote()), bytes)
+        with pytest.raises(ray.exceptions.RayError):
+            ray.get(node.fails.remote())
+
+        async def await_all() -> list[Any]:
+            every = [node.sends.remote(), node.hides.remote(), node.answers.remote()]
+            return [await one for one in every]
+
+        assert asyncio.run(await_all())[2] == b'"data"'
+
+        class Broken:
+            def __init__(self) -> None:
+                raise Evil("at the start")
+
+        with pytest.raises(ray.exceptions.RayError):
+            ray.get(ray.remote(Broken).remote().anything.remote())
+    assert not mark.exists()

@@ -17,7 +17,7 @@ from gatekeeper.reports.site.frame import COSTS, HEALTH, INDEX, RUNS, Site, page
 from gatekeeper.reports.site.health_page import render_health
 from gatekeeper.reports.site.index_page import render_index
 from gatekeeper.reports.site.runs_page import render_runs
-from gatekeeper.reports.write import Content, write_files
+from gatekeeper.reports.write import Content, require_own_place, write_files
 
 MANIFEST = ".gatekeeper-site.json"
 """The file that names what the site wrote."""
@@ -35,6 +35,7 @@ def write_site(site: Site, out: Path, *, redact: Redactor | None = None) -> dict
     Raises UsageError, before anything is written, if a file of another origin is in the place of a
     page, and WriteError if a page cannot be written.
     """
+    require_own_place(out)
     pages = _pages(site)
     before = _written_before(out)
     _require_own(out, pages, before)

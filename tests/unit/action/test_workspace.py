@@ -83,3 +83,16 @@ def test_in_a_workspace_of_root_nothing_changes_hands(place: Path) -> None:
     workspace.give_to_owner(place, Path("file"))
     assert owner_of(place / "file") == OWNER
     workspace.give_to_owner(place / "nowhere", Path("file"))
+
+
+@pytest.mark.parametrize("text", [".git", ".GIT/out", "a/.git/b", ".git/hooks"])
+def test_nothing_is_written_into_the_folder_of_git(place: Path, text: str) -> None:
+    for name in ("out", "cache", "history"):
+        with pytest.raises(UsageError, match=f"input {name}: .* inside of `.git`"):
+            workspace.relative_path(name, text)
+    (place / ".git").mkdir()
+    (place / "link").symlink_to(".git")
+    with pytest.raises(UsageError, match=r"inside of `\.git`"):
+        workspace.out_folder(place, Path("link/out"))
+    with pytest.raises(UsageError, match=r"inside of `\.git`"):
+        workspace.cache_file(place, Path("link/c.jsonl"))

@@ -198,6 +198,26 @@ def test_files_outside_a_sparse_checkout_are_still_there(git_repository: MakeRep
     assert contents(change_of(made)) == {"in/a": b"a", "out/b": b"b"}
 
 
+@pytest.mark.parametrize("told", ["--skip-worktree", "--assume-unchanged"])
+def test_files_that_git_was_told_to_skip_are_read(
+    git_repository: MakeRepository, told: str
+) -> None:
+    made = git_repository()
+    made.commit("start", dict.fromkeys(["a", "b", "c\nd", "gone", "link"], "old"))
+    made.git("update-index", told, "a", "b", "c\nd", "gone", "link")
+    made.write_all({"a": "new", "c\nd": "newer"})
+    made.delete("gone")
+    made.delete("link")
+    (made.path / "link").symlink_to("a")
+    change = change_of(made)
+    head = change.head
+    assert [head.read(path) for path in ("a", "b", "c\nd")] == [b"new", b"old", b"newer"]
+    assert head.entries["link"].kind == "symlink"
+    base = change.base.entries
+    differing = {path for path in head.entries if head.entries[path].id != base[path].id}
+    assert differing == {"a", "c\nd", "link"}
+
+
 def test_opened_in_a_folder_below(git_repository: MakeRepository) -> None:
     made = git_repository()
     made.config("status.relativePaths", "true")

@@ -251,3 +251,41 @@ def test_reports_that_nobody_asked_for_are_not_imported(tmp_path: Path) -> None:
     imported = set(ran.stdout.split())
     assert {"badge", "junit", "result_json", "samples"} <= imported
     assert imported.isdisjoint({"code_quality", "prometheus", "sarif"})
+
+
+@pytest.mark.parametrize(
+    "out",
+    [".git", ".GIT/out", ".git/hooks/a", "a/.Git", ".g\u200cit", ".git./x", "GIT~1", "link/x"],
+)
+def test_nothing_is_written_into_the_folder_of_git(tmp_path: Path, out: str) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(".git")
+    for write_it in (
+        lambda: write_files({"a": lambda: "x"}, tmp_path / out),
+        lambda: require_writable(tmp_path / out),
+        lambda: forget_reports(tmp_path / out),
+    ):
+        with pytest.raises(WriteError, match="belongs to git"):
+            write_it()
+    assert [path.name for path in tmp_path.rglob("*")] == [".git", "link"]
+
+
+@pytest.mark.parametrize("out", ["public", "public/new", "deep/public/new/folder"])
+def test_no_link_of_a_repository_is_followed(tmp_path: Path, out: str) -> None:
+    """A pull request can commit it."""
+    repository, theirs = tmp_path / "repository", tmp_path / "theirs"
+    for folder in (repository / ".git", repository / "deep", theirs):
+        folder.mkdir(parents=True)
+    (repository / "public").symlink_to(theirs)
+    (repository / "deep/public").symlink_to(theirs)
+    for write_it in (write_files, lambda _, place: require_writable(place)):
+        with pytest.raises(WriteError, match="symbolic link"):
+            write_it({"a": lambda: "x"}, repository / out)
+    assert not [*theirs.iterdir()]
+
+
+def test_a_link_above_the_repository_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real/.git").mkdir(parents=True)
+    (tmp_path / "alias").symlink_to("real")
+    write_files({"a": lambda: "x"}, tmp_path / "alias/out")
+    assert (tmp_path / "real/out/a").read_text("utf-8") == "x"

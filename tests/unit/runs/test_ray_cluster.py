@@ -20,7 +20,7 @@ from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
 from gatekeeper.runs import ray_cluster
 from gatekeeper.runs.ray_cluster import RayCluster, connect
-from gatekeeper.runs.ray_node import NodeFailure
+from gatekeeper.runs.ray_node import NodeFailure, answer_as_data, as_data
 
 
 class RayError(Exception):
@@ -53,19 +53,30 @@ class Asked:
         self._does, self._given = does, given
 
     def get(self) -> Any:
-        found = self._does(*self._given)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        return sent(self._does(*self._given))
 
     def __await__(self) -> Any:
         yield from asyncio.sleep(0).__await__()
         found = self._does(*self._given)
         if asyncio.iscoroutine(found):
             found = yield from found.__await__()
-        if isinstance(found, Exception):
-            raise found
-        return found
+        return sent(found)
+
+
+def sent(found: Any) -> Any:
+    """Return what Ray hands over: bytes, or what the test says."""
+    if isinstance(found, Exception):
+        raise found
+    if isinstance(found, Completion | NodeFailure):
+        return answer_as_data(found)
+    return found.value if isinstance(found, Odd) else as_data(found)
+
+
+class Odd:
+    """Something else than a node of ours sends."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class Node:
@@ -220,6 +231,40 @@ async def test_an_error_that_nobody_foresaw_ends_the_run(answer: Any) -> None:
     with pytest.raises(MeasurementError) as failure:
         await cluster.complete(request())
     assert not isinstance(failure.value, CallFailed)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Completion("yes"),
+        None,
+        "text",
+        b"",
+        b"no JSON",
+        b"[" * 100_000,
+        b"[]",
+        b"null",
+        b'{"completion": {}, "pause": null}',
+        b'{"failure": {"message": "x"}}',
+        b'{"failure": {"message": "x", "retry_after": true}}',
+        b'{"failure": {"message": "x", "retry_after": null, "__class__": 1}}',
+        as_data({"completion": {"text": 1}, "pause": None}),
+    ],
+    ids=repr,
+)
+@in_event_loop
+async def test_what_is_no_data_is_no_answer(value: Any) -> None:
+    cluster = RayCluster(FakeRay(Node(1, lambda _: Odd(value))), ())
+    with pytest.raises(MeasurementError) as failure:
+        await cluster.complete(request())
+    assert not isinstance(failure.value, CallFailed)
+
+
+@in_event_loop
+async def test_an_answer_arrives_whole() -> None:
+    said = Completion("h\u00e9 \ud800", 3, 4, cost_usd=0.5, finish_reason="stop", pause=2.5)
+    found = await RayCluster(FakeRay(Node(1, lambda _: said)), ()).complete(request())
+    assert (found, found.pause) == (said, 2.5)
 
 
 @in_event_loop

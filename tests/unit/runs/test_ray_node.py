@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from support.openai_server import OpenAIServer, rate_limited, unauthorized
 from gatekeeper import __version__
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.runs.ray_node import NodeFailure, NodeModels
+from gatekeeper.runs.ray_node import NodeFailure, NodeModels, read_answer
 
 KEY = "sk-0123456789abcdef"
 REQUEST = Request("openai/gpt-4o-mini", (Message("user", "hello"),), {}, None, 0)
@@ -28,7 +29,7 @@ async def answer(says: Any, monkeypatch: pytest.MonkeyPatch) -> Completion | Nod
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         node = NodeModels(())
         try:
-            return await node.complete(REQUEST)
+            return read_answer(json.loads(await node.complete(REQUEST)))
         finally:
             await node._models.aclose()
 
@@ -67,7 +68,8 @@ async def test_a_pause_that_a_provider_asks_for_is_kept(monkeypatch: pytest.Monk
 @in_event_loop
 async def test_an_error_that_nobody_foresaw_is_an_answer_too() -> None:
     node = NodeModels(())
-    found = await node.complete(replace(REQUEST, model=None))  # type: ignore[arg-type]
+    request = replace(REQUEST, model=None)  # type: ignore[arg-type]
+    found = read_answer(json.loads(await node.complete(request)))
     assert isinstance(found, NodeFailure)
     assert found.unexpected
     assert "Traceback" in found.message
@@ -76,11 +78,11 @@ async def test_an_error_that_nobody_foresaw_is_an_answer_too() -> None:
 @in_event_loop
 async def test_it_says_what_it_is_and_has(monkeypatch: pytest.MonkeyPatch) -> None:
     node = NodeModels(())
-    assert await node.version() == __version__
-    assert await node.slots("local/smollm2")
-    assert await node.slots("openai/gpt-4o-mini") is None
-    assert await node.can_stream(REQUEST)
-    assert await node.find_missing_key(["openai/gpt-4o-mini"]) is None
+    assert json.loads(await node.version()) == __version__
+    assert json.loads(await node.slots("local/smollm2"))
+    assert await node.slots("openai/gpt-4o-mini") == b"null"
+    assert await node.can_stream(REQUEST) == b"true"
+    assert await node.find_missing_key(["openai/gpt-4o-mini"]) == b"null"
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert "OPENAI_API_KEY" in (await node.find_missing_key(["openai/gpt-4o-mini"]) or "")
+    assert "OPENAI_API_KEY" in json.loads(await node.find_missing_key(["openai/gpt-4o-mini"]))
     await node._models.aclose()

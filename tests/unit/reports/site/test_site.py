@@ -17,7 +17,7 @@ from support.past_runs import STARTED, record
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.objectives import read_objectives
 from gatekeeper.contract.policy import Policy, load_policy
-from gatekeeper.errors import UsageError
+from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.history.record import events_of
 from gatekeeper.reports.site.contract_history import contract_histories
 from gatekeeper.reports.site.folder import MANIFEST, write_site
@@ -138,6 +138,19 @@ def test_a_link_in_the_folder_is_not_followed(tmp_path):
     (out / "contracts").symlink_to(elsewhere)
     with pytest.raises(UsageError):
         write_site(site([record()]), out)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_link_to_the_folder_is_not_followed(tmp_path):
+    """A pull request can commit it; no folder is made in its place either."""
+    elsewhere = tmp_path / "elsewhere"
+    repository = tmp_path / "repository"
+    for folder in (elsewhere, repository / ".git"):
+        folder.mkdir(parents=True)
+    (repository / "public").symlink_to(elsewhere)
+    for out in ("public", "public/site", ".git/site"):
+        with pytest.raises(WriteError):
+            write_site(site([record()]), repository / out)
     assert list(elsewhere.iterdir()) == []
 
 
