@@ -183,7 +183,10 @@ def estimate_change(
         ),
         uncovered=work.affected.uncovered,
         unaffected=work.affected.unaffected,
-        notices=work.affected.notices,
+        notices=(
+            *work.affected.notices,
+            *(f"{job.contract.name}: {notice}" for job in work.jobs for notice in job.notices),
+        ),
     )
     revisions = (change.base, change.head)
     faults = find_faults(work.models, with_recordings(find_fault, revisions))

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from support.git_repository import GitRepository
+
+from gatekeeper.cli.main import main
 
 WORDS = ("apple", "bread", "chair", "dance", "eagle", "flame", "grape", "house", "igloo", "jelly")
 CONTRACT = """\
@@ -67,3 +70,14 @@ def test_a_declared_engine_calls_no_model_for_a_comment(run_gate):
     base = repository("p.md", GOOD, "template: jinja\n")
     answered = run_gate(base, {"prompts/p.md": f"{GOOD}{{# note #}}"}, answer=answer)
     assert (answered.exit_code, answered.requests) == (0, ())
+
+
+def test_the_forecast_says_how_a_prompt_is_read(tmp_path, capsys):
+    made = GitRepository.create(tmp_path / "words")
+    made.commit("base", repository("p.md", GOOD))
+    made.branch("pr")
+    made.switch("pr")
+    made.commit("head", {"prompts/p.md": f"{GOOD} {{# {NOTE} #}}"})
+    code = main(["affected", "--repo", str(made.path), "--base", "main", "--head", "pr"])
+    assert code == 0
+    assert "read as text, as on base, and as Jinja" in capsys.readouterr().out
