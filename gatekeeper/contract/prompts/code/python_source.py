@@ -241,7 +241,10 @@ class _Reading:
     def _named(self, node: ast.Name) -> Written:
         """Return the text of another constant of the module."""
         self.effort.names += 1
-        if node.id in (self.own or ()) or self.effort.names > _MOST_NAMES:
+        if self.effort.names > _MOST_NAMES:
+            what = "the program puts the text together in too many steps"
+            raise CodeFault(what, _MOVE, node.lineno)
+        if node.id in (self.own or ()):
             raise self._computed(node)
         reading = self._of(node.id, node)
         inner = _value_of(reading._only_binding(node.id, node.lineno, node))

@@ -113,15 +113,7 @@ class _Reading:
 
     def declared(self, name: str) -> list[Node]:
         """Return the value of each declaration of the name in the module."""
-        found = []
-        for statement in self.uses.root.named_children:
-            inner = statement.child_by_field_name("declaration") or statement
-            if inner.type in ("lexical_declaration", "variable_declaration"):
-                found += [part for part in parts_of(inner) if part.type == "variable_declarator"]
-            elif inner.type in ("class_declaration", "function_declaration"):
-                found.append(inner)
-        names = ((node, node.child_by_field_name("name")) for node in found)
-        return [_declared_value(node) for node, its in names if its and name in names_in(its)]
+        return [_declared_value(node) for node in self.uses.declared.get(name, ())]
 
     def members(self, node: Node, key: str) -> list[Node]:
         """Return the value of each member of that key in an object or class."""
@@ -218,7 +210,8 @@ class _Reading:
     def _module_constant(self, node: Node) -> Written:
         self._effort[1] += 1
         if self._effort[1] > _MOST_NAMES:
-            raise self._computed(node)
+            what = "the program puts the text together in too many steps"
+            raise CodeFault(what, _MOVE, line_of(node))
         name = text_of(node)
         value = self._only(self.declared(name), name, line_of(node))
         self.uses.refuse(name, value)

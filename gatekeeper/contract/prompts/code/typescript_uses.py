@@ -27,6 +27,8 @@ from gatekeeper.contract.prompts.code.written import MOVE, CodeFault
 _AROUND = (*WRAPPERS, "non_null_expression", "type_assertion")
 _LEFT = ("assignment_expression", "augmented_assignment_expression", "for_in_statement")
 _INTO = ("array_pattern", "object_pattern", "pair_pattern", "rest_pattern", "assignment_pattern")
+_VARIABLES = ("lexical_declaration", "variable_declaration")
+_DECLARING = ("variable_declarator", "class_declaration", "function_declaration")
 _DECLARED = ("function_declaration", "class_declaration", "method_definition")
 _VALUES = ("object", "identifier", "string", "template_string", *FUNCTIONS)
 _HIDDEN = ("__proto__", "constructor", "prototype", "getPrototypeOf", "setPrototypeOf")
@@ -45,9 +47,19 @@ class Uses:
         self.named: dict[str, list[Node]] = defaultdict(list)
         self.defined: dict[str, list[Node]] = defaultdict(list)
         self.imported: set[str] = set()
+        self._done: set[str] = set()
         self.bound: set[str] = {"this", "super"}
         for node in self.nodes:
             self._note(node)
+        self.declared: dict[str, list[Node]] = defaultdict(list)
+        for statement in root.named_children:
+            inner = statement.child_by_field_name("declaration") or statement
+            parts = parts_of(inner) if inner.type in _VARIABLES else [inner]
+            for part in parts:
+                name = part.child_by_field_name("name")
+                if part.type in _DECLARING and name is not None:
+                    for each in names_in(name):
+                        self.declared[each].append(part)
 
     def _note(self, node: Node) -> None:
         if node.type.endswith("identifier") or node.type in (*NAMES, "string_fragment", "this"):
@@ -75,17 +87,19 @@ class Uses:
 
     def refuse(self, name: str, declared: Node) -> None:
         """Refuse what may give the name of the module another value. `declared` is its value."""
+        if name in self._done:
+            return
+        self._done.add(name)
         self._refuse_declaration(declared, name)
         for node in self.nodes:
             if node.type.endswith("identifier") and b"\\" in (node.text or b""):
                 fix = "write the name without the escape sequence"
                 raise CodeFault("a name contains an escape sequence", fix, line_of(node))
-            if node.type == "with_statement" or text_of(node) in ("eval", "Function"):
-                is_name = node.type in ("identifier", "property_identifier", "with_statement")
-                if is_name:
-                    shown = text_of(node)[:20].split("(")[0]
-                    what = f"`{shown}` may change any name of this file while the program runs"
-                    raise CodeFault(what, MOVE, line_of(node))
+            named = node.type in ("identifier", "property_identifier")
+            if node.type == "with_statement" or (named and text_of(node) in ("eval", "Function")):
+                shown = "with" if node.type == "with_statement" else text_of(node)
+                what = f"`{shown}` may change any name of this file while the program runs"
+                raise CodeFault(what, MOVE, line_of(node))
             if self._exports_another(node, name) or self._stores(node, name):
                 what = f"the file exports something else as `{name}`, or may do so"
                 fix = "export the other value under another name, or move the prompt to a file"
