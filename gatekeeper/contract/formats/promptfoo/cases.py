@@ -15,6 +15,7 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     Sources,
     is_program,
 )
+from gatekeeper.contract.formats.promptfoo.variables import names_in
 from gatekeeper.contract.size_limits import MOST_FIXTURES
 
 
@@ -122,7 +123,23 @@ def read_cases(sources: Sources, root: Node, notes: Notes) -> list[Case]:
             _name_unknown(part, notes)
         if case.node.document.path.lower().endswith(".csv"):
             _name_misspelt_types(case.node, notes)
-    return found
+    return _without_stored(found, notes)
+
+
+def _without_stored(cases: list[Case], notes: Notes) -> list[Case]:
+    """Leave out the tests whose variables name an answer that another test stores."""
+    options = [case.option("storeOutputAs") for case in cases]
+    stored = {str(option.value) for option in options if option is not None}
+    kept: list[Case] = []
+    for case in cases if stored else ():
+        values = [node for part in case.parts for _, node in part.child("vars").items()]
+        used = [v for v in values if isinstance(v.value, str) and names_in(v.value) & stored]
+        if used:
+            why = "the value has the answer of another test, which gatekeeper does not store"
+            notes.add(used[0].not_run("vars", why))
+        else:
+            kept.append(case)
+    return kept if stored else cases
 
 
 def _require_few(root: Node, found: list[Case]) -> None:

@@ -148,9 +148,8 @@ class ContractWriter:
             self.sources, case.node, variables, multiply=multiply, in_json=self.prompt.is_json
         )
         description = case.node.get("description")
-        label = " ".join(description.split()) if isinstance(description, str) else ""
-        label = label[:_LONGEST_ID] if label.isprintable() else ""
-        return [_Fixture(case, values, label or None) for values in found]
+        label = " ".join(description.split())[:_LONGEST_ID] if isinstance(description, str) else ""
+        return [_Fixture(case, v, label if label.isprintable() else None) for v in found]
 
     def _require_plain(self, case: Case) -> None:
         """Raise CannotRunError if the test needs what gatekeeper does not do."""

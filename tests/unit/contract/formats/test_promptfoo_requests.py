@@ -368,3 +368,19 @@ def test_a_converted_contract_sends_the_same_line_ends(text: str) -> None:
     native = {file.path: file.text for file in converted.files}
     path = next(path for path in native if path.endswith(".yaml"))
     assert sent(loaded(native, path)) == sent(loaded({PATH: json.dumps(data)}, PATH))
+
+
+def test_a_test_that_uses_a_stored_answer_is_not_run() -> None:
+    check = [{"type": "contains", "value": "a"}]
+    data = {
+        "prompts": ["Say {{q}}"],
+        "providers": ["openai:gpt-4o-mini"],
+        "tests": [
+            {"vars": {"q": "a fruit"}, "options": {"storeOutputAs": "fruit"}, "assert": check},
+            {"vars": {"q": "why {{fruit}}?"}, "assert": check},
+            {"vars": {"q": "why {{other}}?"}, "assert": check},
+        ],
+    }
+    contract = loaded({PATH: json.dumps(data)}, PATH)
+    assert sent(contract) == [["Say a fruit"], ["Say why {{other}}?"]]
+    assert "vars" in {note.kind for note in contract.not_run}
