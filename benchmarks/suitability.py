@@ -23,6 +23,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+# Imported as a module, Python does not look beside this file.
+sys.path.insert(0, str(Path(__file__).parent))
 import promptpex
 
 sys.path.insert(0, str(promptpex.ROOT / "tests"))

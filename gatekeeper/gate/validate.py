@@ -199,6 +199,11 @@ class _Validating:
         """Warn of patterns of the policies that match no file, of rules of folders that a stricter
         policy above makes useless, and of policies that nothing reads."""
         self._add("warning", unmatched_patterns(self.revision), None)
+        if self.policy.limits.cost_usd is None:
+            what = "no limit on cost: one run may spend any amount"
+            fix = "set `cost_usd` to the most US dollars that one run may cost"
+            problem = Problem(POLICY_PATH, what, fix, field="limits.cost_usd")
+            self._add("warning", [problem], None)
         self._add("warning", overruled_keys(self.revision, self.policy), None)
         self._add("warning", misnamed_policies(self.revision.entries), None)
 

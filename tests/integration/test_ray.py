@@ -237,6 +237,9 @@ def test_nothing_that_a_node_sends_is_unpickled(tmp_path: Path) -> None:
             def __init__(self) -> None:
                 raise Evil("at the start")
 
+            def anything(self) -> None:
+                """Do nothing."""
+
         with pytest.raises(ray.exceptions.RayError):
             ray.get(ray.remote(Broken).remote().anything.remote())
     assert not mark.exists()

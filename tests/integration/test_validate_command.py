@@ -46,3 +46,15 @@ def test_a_broken_policy_on_the_base_branch_is_a_warning(
     ]
     assert line.startswith("warning: .github/gatekeeper.yml:1:")
     assert "did you mean `calls`? With this mistake on the branch main, every" in line
+
+
+def test_no_limit_on_cost_is_a_warning(
+    git_repository: Callable[..., GitRepository], capsys
+) -> None:
+    made = git_repository("words")
+    write_contract(made)
+    for limits, warns in (("{cost_usd: null}", True), ("{cost_usd: 5}", False), ("{}", False)):
+        made.write(".github/gatekeeper.yml", f"limits: {limits}\n")
+        made.commit(limits)
+        assert main(["validate", "--repo", str(made.path)]) == 0
+        assert ("one run may spend any amount" in capsys.readouterr().out) is warns, limits

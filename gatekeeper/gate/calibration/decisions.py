@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.judge_agreement import Agreement, Verdict, compare_judges
-from gatekeeper.gate.calibration.labels import read_verdict
+from gatekeeper.gate.calibration.labels import (
+    AnnotatorAgreement,
+    Label,
+    annotator_agreement,
+    read_verdict,
+    settle_labels,
+)
 from gatekeeper.gate.calibration.rows import LabelRow
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.intervals import rate_interval
@@ -100,18 +106,38 @@ def compare_pair_judges(
     return tuple(_pair_agreement(name, mine) for name, mine in by_judge.items()), agreement
 
 
-def compare_recorded_judges(rows: Sequence[LabelRow]) -> Agreement:
-    """Return the agreement of recorded verdicts, `judge_verdict`, with those of people,
-    `verdict`. Raises UsageError."""
+def compare_recorded_judges(
+    rows: Sequence[LabelRow],
+) -> tuple[Agreement, AnnotatorAgreement | None]:
+    """Return the agreement of recorded verdicts, `judge_verdict`, with those of people, `verdict`,
+    and that of the people if there are several.
+
+    Several people's labels of an output count once, by their majority. An output on which they are
+    tied is left out. Raises UsageError.
+    """
+    labels = [
+        Label(_item(row), "", read_verdict(row, "verdict"), row.values.get("annotator"))
+        for row in rows
+    ]
+    several = len({label.annotator for label in labels}) > 1
+    settled = {label.fixture: label.verdict for label in settle_labels(labels)}
     found: dict[str, list[Verdict]] = defaultdict(list)
-    for row in rows:
-        output = row.values.get("output", "")
-        item = row.values.get("id") or f"{row.required('fixture')}\n{output}"
+    first: dict[tuple[str, str], str | None] = {}
+    for row, label in zip(rows, labels, strict=True):
+        item, name = label.fixture, row.values.get("judge", "judge")
         judge = read_verdict(row, "judge_verdict") if "judge_verdict" in row.values else None
-        name = row.values.get("judge", "judge")
-        length = len(output) if "output" in row.values else None
-        found[name].append(Verdict(item, read_verdict(row, "verdict"), judge, length))
-    return compare_judges(found)
+        # The judge's verdict is there once for each person.
+        is_again = first.setdefault((name, item), label.annotator) != label.annotator
+        if several and (is_again or item not in settled):
+            continue
+        length = len(row.values["output"]) if "output" in row.values else None
+        verdict = settled[item] if several else label.verdict
+        found[name].append(Verdict(item, verdict, judge, length))
+    return compare_judges(found), annotator_agreement(labels) if several else None
+
+
+def _item(row: LabelRow) -> str:
+    return row.values.get("id") or f"{row.required('fixture')}\n{row.values.get('output', '')}"
 
 
 def _pair_agreement(judge: str, mine: Sequence[PairDecision]) -> PairAgreement:

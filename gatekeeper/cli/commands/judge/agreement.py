@@ -46,7 +46,7 @@ def agreement(arguments: argparse.Namespace) -> int:
     if "decision" in names:
         pairs, found = compare_pair_judges(read_decisions(rows))
     elif "judge_verdict" in names:
-        found = compare_recorded_judges(rows)
+        found, annotators = compare_recorded_judges(rows)
     else:
         annotators = annotator_agreement(labels_from(rows))
     with readers_may_leave():

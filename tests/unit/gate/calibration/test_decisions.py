@@ -71,7 +71,8 @@ def test_recorded_verdicts_are_compared_with_people_and_each_other():
             else {"judge": "c"},
         )
     ]
-    found = compare_recorded_judges(rows)
+    found, people = compare_recorded_judges(rows)
+    assert people is None
     exact, lenient, by_length = found.judges
     assert (exact.confusion.true_pass, exact.confusion.true_fail) == (4, 4)
     assert lenient.confusion.false_pass == 4
@@ -80,6 +81,48 @@ def test_recorded_verdicts_are_compared_with_people_and_each_other():
     assert by_length.length.value == 1
     assert set(found.between) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert found.together is not None
+
+
+def labelled(number, judge="a", says="pass", **by):
+    return [
+        row(fixture=str(number), annotator=name, verdict=verdict, judge=judge, judge_verdict=says)
+        for name, verdict in by.items()
+    ]
+
+
+def test_several_people_count_once_by_their_majority():
+    rows = [r for i in range(50) for r in labelled(i, ada="pass", bob="pass", cyd="fail")]
+    found, people = compare_recorded_judges(rows)
+    assert found.judges[0].confusion.true_pass == 50
+    assert found.judges[0].confusion.false_pass == 0
+    assert (people.annotators, people.common) == (("ada", "bob", "cyd"), 50)
+    assert people.kappa is not None
+
+
+def test_an_output_on_which_people_are_tied_is_left_out():
+    rows = [*labelled(1, ada="pass", bob="fail"), *labelled(2, ada="fail", bob="fail")]
+    found, people = compare_recorded_judges(rows)
+    assert found.judges[0].confusion.false_pass == 1
+    assert found.judges[0].confusion.true_pass == 0
+    assert people.tied == 1
+
+
+def test_each_judge_has_one_verdict_for_all_people():
+    rows = [
+        r
+        for i in range(8)
+        for judge, says in (("a", "pass"), ("b", "fail"))
+        for r in labelled(i, judge, says, ada="pass", bob="pass")
+    ]
+    found, _ = compare_recorded_judges(rows)
+    assert [j.confusion.true_pass for j in found.judges] == [8, 0]
+    assert [j.confusion.false_fail for j in found.judges] == [0, 8]
+
+
+def test_repeated_verdicts_of_a_judge_are_kept():
+    rows = [*labelled(1, ada="pass", bob="pass"), *labelled(1, says="fail", ada="pass")]
+    found, _ = compare_recorded_judges(rows)
+    assert (found.judges[0].confusion.true_pass, found.judges[0].confusion.false_fail) == (1, 1)
 
 
 @pytest.mark.parametrize(
