@@ -13,7 +13,10 @@ from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import fixture_evaluation_digest
 from gatekeeper.contract.trial import KeptOutcome, Outcome, Sample
+from gatekeeper.sampling.stored_text import shorten
 
+_MOST_KEPT = 2_000
+"""Characters of a long answer in the cache, so that many of them fit into it."""
 _CHANGED = undetermined(
     "the answer has more than 100,000 characters and comes from an earlier run, which kept only "
     "its beginning and its result by other checks; change the prompt to get new answers"
@@ -26,16 +29,18 @@ def sample_to_keep(outcome: Outcome, contract: Contract) -> Sample:
     sample, completion = outcome.sample, outcome.sample.completion
     if completion is None or completion.replayed or not completion.is_part:
         return sample
+    is_cut = completion.cut is not None
     kept = KeptOutcome(
         _evaluation(sample, contract),
         outcome.check_results,
         outcome.passed_before_repairs,
-        sample.output,
+        shorten(sample.output, _MOST_KEPT) if is_cut else sample.output,
         sample.repairs,
         sample.ledger,
         outcome.missing,
     )
-    return replace(sample, completion=replace(completion, kept=(kept,)))
+    text = shorten(completion.text, _MOST_KEPT) if is_cut else completion.text
+    return replace(sample, completion=replace(completion, text=text, kept=(kept,)))
 
 
 def recalled_outcome(sample: Sample, contract: Contract, evaluator: Evaluator) -> Outcome:

@@ -140,6 +140,33 @@ def test_a_check_of_the_beginning_does_not_see_that_an_answer_is_cut(run_gate: R
     assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
 
 
+def test_an_answer_of_nothing_but_thoughts_is_empty(run_gate: RunGate) -> None:
+    negative = NEGATIVE[CONTRACT_FILE] + "repair: {steps: [strip_thoughts]}\n"
+    thoughts = Reply("<think>All is said here.</think>\n", finish_reason="stop")
+    base = {**NEGATIVE, CONTRACT_FILE: negative}
+    found = run_gate(base, {PROMPT: HARMLESS}, answer=model(thoughts))
+    assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
+
+
+def test_a_conversation_with_a_silent_turn_misses_an_answer(run_gate: RunGate) -> None:
+    """The last answer is there, and an earlier one is not."""
+    before, _, after = NEGATIVE[CONTRACT_FILE].partition("  - file: sentiment.fixtures.jsonl\n")
+    assert after
+    talks = "".join(
+        f"  - {{id: talk-{n}, vars: {{review: I love item {n}.}}, turns: [And now?]}}\n"
+        for n in range(FEW)
+    )
+
+    def answers(body: Mapping[str, Any]) -> Any:
+        messages = body["messages"]
+        silent = HARMLESS[:20] in messages[0]["content"] and len(messages) == 1
+        return MISSING["empty, stop"] if silent else "It is fine."
+
+    base = {**NEGATIVE, CONTRACT_FILE: f"{before}{talks}{after}"}
+    found = run_gate(base, {PROMPT: HARMLESS}, answer=answers)
+    assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
+
+
 def test_head_cannot_ask_for_no_answer(run_gate: RunGate) -> None:
     change = {
         PROMPT: HARMLESS,

@@ -116,6 +116,7 @@ def test_the_outcome_of_a_long_answer_counts_again(made, checks, good):
 
     assert checks(answers) == code
     rows = _rows(made.path / ".gatekeeper/out")
+    assert (made.path / "cache.jsonl").stat().st_size < 500_000
     assert checks() == code
     assert [row["checks"] for row in _rows(made.path / ".gatekeeper/out")] == [
         row["checks"] for row in rows
