@@ -175,17 +175,19 @@ def policy_in_force(change: Change) -> tuple[Policy, tuple[str, ...]]:
     defaults then apply. Raises ContractError for any other change, and if head's policy cannot be
     read: it must not be merged.
     """
-    load_policy(change.head)
     try:
-        return load_policy(change.base), ()
+        policy = load_policy(change.base)
     except ContractError as error:
         changed = _changed_paths(change)
         if not changed or changed != {*policy_paths(changed)}:
             raise ContractError([*map(_on_base, error.problems)]) from None
+        load_policy(change.head)
         mistakes = "; ".join(str(error).splitlines())  # a notice is one line
         policy = readable_policy(change.base)
         what = f"This change repairs these mistakes in the policy of the base branch: {mistakes}"
         return policy, (what,)
+    load_policy(change.head)
+    return policy, ()
 
 
 def policy_problems_at(revision: Revision, branch: str) -> tuple[Problem, ...]:
