@@ -64,6 +64,7 @@ bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.drift --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.replicas --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.clusters --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.several_contracts --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.mutation --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.blame --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.judge_correction --write docs/judges-trust.md
@@ -95,6 +96,7 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.drift --runs 2
 	$(BIN)/python -m benchmarks.replicas --runs 2 --limit 1
 	$(BIN)/python -m benchmarks.clusters --runs 2 --limit 1
+	$(BIN)/python -m benchmarks.several_contracts --runs 2 --limit 1
 	$(BIN)/python -m benchmarks.mutation --runs 1 --limit 1
 	$(BIN)/python -m benchmarks.blame --runs 100
 	$(BIN)/python -m benchmarks.judge_correction --runs 5

@@ -105,6 +105,10 @@ def test_a_push(remote: Remote, found: str) -> None:
         }
         assert checkout.pushed("0" * 40, remote.merge) is None
         assert checkout.pushed("e" * 40, remote.merge) is None
+        assert checkout.since(remote.base, remote.merge) == change
+        assert [checkout.since(sha, remote.merge) for sha in ("e" * 40, "worktree", "")] == [
+            None
+        ] * 3
         assert checkout.revision(remote.head).read(PROMPT) == BROKEN.encode()
 
 
