@@ -97,10 +97,12 @@ reports/preparation.py OURS markdown_it
 reports/prompt_diff.py SIZE markdown_it
 reports/site/contract_page.py OURS gzip
 reports/site/frame.py OURS jinja2
+runs/ray_cluster.py REFUSED pickle
 """
 """A module, or all modules of a folder. CHILD: it parses in a child process with limits. SIZE: the
 text's size, and where needed its depth, is looked at first. OURS: it reads texts that Gatekeeper
-made or shortened itself, writes them, or runs for people at their own machines."""
+made or shortened itself, writes them, or runs for people at their own machines. REFUSED: it only
+keeps another library from it."""
 
 
 def parsers_of(module: Path) -> Iterator[str]:
