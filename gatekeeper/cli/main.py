@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from gatekeeper import __version__
+from gatekeeper.cli.arguments import refuse_folder_of_git
 from gatekeeper.cli.commands import COMMANDS, Command
 from gatekeeper.cli.output import (
     no_secrets_in_errors,
@@ -46,6 +47,7 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
     """Run the command, and map its errors to exit codes."""
     try:
         with _terminated_like_interrupted():
+            refuse_folder_of_git(arguments)
             return command(arguments)
     except ContractError as error:
         # Print no prefix before the position: editors and problem matchers parse the line.

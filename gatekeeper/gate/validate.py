@@ -19,7 +19,7 @@ from gatekeeper.contract.contract_document import (
 )
 from gatekeeper.contract.definition import Contract, Position
 from gatekeeper.contract.discovery.places import is_own
-from gatekeeper.contract.folder_policies import misnamed_policies
+from gatekeeper.contract.folder_policies import misnamed_policies, read_policy
 from gatekeeper.contract.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
@@ -202,8 +202,8 @@ class _Validating:
         if self.policy.limits.cost_usd is None:
             what = "no limit on cost: one run may spend any amount"
             fix = "set `cost_usd` to the most US dollars that one run may cost"
-            problem = Problem(POLICY_PATH, what, fix, field="limits.cost_usd")
-            self._add("warning", [problem], None)
+            written = read_policy(self.revision, POLICY_PATH)
+            self._add("warning", [written.problem(("limits", "cost_usd"), what, fix)], None)
         self._add("warning", overruled_keys(self.revision, self.policy), None)
         self._add("warning", misnamed_policies(self.revision.entries), None)
 

@@ -57,12 +57,17 @@ def require_history(location: str, option: str, folder: Path = Path()) -> None:
 
     A branch or a database may hold no record yet: the first run makes them.
     """
-    if location.startswith((BRANCH, DATABASE)) or (folder / location).exists():
+    if not is_file(location) or (folder / location).exists():
         return
     raise UsageError(
         f"{option} {_shown(location)}: the file does not exist; `gatekeeper run --history` "
         "creates it"
     )
+
+
+def is_file(location: str) -> bool:
+    """Return whether the location is that of a file, and not of a branch or a database."""
+    return not location.startswith((BRANCH, DATABASE))
 
 
 def _branch(name: str, repository: HasBranches) -> HistoryStore:

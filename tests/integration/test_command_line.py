@@ -40,6 +40,40 @@ def test_an_out_folder_that_is_a_file_is_refused_before_any_call(repository, tmp
     assert (tmp_path / "out").read_text("utf-8") == "mine"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "--out", ".git/out"),
+        ("check", "--cache", ".git/cache"),
+        ("check", "--cache", "branch:/../.git/cache"),
+        ("check", "--history", ".git/runs.jsonl"),
+        ("run", "--history", ".GIT/hooks/runs.sqlite"),
+        ("history", "--history", "link/runs.db"),
+        ("plan", "--shards", "2", "--out", ".git/plan.json"),
+        ("sample", "--plan", "p", "--shard", "1/2", "--out", "a/../.git"),
+        ("convert", "prompts/a.prompt.yml", "--out", ".git"),
+        ("fixtures", "add", "log.jsonl", "--contract", "words", "--out", ".git/a.jsonl"),
+        ("judge", "label", "words", "--labels", ".git/labels.jsonl"),
+        ("judge", "label", "words", "--page", ".git/hooks/page.html"),
+    ],
+)
+def test_no_option_points_into_the_folder_of_git(command, repository, monkeypatch, capsys):
+    monkeypatch.chdir(repository.path)
+    (repository.path / "link").symlink_to(".git")
+    before = sorted(repository.path.rglob("*"))
+
+    assert main([*command]) == 2
+    told = capsys.readouterr().err
+    assert f"gatekeeper: {command[-2]} " in told
+    assert "this is inside of `.git`; choose another place" in told
+    assert sorted(repository.path.rglob("*")) == before
+
+
+def test_a_branch_may_be_named_like_the_folder_of_git(repository, tmp_path, capsys):
+    assert check(repository, tmp_path / "out", "--history", "branch:data/.git/x") != 1
+    assert "inside of `.git`" not in capsys.readouterr().err
+
+
 def test_reports_of_an_earlier_run_do_not_outlive_an_error(repository, tmp_path):
     assert check(repository, tmp_path / "out") == 1
     (tmp_path / "out" / "mine.txt").write_text("mine", "utf-8")

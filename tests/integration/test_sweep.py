@@ -181,6 +181,18 @@ def test_an_outage_recommends_nothing(repository, tmp_path, monkeypatch, capsys)
         (("--param=temprature=0",), "did you mean `temperature`?"),
         (("--param=temperature=0", "--param=api_base=http://evil.example"), "environment"),
         (("--param=temperature=0", "--replay=none.jsonl"), "--replay none.jsonl"),
+        (
+            ("--param=temperature=0,0.7", "--model=openai/gpt-5"),
+            "--param temperature: `openai/gpt-5` does not take `temperature`",
+        ),
+        (("--param=top_p=1,0.5", "--model=openai/gpt-4o-mini,openai/o3"), "`openai/o3` does not"),
+        (("--param=stop=[END]", "--model=azure/gpt-5-mini"), "remove `stop`"),
+        (
+            ("--param=temperature=0", "--model=anthropic/claude-opus-4-7"),
+            "`anthropic/claude-opus-4-7` does not take `temperature`",
+        ),
+        (("--param=temperature=hot",), "--param temperature: 'hot' is not a number"),
+        (("--param=temperature=0", "--out=.git/sweep"), "--out .git/sweep: this is inside of"),
     ],
 )
 def test_bad_input_is_explained_before_any_call(
@@ -191,6 +203,26 @@ def test_bad_input_is_explained_before_any_call(
         code, found = sweep(repository, tmp_path, *flags)
     assert (code, found, server.requests) == (2, {}, [])
     assert says in capsys.readouterr().err
+
+
+def test_a_parameter_of_the_contract_that_another_model_refuses_is_named_before_any_call(
+    repository, tmp_path, monkeypatch, capsys
+):
+    with_temperature = repository.path / "contracts/words.yaml"
+    with_temperature.write_text(f"{with_temperature.read_text()}params: {{temperature: 0}}\n")
+    with OpenAIServer(lambda _: "ok") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, _ = sweep(repository, tmp_path, "--model=openai/gpt-4o,openai/gpt-5")
+        assert (code, server.requests) == (2, [])
+        assert (
+            "--model openai/gpt-5: params.temperature of contracts/words.yaml: `openai/gpt-5` "
+            "does not take `temperature`" in capsys.readouterr().err
+        )
+        # Neither a value that the model takes nor none at all is refused.
+        flags = ("--model=openai/gpt-5-nano", "--param=temperature=1,null")
+        code, found = sweep(repository, tmp_path, *flags)
+    assert code in (0, 3)
+    assert len(found["settings"]) == 3
 
 
 def test_an_unknown_contract_is_explained(repository, capsys):

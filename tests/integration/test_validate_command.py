@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from support.git_repository import GitRepository
 from support.recorded_repository import write_contract
 
@@ -58,3 +59,24 @@ def test_no_limit_on_cost_is_a_warning(
         made.commit(limits)
         assert main(["validate", "--repo", str(made.path)]) == 0
         assert ("one run may spend any amount" in capsys.readouterr().out) is warns, limits
+
+
+@pytest.mark.parametrize(
+    ("policy", "place"),
+    [
+        ("limits: {cost_usd: null}\n", "1:20"),
+        ("# No limit.\nlimits:\n  calls: 5\n  cost_usd: null\n", "4:13"),
+        ("limits:\n  cost_usd: # any\n", "2:12"),
+        ("limits: {cost_usd: ~, calls: 9}\nmodels: [openai/*]\n", "1:20"),
+    ],
+)
+def test_no_limit_on_cost_is_warned_of_at_its_line(
+    git_repository: Callable[..., GitRepository], capsys, policy: str, place: str
+) -> None:
+    made = git_repository("words")
+    write_contract(made)
+    made.write(".github/gatekeeper.yml", policy)
+    made.commit("any price")
+    assert main(["validate", "--repo", str(made.path)]) == 0
+    start = f"warning: .github/gatekeeper.yml:{place}: limits.cost_usd: no limit on cost"
+    assert start in capsys.readouterr().out

@@ -14,7 +14,8 @@ import yaml
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.digests import target_digest
-from gatekeeper.contract.models.params import param_fault
+from gatekeeper.contract.model_traits import refusal
+from gatekeeper.contract.models.params import param_fault, value_fault
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import UsageError
@@ -91,14 +92,13 @@ def _targets(
     for values in combinations:
         varied = dict(zip((axis.name for axis in axes), values, strict=True))
         target = _target(contract, varied, revision)
-        _require_known_params(target.model, axes)
+        _require_sound_params(contract, varied, target.model)
         found.append((target, varied))
     return found
 
 
 def _target(contract: Contract, varied: Mapping[str, Any], revision: Revision) -> Target:
     target = contract.target
-    params = {k: v for k, v in varied.items() if k not in ("model", "prompt")}
     prompt = target.prompt
     if "prompt" in varied and str(varied["prompt"]) != prompt.reference:
         try:
@@ -106,7 +106,7 @@ def _target(contract: Contract, varied: Mapping[str, Any], revision: Revision) -
         except UnreadableError as error:
             raise UsageError(f"--prompt {varied['prompt']}: {error.what}; {error.fix}") from None
     model = str(varied.get("model", target.model))
-    changed = replace(target, prompt=prompt, model=model, params={**target.params, **params})
+    changed = replace(target, prompt=prompt, model=model, params=_params(contract, varied))
     return as_sent(replace(contract, target=changed))
 
 
@@ -134,13 +134,23 @@ def _require_sound(axes: Sequence[Axis]) -> None:
         )
 
 
-def _require_known_params(model: str, axes: Sequence[Axis]) -> None:
-    """Refuse unknown parameters before the first call, not by the provider's refusal of each
-    call."""
-    for axis in axes:
-        fault = None if axis.name in ("model", "prompt") else param_fault(model, axis.name)
+def _require_sound_params(contract: Contract, varied: Mapping[str, Any], model: str) -> None:
+    """Refuse parameters that cannot be sent to the model before the first call, not by the
+    provider's refusal of each call. The contract's own were checked for its own model alone."""
+    sent = _params(contract, varied)
+    for name, value in sent.items():
+        fault = param_fault(model, name) or value_fault(name, value) or refusal(model, sent, name)
         if fault:
-            raise UsageError(f"--param {axis.name}: {fault[0]} of {model}; {fault[1]}")
+            said_of = "" if f"`{model}`" in fault[0] else f" of {model}"
+            place = f"--param {name}"
+            if name not in varied:
+                place = f"--model {model}: params.{name} of {contract.path}"
+            raise UsageError(f"{place}: {fault[0]}{said_of}; {fault[1]}")
+
+
+def _params(contract: Contract, varied: Mapping[str, Any]) -> dict[str, Any]:
+    own = {name: value for name, value in varied.items() if name not in ("model", "prompt")}
+    return {**contract.target.params, **own}
 
 
 def said(value: Any) -> str:
