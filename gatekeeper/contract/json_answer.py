@@ -17,17 +17,9 @@ from unicodedata import normalize
 
 from gatekeeper.contract.data_blocks import INVISIBLE, shown_texts
 from gatekeeper.contract.thoughts import without_thoughts
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.trial import Completion, ended_early
 
 _LONGEST_ANSWER = 50_000
-_ENDED = frozenset(
-    {
-        *("stop", "stop_sequence", "end_turn", "eos", "eos_token"),
-        *("complete", "completed", "succeeded"),
-        *("tool_calls", "function_call"),  # some providers give an answer by a schema so
-    }
-)
-"""The finish reasons of an answer that is whole, in the words of OpenAI and of others."""
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
 _MOST_ESCAPES = 3
@@ -50,7 +42,7 @@ def read_answer(
     the object are compared with the data; by default all."""
     if completion.finish_reason == "length":
         return Unreadable("was cut off at `max_tokens`")
-    if (completion.finish_reason or "stop").casefold() not in _ENDED:
+    if ended_early(completion.finish_reason):
         return Unreadable(f"ended early, with `{completion.finish_reason}`")
     found = read_object(completion.text)
     if not isinstance(found, Unreadable) and stands_in(found, shown_texts(question), keys):

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 
-_THOUGHTS = re.compile(r"\s*<(think|thinking|budget:thinking)>.*?</\1>\s*", re.DOTALL)
+_TAG = "think|thinking|budget:thinking"
+_THOUGHTS = re.compile(rf"\s*<({_TAG})>.*?</\1>\s*", re.DOTALL)
+_OPENING = re.compile(rf"<(?:{_TAG})>")
+_CLOSING = re.compile(rf"</(?:{_TAG})>$")
 
 
 def without_thoughts(text: str) -> str:
@@ -18,3 +21,11 @@ def without_thoughts(text: str) -> str:
     while thoughts := _THOUGHTS.match(text, at):
         at = thoughts.end()
     return text[at:]
+
+
+def is_only_thoughts(text: str) -> bool:
+    """Return whether no answer follows the thoughts: the text ends with them, or they never end. A
+    server that writes the first tag itself leaves the last tag alone."""
+    rest = without_thoughts(text).strip()
+    opens = _OPENING.search(rest)
+    return not rest or (opens.start() == 0 if opens else bool(_CLOSING.search(rest)))

@@ -94,6 +94,21 @@ REFUSED_REQUESTS: Mapping[str, str] = MappingProxyType(
 )
 """Why there is no output at all, by `finish_reason`: no check can pass."""
 
+_ENDED = frozenset(
+    {
+        *("stop", "stop_sequence", "end_turn", "eos", "eos_token"),
+        *("complete", "completed", "succeeded", "done", "end", "finish", "finished"),
+        *("tool_calls", "function_call"),  # some providers give an answer by a schema so
+    }
+)
+"""The finish reasons of an answer that is whole, in the words of OpenAI and of others."""
+
+
+def ended_early(finish_reason: str | None) -> bool:
+    """Return whether the model stopped before its answer was whole. Every provider has words of its
+    own for that (`length`, `model_length`, `abort`), so a reason that is not known is one."""
+    return (finish_reason or "stop").casefold() not in _ENDED
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -190,7 +205,7 @@ class Vote:
 
 
 Meaning = Literal["same", "changed", "unknown"]
-MissingAnswer = Literal["empty", "cut off", "refused"]
+MissingAnswer = Literal["empty", "cut off", "refused", "refused in words"]
 
 
 @dataclass(frozen=True, slots=True)

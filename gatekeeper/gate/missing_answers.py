@@ -1,19 +1,25 @@
 """Counts the answers that are empty, cut off or refused, and tests whether head has more of them.
 
 Such an answer passes every check that only forbids something. It counts as missing unless a check
-of the contract asks for exactly this text: one that passes it, and would fail it with another
-letter at its end. Pure.
+of the contract asks for exactly this text: one that passes it, and would fail it with whatever
+follows at its end. A refusal in words counts unless a check passes it, and would fail a text of the
+same form with other words. Pure.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from gatekeeper import numbers
 from gatekeeper.checks.evaluate import Evaluator
+from gatekeeper.checks.safety.refusal import refusing_words
 from gatekeeper.contract.data_blocks import INVISIBLE
 from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.thoughts import is_only_thoughts
 from gatekeeper.contract.trial import (
     REFUSED_REQUESTS,
     Arm,
@@ -22,6 +28,7 @@ from gatekeeper.contract.trial import (
     MissingAnswer,
     Outcome,
     Sample,
+    ended_early,
 )
 from gatekeeper.gate.repairs import rise_p_value
 from gatekeeper.gate.result import MissingAnswers, MissingTally, Reason
@@ -29,6 +36,16 @@ from gatekeeper.gate.result import MissingAnswers, MissingTally, Reason
 _REFUSED = frozenset({"content_filter", "refusal", *REFUSED_REQUESTS})
 _SHARE_OF_LEVEL = 0.5
 """Of the level of the comparison. Six inputs whose answers went missing are then enough."""
+_LONGER = ("x", "0", "\u2192")
+"""What may follow an answer: a check can forbid all letters, and does not ask for none so."""
+_LETTERS = ("x", "q")
+"""What a refusal is written in, to find a check that does not see the words."""
+_SAYS_NOTHING = ("P", "Z", "C", "M", "Sk")
+_BLANK_PATTERN = "\u2800"
+_LOST: Mapping[MissingAnswer | None, int] = MappingProxyType(
+    {None: 0, "cut off": 1, "empty": 2, "refused": 2, "refused in words": 2}
+)
+"""How much of an answer is lost: of one that is cut off, something is left."""
 
 
 def missing_answer(
@@ -43,22 +60,49 @@ def missing_answer(
         if earlier is not None:
             return earlier
     last = _missing(answer, sample.output)
-    if last is None:
+    if last is not None:
+        longer = [f"{sample.output}{end}" for end in _LONGER]
+        return None if _asked_for(sample, checked, evaluator, longer) else last
+    if not refusing_words(sample.output):
         return None
-    longer = evaluator.evaluate(replace(sample, output=f"{sample.output}x"))
-    asked_for = any(
-        now.severity == "error" and now.passed is True and then.passed is False
-        for now, then in zip(checked, longer, strict=True)
+    others = [_other_words(sample.output, letter) for letter in _LETTERS]
+    return None if _asked_for(sample, checked, evaluator, others) else "refused in words"
+
+
+def _asked_for(
+    sample: Sample, checked: Sequence[CheckResult], evaluator: Evaluator, others: Sequence[str]
+) -> bool:
+    """Return whether a check passes the output, and passes none of the other texts."""
+    found = [evaluator.evaluate(replace(sample, output=text)) for text in others]
+    return any(
+        now.severity == "error" and now.passed is True and all(c.passed is False for c in then)
+        for now, *then in zip(checked, *found, strict=True)
     )
-    return None if asked_for else last
+
+
+def _other_words(text: str, letter: str) -> str:
+    """Return a text of the same length and form that says nothing."""
+    return re.sub(
+        r"\w",
+        lambda c: "0" if c[0].isdigit() else letter.upper() if c[0].isupper() else letter,
+        text,
+    )
 
 
 def _missing(answer: Completion, text: str) -> MissingAnswer | None:
     if answer.finish_reason in _REFUSED:
         return "refused"
-    if not answer.tool_calls and not INVISIBLE.sub("", text).strip():
+    if not answer.tool_calls and (_says_nothing(text) or is_only_thoughts(text)):
         return "empty"
-    return "cut off" if answer.finish_reason == "length" else None
+    return "cut off" if ended_early(answer.finish_reason) else None
+
+
+def _says_nothing(text: str) -> bool:
+    """Return whether the text has no letter, no digit and no symbol."""
+    return all(
+        unicodedata.category(c).startswith(_SAYS_NOTHING) or c == _BLANK_PATTERN
+        for c in INVISIBLE.sub("", text)
+    )
 
 
 def missing_answers(
@@ -84,14 +128,20 @@ def missing_answers(
     if level is None or not compares:
         return MissingAnswers(base if compares else None, head, None, None, "untested")
     own = level * _SHARE_OF_LEVEL
-    p_value = rise_p_value(
-        outcomes, counts_with, {"base": True, "head": False}, lambda o: o.missing is not None
-    )
+    kindest: Mapping[Arm, int] = {"base": _LOST["empty"], "head": 0}
+    p_value = rise_p_value(outcomes, counts_with, kindest, lambda o: _LOST[o.missing])
     result = MissingAnswers(base, head, p_value, own, "kept")
-    if p_value <= own or (head.missing == head.answered and not base.missing):
+    if p_value <= own or (head.provably_missing == head.answered and not base.missing):
         return replace(result, found="worse")
-    rise = head.rate - base.rate
-    return replace(result, found="undecided") if rise > contract.gate.margin else result
+    return replace(result, found="undecided") if _rise(result) > contract.gate.margin else result
+
+
+def _rise(found: MissingAnswers) -> float:
+    """Return by how much more of head's answers are missing, or have no text."""
+    head, base = found.head, found.base
+    if base is None:
+        return head.rate
+    return max(head.rate - base.rate, head.lost_rate - base.lost_rate)
 
 
 def missing_reasons(found: MissingAnswers | None) -> list[Reason]:
@@ -110,20 +160,24 @@ def missing_warnings(found: MissingAnswers | None, reasons: Sequence[Reason]) ->
     base, or nothing was compared."""
     if found is None or any(reason.code == "missing_answers" for reason in reasons):
         return ()
-    more = found.head.rate > found.base.rate if found.base else found.head.missing > 0
-    return (f"{describe_missing(found)}.",) if more else ()
+    return (f"{describe_missing(found)}.",) if _rise(found) > 0 else ()
 
 
 def describe_missing(found: MissingAnswers) -> str:
     """Say how many answers are missing on both arms, and how."""
     base = found.base
     before = f", and {base.missing:,} of {base.answered:,} on base" if base else ""
-    ways = [f"{count:,} {way}" for way, count in found.head.ways.items()]
+    if base and base.missing:
+        before += f" ({_ways(base)})"
     return (
         f"{found.head.missing:,} of {numbers.count(found.head.answered, 'answer')} on head "
         f"{'is' if found.head.missing == 1 else 'are'} empty, cut off or refused "
-        f"({', '.join(ways) or 'none'}){before}"
+        f"({_ways(found.head)}){before}"
     )
+
+
+def _ways(tally: MissingTally) -> str:
+    return ", ".join(f"{count:,} {way}" for way, count in tally.ways.items()) or "none"
 
 
 _ARMS: tuple[Arm, ...] = ("base", "head")

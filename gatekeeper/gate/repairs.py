@@ -123,17 +123,17 @@ def _repaired(outcome: Outcome) -> bool:
 def rise_p_value(
     outcomes: Sequence[Outcome],
     counts_with: Mapping[str, str],
-    lost: Mapping[Arm, bool],
-    is_found: Callable[[Outcome], bool],
+    lost: Mapping[Arm, int],
+    count: Callable[[Outcome], int],
 ) -> float:
-    """Return the p-value that something is found in head's answers more often. `lost` says whether
-    it is taken to be in an answer whose call failed; if both calls of a pair failed, the pair says
+    """Return the p-value that head's answers have more of what is counted. `lost` says how much is
+    taken to be in an answer whose call failed; if both calls of a pair failed, the pair says
     nothing."""
-    pairs: dict[tuple[str, int], dict[Arm, bool | None]] = defaultdict(dict)
+    pairs: dict[tuple[str, int], dict[Arm, int | None]] = defaultdict(dict)
     for outcome in outcomes:
         trial = outcome.sample.trial
         answered = outcome.sample.completion is not None
-        needs = is_found(outcome) if answered else None
+        needs = count(outcome) if answered else None
         pairs[trial.fixture, trial.repetition][trial.arm] = needs
     units: Counter[str] = Counter()
     for (fixture, _), needs_of in pairs.items():

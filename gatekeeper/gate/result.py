@@ -86,6 +86,17 @@ class MissingTally:
         """Return the share of answers that are missing; 0 if nothing was answered."""
         return self.missing / self.answered if self.answered else 0.0
 
+    @property
+    def lost_rate(self) -> float:
+        """Return the share of answers of which nothing is left; 0 if nothing was answered."""
+        lost = self.missing - self.ways.get("cut off", 0)
+        return lost / self.answered if self.answered else 0.0
+
+    @property
+    def provably_missing(self) -> int:
+        """Return how many answers are missing, without those that words alone make a refusal."""
+        return self.missing - self.ways.get("refused in words", 0)
+
 
 @dataclass(frozen=True, slots=True)
 class MissingAnswers:
