@@ -117,9 +117,12 @@ def names_read(contract: Contract) -> frozenset[str] | None:
     specs = _specs(contract)
     if any(spec.shape.code and not spec.shape.composed for spec in specs):
         return None
+    return names_sent(contract).union(*map(_words_of_check, specs))
+
+
+def names_sent(contract: Contract) -> frozenset[str]:
+    """Return every word that the prompt or a turn may read as a variable."""
     used = set(_words_of_prompt(contract))
-    for spec in specs:
-        used.update(_words_of_check(spec))
     for fixture in contract.fixtures:
         for turn in fixture.turns:
             used.update(_WORD.findall(turn))

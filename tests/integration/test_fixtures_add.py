@@ -8,6 +8,7 @@ import resource
 import signal
 
 import pytest
+import yaml
 from support.recorded_repository import GOOD, csv
 
 from gatekeeper.cli.main import main
@@ -122,3 +123,76 @@ def test_a_suite_that_covers_everything_gets_no_file(repository, capsys):
     assert add(repository, '{"vars": {"word": "one"}}\n') == 0
     assert "No fixture was added" in capsys.readouterr().out
     assert not list(repository.path.glob("contracts/*.from-logs.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("checks", "prompt", "log", "values"),
+    [
+        # In the parameter of a check, logged as messages.
+        (
+            "[{type: equals, value: '{{ expected_label }}'}]",
+            "Say {{ word }}",
+            {"messages": [{"role": "user", "content": "Say ten"}]},
+            {"word": "ten"},
+        ),
+        # In the condition of a check.
+        (
+            "[{type: contains, value: ok, when: \"expected_label != 'ok'\"}]",
+            "Say {{ word }}",
+            {"messages": [{"role": "user", "content": "Say ten"}]},
+            {"word": "ten"},
+        ),
+        # Read by nothing, and logged as values.
+        (
+            "[{type: contains, value: ok}]",
+            "{% if word %}Say {{ word }}{% endif %}",
+            {"vars": {"word": "ten"}},
+            {"word": "ten"},
+        ),
+        # Logged too.
+        (
+            "[{type: equals, value: '{{ expected_label }}'}]",
+            "Say {{ word }}",
+            {"vars": {"word": "ten", "expected_label": "ok", "more": 1}},
+            {"word": "ten", "expected_label": "ok"},
+        ),
+    ],
+)
+def test_a_column_for_checks_alone_is_not_needed_to_recognise_a_request(
+    repository, capsys, checks, prompt, log, values
+):
+    contract = yaml.safe_load(CONTRACT) | {"checks": yaml.safe_load(checks)}
+    repository.write("contracts/words.yaml", yaml.safe_dump(contract))
+    repository.write("contracts/words.csv", "word,expected_label\none,a very long label\n")
+    repository.write("prompts/words.txt", prompt)
+    other = {"messages": [{"role": "user", "content": "Sing ten"}]}
+    again = {"messages": [{"role": "user", "content": "Say one"}]}
+    lines = "".join(f"{json.dumps(line)}\n" for line in (log, other, again))
+    assert add(repository, lines) == 0
+    said = capsys.readouterr().out
+    file = repository.path / "contracts/words.from-logs.jsonl"
+    rows = [json.loads(row)["vars"] for row in file.read_text("utf-8").splitlines()]
+    # What a fixture has is covered, whatever its label is.
+    assert rows == [values]
+    advice = "add `expected_label` to the `vars` of each line in "
+    assert (advice in said) is ("expected_label" not in values)
+
+
+def test_a_missing_column_is_an_error_of_the_fixture_and_no_empty_text(repository, capsys):
+    contract = yaml.safe_load(CONTRACT)
+    contract["checks"] = [{"type": "contains", "value": "{{ expected_label }}"}]
+    contract["fixtures"] = [{"file": "words.csv"}, {"file": "words.from-logs.jsonl"}]
+    repository.write("contracts/words.csv", "word,expected_label\none,ok\n")
+    repository.write(
+        "contracts/words.yaml", yaml.safe_dump({**contract, "fixtures": contract["fixtures"][:1]})
+    )
+    assert add(repository, '{"vars": {"word": "ten"}}\n') == 0
+    repository.write("contracts/words.yaml", yaml.safe_dump(contract))
+    assert main(["validate", "--repo", str(repository.path)]) == 2
+    assert "expected_label" in capsys.readouterr().err
+
+
+def test_a_prompt_without_variables_takes_no_request_of_others(repository, capsys):
+    repository.write("prompts/words.txt", "Say anything")
+    assert add(repository, '{"messages": [{"role": "user", "content": "Say anything"}]}\n') == 2
+    assert "hold no values for `word`" in capsys.readouterr().err

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.author.logs.choose import choose_inputs
+from gatekeeper.author.logs.choose import Chosen, choose_inputs
 from gatekeeper.author.logs.formats import LoggedInput, UnreadLine
 from gatekeeper.author.logs.personal_data import (
     TooMuchPersonalDataError,
@@ -33,7 +33,8 @@ class Proposal:
     `left_out` inputs are
     too long, or have too many to look at. `covered` is the share of the compared inputs that
     are near a fixture of the suite, `covered_then` with the proposed ones too. `unread` are the
-    lines of the logs without a request.
+    lines of the logs without a request. The prompt uses the variables `sent`; `missing` are others
+    of the fixtures that a proposed row lacks.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -46,6 +47,8 @@ class Proposal:
     covered: float
     covered_then: float
     unread: tuple[UnreadLine, ...] = ()
+    sent: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def propose_fixtures(
@@ -89,15 +92,11 @@ def propose_fixtures(
             continue
         cleaned.append({name: value for name, (value, _) in clean.items()})
         replaced += sum(count for _, count in clean.values())
-    known = [fixture.vars for fixture in contract.fixtures]
-    chosen = choose_inputs(known, cleaned, most)
-    rows = []
-    for position, cluster in zip(chosen.positions, chosen.clusters, strict=True):
-        values = cleaned[position]
-        row = {"id": f"log-{digest(values)[:10]}", "vars": values}
-        rows.append({**row, "cluster": f"log-{cluster}"} if cluster else row)
+    known = [reader.input_of(fixture.vars) for fixture in contract.fixtures]
+    chosen = choose_inputs(known, list(map(reader.input_of, cleaned)), most)
+    rows = tuple(_rows(chosen, cleaned))
     return Proposal(
-        rows=tuple(rows),
+        rows=rows,
         requests=requests,
         other=other,
         inputs=len(found),
@@ -107,4 +106,14 @@ def propose_fixtures(
         covered=chosen.covered,
         covered_then=chosen.covered_then,
         unread=tuple(unread),
+        sent=tuple(sorted(reader.sent)),
+        missing=tuple(n for n in reader.names if any(n not in row["vars"] for row in rows)),
     )
+
+
+def _rows(chosen: Chosen, inputs: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of the fixture file."""
+    for position, cluster in zip(chosen.positions, chosen.clusters, strict=True):
+        values = inputs[position]
+        row = {"id": f"log-{digest(values)[:10]}", "vars": values}
+        yield {**row, "cluster": f"log-{cluster}"} if cluster else row

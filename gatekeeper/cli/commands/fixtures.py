@@ -91,8 +91,7 @@ def _nothing(contract: Contract, found: Proposal) -> str:
             f"the logs hold no request that gatekeeper can read{unread}; "
             "see docs/fixtures-from-logs.md for the supported formats"
         )
-    known = {name for fixture in contract.fixtures for name in fixture.vars}
-    names = ", ".join(f"`{name}`" for name in sorted(known))
+    names = ", ".join(f"`{name}`" for name in found.sent)
     return (
         f"none of the {requests:,} requests used {contract.target.prompt.reference}, because "
         "the messages do not match the template and the requests hold no values for "
@@ -147,6 +146,12 @@ def _said(found: Proposal, contract: Contract, out: Path, reference: str) -> Ite
         "in all inputs. gatekeeper does not detect names and postal addresses, so "
         "read the file before you commit it."
     )
+    if found.missing:
+        names = ", ".join(f"`{name}`" for name in found.missing)
+        yield (
+            f"The prompt does not use {names}, so the logs do not show a value: add {names} to the "
+            f"`vars` of each line in {out} that lacks it, or remove it from the other fixtures."
+        )
     yield (
         "Next: add `expected` to the fixtures whose checks need it, and add this line under "
         f"`fixtures` in {contract.path}:"
