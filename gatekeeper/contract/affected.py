@@ -31,7 +31,12 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompt_moves import PromptMoves
 from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.contract.readings import as_base_shows, as_before, unused_readings
+from gatekeeper.contract.readings import (
+    as_base_shows,
+    as_before,
+    reading_weakenings,
+    unused_readings,
+)
 from gatekeeper.contract.references import References, Shapes, Sketch
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.specification_path import holds_specification
@@ -260,7 +265,7 @@ class _Comparison:
             left = self._left(watched, heads, side)
             self.notices += overridden_settings(base, head) if base else ()
             successors = () if left else following.of_all(watched, head)
-            if base is None or left or successors or differs(base, head):
+            if base is None or left or successors or _is_other(base, head):
                 gone = (w.reference for w in watched if base is None and self.prompts.is_lost(w))
                 result = self._result(base, head, left)
                 result = replace(result, is_foreign=heads[path].sketch.is_foreign)
@@ -393,3 +398,7 @@ class _Comparison:
     def _only_moved(self, path: str) -> bool:
         old = self.before.get(self.old_path.get(path, ""))
         return old is not None and old.id == self.after[path].id
+
+
+def _is_other(base: Contract, head: Contract) -> bool:
+    return differs(base, head) or any(reading_weakenings(base.target, head.target))

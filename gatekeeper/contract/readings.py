@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gatekeeper.contract.definition import Contract, Prompt, Target, TemplateStyle
+from gatekeeper.contract.definition import Contract, Prompt, Sections, Target, TemplateStyle
 
 _NAMES: dict[TemplateStyle, str] = {
     "text": "text",
@@ -40,13 +40,14 @@ def reading_changes(base: Target, head: Target) -> Iterator[str]:
     """Yield a sentence for each prompt that head shows to be read otherwise than base's."""
     for before, now in _pairs(base, head):
         signs, readings = [], []
+        new = _new_sections(before, now)
         if before.style != now.style:
             signs.append(now.sign or f"no sign of {_NAMES[before.style]}")
             readings.append(_NAMES[now.style])
-        if now.sections.front_matter and not before.sections.front_matter:
+        if new.front_matter:
             signs.append("front matter")
             readings.append("settings")
-        if now.sections.roles and not before.sections.roles:
+        if new.roles:
             signs.append("role lines")
             readings.append("the roles of messages")
         if signs:
@@ -61,6 +62,25 @@ def reading_changes(base: Target, head: Target) -> Iterator[str]:
                     f"{now.style}` into the contract first."
                 )
             yield text
+
+
+def reading_weakenings(base: Target, head: Target) -> Iterator[str]:
+    """Yield each prompt that is now read otherwise, even if it sends the same: a later pull
+    request can hide text where the new reading drops it."""
+    for before, now in _pairs(base, head):
+        place, new = f"`{now.reference}`", _new_sections(before, now)
+        if before.style != now.style:
+            yield f"{place} is now read as {_NAMES[now.style]} instead of {_NAMES[before.style]}"
+        if new.front_matter:
+            yield f"{place} now has front matter, which is read as settings"
+        if new.roles:
+            yield f"{place} now has role lines, which are read as the roles of messages"
+
+
+def _new_sections(before: Prompt, now: Prompt) -> Sections:
+    """Return what of head's prompt is no text, and was none of base's."""
+    pairs = zip(now.sections, before.sections, strict=True)
+    return Sections(*(has and not had for has, had in pairs))
 
 
 def unused_readings(own: Contract, read: Contract) -> Iterator[str]:

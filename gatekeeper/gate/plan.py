@@ -34,6 +34,7 @@ from gatekeeper.contract.clusters import (
 from gatekeeper.contract.definition import Contract, Fixture, Target
 from gatekeeper.contract.digests import canonical, contract_digest, params_meaning, target_digest
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.readings import reading_weakenings
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import find_renaming
 from gatekeeper.contract.trial import ContractFrom, Trial
@@ -259,6 +260,8 @@ def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -
     weakened = weakenings(base, head, rendered) if base else ()
     if problem is None:
         own, others = _what_compares(own, others, weakened=bool(weakened))
+    if base and policy.on_weakening == "require_waiver":
+        weakened += tuple(reading_weakenings(base.target, head.target))
     return Job(
         contract=head,
         base=base,

@@ -17,6 +17,7 @@ from gatekeeper.gate.contract_reasons import (
     untested_reasons,
 )
 from gatekeeper.gate.plan import Job
+from gatekeeper.gate.reasons import weakened_reasons
 from gatekeeper.gate.result import ContractResult, Reason, Verdict, Waiver
 
 # The worst first: a certain failure stands even where other things could not be measured.
@@ -89,7 +90,10 @@ def untested(job: Job, policy: Policy) -> ContractResult:
     """Return the result of a contract none of whose fixtures shows the effect of the template's
     change, or can be sent to the new prompt."""
     contract = job.contract
+    own = policy.at(*job.places)
     reasons = [*untested_reasons(job), *unanswerable_reasons(job)]
+    if own.on_weakening == "require_waiver":
+        reasons = [*weakened_reasons(job, own), *reasons]
     verdict = worst(reason.verdict for reason in reasons)
     return ContractResult(
         contract.name,
@@ -97,6 +101,7 @@ def untested(job: Job, policy: Policy) -> ContractResult:
         verdict,
         tuple(reasons),
         job.affected_by,
+        weakened=job.weakened,
         folder=job.folder,
-        on_inconclusive=policy.at(*job.places).on_inconclusive,
+        on_inconclusive=own.on_inconclusive,
     )

@@ -37,6 +37,7 @@ from gatekeeper.contract.placeholder_fixtures import placeholder_notices
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
+from gatekeeper.contract.readings import reading_weakenings
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.trial import Request, Trial
 from gatekeeper.errors import Problem, UsageError
@@ -292,7 +293,7 @@ def plan_contracts(
     lost = [job for job in planned if unanswerable_reasons(job)]
     set_aside = {job.contract.name for job in (*same, *lost)}
     jobs = tuple(job for job in planned if job.contract.name not in set_aside)
-    untested = (*(job for job in same if job.changes_template), *lost)
+    untested = (*(job for job in same if job.changes_template or job.weakened), *lost)
     affected = _without_unchanged(affected, [job for job in same if job not in untested])
     notices = (*affected.notices, *unfilled_notices(job.contract for job in jobs))
     notices = (*notices, *placeholder_notices(job.contract for job in jobs))
@@ -340,6 +341,9 @@ def _without_unchanged(affected: Affected, unchanged: Sequence[Job]) -> Affected
             f"The contract {job.contract.name} is not affected: {paths} changed, "
             "but every request of its fixtures is the same as before."
         )
+        if job.base is not None:
+            read = reading_weakenings(job.base.target, job.contract.target)
+            notices += (f"{change}." for change in read)
     return replace(
         affected,
         contracts=tuple(c for c in affected.contracts if c.name not in names),

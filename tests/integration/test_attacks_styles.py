@@ -81,3 +81,83 @@ def test_the_forecast_says_how_a_prompt_is_read(tmp_path, capsys):
     code = main(["affected", "--repo", str(made.path), "--base", "main", "--head", "pr"])
     assert code == 0
     assert "read as text, as on base, and as Jinja" in capsys.readouterr().out
+
+
+STRICT = "models: ['openai/*']\non_weakening: require_waiver\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "more", "said"),
+    [
+        ("p.md", f"{GOOD}{{% if false %}}x{{% endif %}}", "", "now read as Jinja instead of text"),
+        ("p.md", f"{GOOD}{{# a note #}}", "", "now read as Jinja instead of text"),
+        ("p.md", GOOD, "template: jinja\n", "now read as Jinja instead of text"),
+        ("p.md", GOOD, "template: mustache\n", "now read as Mustache instead of text"),
+        ("p.md.j2", GOOD, "", "now read as Jinja instead of text"),
+        ("q.njk", GOOD, "", "now read as Nunjucks instead of text"),
+        ("p.md", f"---\nauthor: me\n---\n{GOOD}", "", "now has front matter"),
+        ("p.md", f"user:\n{GOOD}", "", "now has role lines"),
+        ("p.py:ASK", f"ASK = '{GOOD}{{% if false %}}{{% endif %}}'", "", "read as Jinja"),
+    ],
+    ids=[
+        "statement",
+        "comment",
+        "declared",
+        "mustache",
+        "suffix",
+        "other",
+        "front",
+        "roles",
+        "constant",
+    ],
+)
+def test_a_change_of_style_that_hides_nothing_yet_needs_a_waiver(run_gate, name, text, more, said):
+    base, head = repository("p.md", GOOD), repository(name, text, more)
+    answered = run_gate(base, head, answer=answer, policy=STRICT)
+    assert (answered.exit_code, answered.reasons() & {"weakened"}) == (1, {"weakened"})
+    assert said in answered.text
+    assert "no measurement can evaluate" not in answered.text
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "more"),
+    [
+        (GOOD, "Good and kind prompt for {{ word }}", ""),
+        (f"{GOOD}{{% if word %}}.{{% endif %}}", f"{GOOD}{{# note #}}", ""),
+        (f"{GOOD}{{# note #}}", f"{GOOD}{{% if word %}}.{{% endif %}}", "template: jinja\n"),
+        (f"user:\n{GOOD}", GOOD, ""),
+    ],
+    ids=["text", "Jinja as before", "declared", "fewer roles"],
+)
+def test_a_prompt_that_is_read_as_before_needs_no_waiver(run_gate, base, head, more):
+    answered = run_gate(
+        repository("p.md", base, more), repository("p.md", head, more), answer=answer, policy=STRICT
+    )
+    assert answered.exit_code == 0
+    assert "weakened" not in answered.reasons()
+
+
+def test_a_change_of_style_without_the_strict_policy_is_named(run_gate):
+    head = repository("p.md", GOOD, "template: jinja\n")
+    answered = run_gate(repository("p.md", GOOD), head, answer=answer)
+    assert (answered.exit_code, answered.requests) == (0, ())
+    assert "is now read as Jinja instead of text" in str(answered.result)
+
+
+YML = "messages: [{{role: user, content: 'Good prompt for {}'}}]\n"
+
+
+@pytest.mark.parametrize("more", ["", "template: text\n"])
+@pytest.mark.parametrize("tag", ["{{ word }}", "{{word }}", "{{ word}}"])
+def test_spaces_that_github_does_not_fill_in_are_refused(run_gate, tag, more):
+    base = repository("p.prompt.yml", YML.format("{{word}}"))
+    head = repository("p.prompt.yml", YML.format(tag), more)
+    answered = run_gate(base, head, answer=answer)
+    assert answered.exit_code == 2
+    assert f"GitHub sends `{tag}` as text" in answered.text
+
+
+def test_a_program_that_fills_in_spaces_says_so(run_gate):
+    base = repository("p.prompt.yml", YML.format("{{ word }}"), "template: jinja\n")
+    head = {"prompts/p.prompt.yml": YML.format("this {{ word }}")}
+    assert run_gate(base, head, answer=answer).exit_code == 0

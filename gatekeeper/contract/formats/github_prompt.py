@@ -26,6 +26,7 @@ from gatekeeper.contract.formats.foreign_suite import (
 )
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
 from gatekeeper.contract.github_model_names import from_github_name
+from gatekeeper.contract.prompts.unfilled_names import SPACED
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError
 
@@ -49,7 +50,6 @@ KEYS: Mapping[str, Keys] = {
     "choice": keys("choice score"),
 }
 
-_SPACED = re.compile(r"\{\{(?=\s|[\w.-]+\s)\s*([\w.-]+)\s*\}\}")
 
 _DATA = {"input": "question", "expected": "reference", "context": "context"}
 """Variables that a judge sees as data, and the parameter that gives them."""
@@ -136,7 +136,7 @@ def _require_filled(document: Document, names: Collection[str]) -> None:
     """Raise ContractError for a variable with spaces in its braces, which GitHub sends as text."""
     for index, message in enumerate(document.data["messages"]):
         content = message.get("content") if isinstance(message, dict) else None
-        for found in _SPACED.finditer(content if isinstance(content, str) else ""):
+        for found in SPACED.finditer(content if isinstance(content, str) else ""):
             if found[1] in names:
                 what = f"GitHub sends `{found[0]}` as text, because of the spaces in the braces"
                 fix = f"write `{{{{{found[1]}}}}}`"

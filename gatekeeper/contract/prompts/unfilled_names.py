@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import chain, islice
 
 from gatekeeper.contract.definition import Contract, Prompt
+from gatekeeper.contract.prompts.styles.evidence import GITHUB_SUFFIXES
 from gatekeeper.errors import ContractError, Problem
 
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.
@@ -15,6 +16,8 @@ _DOUBLED = re.compile(r"\{\{ '\{' \}\} ?([A-Za-z_]\w*) ?\}")
 """What the translation of a format string makes of `{{x}}`, which stands for the text `{x}`."""
 _SENT_TAG = re.compile(r"\{\{ '\{' \}\}(?P<mark>[#%]|\{(?!\{))")
 """What the translation of a text makes of `{#`, `{%` and `{{`."""
+SPACED = re.compile(r"\{\{(?=\s|[\w.-]+\s)\s*([\w.-]+)\s*\}\}")
+"""A name that GitHub's tools do not fill in, because of the spaces in the braces."""
 _MOST_NOTICES = 3
 """The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
@@ -66,9 +69,27 @@ def tags_sent(contract: Contract) -> Iterator[Problem]:
 def require_filled(contract: Contract) -> None:
     """Raise ContractError if the prompt would be sent with `{name}` in it, unless the contract
     declares how its templates are written."""
-    found = [] if contract.template else list(islice(unfilled_names(contract), _MOST_PROBLEMS))
+    unfilled = () if contract.template else unfilled_names(contract)
+    found = list(islice(chain(_spaced_names(contract), unfilled), _MOST_PROBLEMS))
     if found:
         raise ContractError(found)
+
+
+def _spaced_names(contract: Contract) -> Iterator[Problem]:
+    """Yield each variable with spaces in a prompt that GitHub fills in."""
+    known = {name for fixture in contract.fixtures for name in fixture.vars}
+    github = [p for p in contract.target.prompts if p.path.lower().endswith(GITHUB_SUFFIXES)]
+    for prompt in github:
+        for message in prompt.messages if prompt.style == "text" and not prompt.part else ():
+            for found in SPACED.finditer(message.content):
+                if found[1].split(".")[0] in known:
+                    line = message.line_at(message.content.count("\n", 0, found.start()) + 1)
+                    what = f"GitHub sends `{found[0]}` as text, because of the spaces in the braces"
+                    fix = (
+                        f"write `{{{{{found[1]}}}}}`, or `template: jinja` in the contract if "
+                        "your own program fills in the variable"
+                    )
+                    yield Problem(prompt.path, what, fix, line)
 
 
 def _unfilled(path: str, name: str, line: int, fix: str) -> Problem:

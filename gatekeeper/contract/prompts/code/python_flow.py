@@ -11,7 +11,7 @@ from typing import Any
 from gatekeeper.contract.prompts.code.python_scopes import FUNCTIONS
 from gatekeeper.contract.prompts.code.python_uses import Uses, changed, last_name, words
 
-_ENDS = (ast.Compare, ast.UnaryOp, ast.FormattedValue, ast.Expr, ast.If, ast.While, ast.Assert)
+_ENDS = (ast.UnaryOp, ast.FormattedValue, ast.Expr, ast.If, ast.While, ast.Assert)
 _DISPLAYS = (ast.Starred, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.GeneratorExp)
 _KEYS = ("content", "role")
 _READ = ("bool", "id", "isinstance", "len", "print", "range", "repr", "str", "type")
@@ -22,6 +22,11 @@ _METHODS = words(
     "abatch ainvoke astream batch count format format_messages format_prompt index invoke"
     " pretty_print pretty_repr stream"
 )
+_OPERATORS = words(
+    "__add__ __contains__ __eq__ __ge__ __gt__ __le__ __lt__ __ne__ __or__ __radd__ __ror__"
+)
+"""Methods of this file that an operator next to the list gives the list, or an item of it."""
+_COMPARING = ("count", "index", "remove")
 _COPYING = ("copy", "items", "keys", "partial", "values")
 _FRESH = ("append", "clear", "extend", "insert", "remove", "reverse", "sort")
 _TAKING = ("add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update")
@@ -66,6 +71,8 @@ class Flow:
             return self._held(around, new, name)  # what a function returned
         if isinstance(around, ast.Call | ast.keyword):
             return self._argument(around, node, new, name)
+        if isinstance(around, ast.Compare):
+            return self._operands(new, name, around)
         if isinstance(around, _ENDS) or (isinstance(around, ast.IfExp) and around.test is node):
             return []
         if isinstance(around, ast.Starred):
@@ -75,7 +82,7 @@ class Flow:
         if isinstance(around, _DISPLAYS):
             return self._held(around, min(new + 1, _MOST_NEW), name)
         if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Add):
-            return self._held(around, copied, name)
+            return self._operands(new, name, around) + self._held(around, copied, name)
         is_pipe = isinstance(around, ast.BinOp) and isinstance(around.op, ast.BitOr)
         if is_pipe or isinstance(around, ast.IfExp | ast.BoolOp | ast.Await):
             return self._held(around, new, name)
@@ -99,7 +106,8 @@ class Flow:
         if around.value is not node:
             return []
         if not isinstance(around.ctx, ast.Load):
-            if new:
+            adds = isinstance(self.uses.parents[id(around)], ast.AugAssign)  # `copy[0] |= {…}`
+            if new > adds:
                 return []
             raise changed(name, around)
         if isinstance(around.slice, ast.Constant) and around.slice.value in _KEYS:
@@ -111,7 +119,7 @@ class Flow:
         call = self.uses.parents[id(member)]
         if isinstance(call, ast.Call) and call.func is member:
             if member.attr in _METHODS or (new and member.attr in _FRESH):
-                return []
+                return self._operands(new, name, member) if member.attr in _COMPARING else []
             if member.attr in _COPYING:
                 return self._held(call, max(new, 1), name)
             if member.attr == "get" or (new and member.attr == "pop"):
@@ -134,7 +142,8 @@ class Flow:
         if isinstance(call.func, ast.Name) and not origin:
             if called in _READ:
                 return []
-            if called in _COPIED and not self.uses.bindings(self.uses.tree.body, called):
+            is_own = self.uses.bindings(self.uses.tree.body, called)
+            if called in _COPIED and not is_own and not self._calls_back(call.keywords):
                 return self._held(call, max(new, 1), name)
         elif origin == "typing.cast":
             return self._held(call, new, name)
@@ -148,11 +157,7 @@ class Flow:
 
     def _is_elsewhere(self, call: ast.Call, origin: str) -> bool:
         """Return whether the call is one of another module, and calls nothing of this file."""
-        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-        inside = [node for argument in arguments for node in ast.walk(argument)]
-        if any(
-            isinstance(n, ast.Lambda) or getattr(n, "id", "") in self.uses.defined for n in inside
-        ):
+        if self._calls_back([*call.args, *call.keywords]):
             return False
         root: ast.expr = call.func
         while isinstance(root, ast.Attribute | ast.Subscript | ast.Call | ast.Await):
@@ -163,6 +168,23 @@ class Flow:
         if module in sys.stdlib_module_names:
             return module in _STANDARD or origin == "copy.deepcopy"
         return bool(module) or root.id in self.uses.bound
+
+    def _operands(self, new: int, name: str, node: ast.expr) -> Held:
+        """Return the parameters of this file's own operators, which may be given the value."""
+        held: Held = []
+        for made in (made for operator in _OPERATORS for made in self.uses.defined[operator]):
+            given = made.args.args[1:] if isinstance(made, FUNCTIONS) else []
+            if not given:
+                raise changed(name, node)
+            held += [(given[0].arg, new), (given[0].arg, max(new - 1, 0))]
+        return held
+
+    def _calls_back(self, arguments: Iterable[ast.AST]) -> bool:
+        """Return whether one of a call's arguments is a function of this file."""
+        inside = [node for argument in arguments for node in ast.walk(argument)]
+        return any(
+            isinstance(n, ast.Lambda) or getattr(n, "id", "") in self.uses.defined for n in inside
+        )
 
     def _parameters(
         self, call: ast.Call, around: ast.AST, node: ast.expr, new: int, name: str

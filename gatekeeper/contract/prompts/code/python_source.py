@@ -20,7 +20,14 @@ from gatekeeper.contract.prompts.code.python_lines import literal_lines
 from gatekeeper.contract.prompts.code.python_messages import message_items
 from gatekeeper.contract.prompts.code.python_scopes import FUNCTIONS, binds, line_of, scope_nodes
 from gatekeeper.contract.prompts.code.python_uses import Uses
-from gatekeeper.contract.prompts.code.written import CodeFault, Computed, Messages, Path, Written
+from gatekeeper.contract.prompts.code.written import (
+    CodeFault,
+    Computed,
+    Messages,
+    Path,
+    Written,
+    kept_if_small,
+)
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
@@ -34,9 +41,8 @@ _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, Tru
 def read_python(source: str, name: str) -> Messages:
     """Return the messages of the constant of that name; a text is one of the user. Raises
     CodeFault, with its line."""
-    tree = _parse(source)
     lines = [line.encode() for line in source.split("\n")]
-    return _Reading(Uses(tree), lines, _Effort()).constant(name)
+    return _Reading(_uses(source), lines, _Effort()).constant(name)
 
 
 def has_python_name(source: str, name: str) -> bool:
@@ -49,6 +55,12 @@ def has_python_name(source: str, name: str) -> bool:
             return False
         body = nodes[0].body if isinstance(nodes[0], ast.ClassDef) else ()
     return True
+
+
+@kept_if_small
+def _uses(source: str) -> Uses:
+    """Parse a file once for all of its constants, at base and at head."""
+    return Uses(_parse(source))
 
 
 def _parse(source: str) -> ast.Module:

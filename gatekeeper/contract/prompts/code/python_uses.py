@@ -55,6 +55,8 @@ _MODULES = {
 }
 """The members that a file may use of the modules that lead to the names of any file."""
 _REACHING = ("builtins", "ctypes", "gc", "importlib", "inspect", "runpy", "sys")
+_ENUM_HOOKS = words("__new__ __init__ _generate_next_value_ __str__ __format__ value _value_")
+"""What a class of constants may define that decides what a member stands for."""
 _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__")
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.If, ast.While, ast.IfExp, ast.Assert)
 _INSPECTED = ("isinstance", "issubclass")
@@ -165,6 +167,8 @@ class Uses:
             wanted = _MODULES.get(root) if not getattr(node, "level", 0) else None
             if path.endswith("mock") or ".mock." in path or (rest and alias.name in _REACHING):
                 return path
+            if _is_special(alias.name) or alias.name == "__dict__":
+                return path
             if wanted is not None and (not wanted or member) and member not in wanted:
                 return path
         return ""
@@ -219,7 +223,6 @@ class Uses:
         The scope's own assignments are counted elsewhere."""
         if (name, id(around)) in self._done:
             return
-        self._done.add((name, id(around)))
         for node in self.nodes:
             found = isinstance(node, ast.Global) and name in node.names
             if isinstance(node, ast.Attribute) and node.attr == name:
@@ -232,6 +235,7 @@ class Uses:
                 found = isinstance(node.value, ast.Call) and key == name
             if found:
                 raise changed(name, node)
+        self._done.add((name, id(around)))
 
     def _is_other_self(self, owner: ast.expr, around: ast.ClassDef | None) -> bool:
         """Return whether the expression is the object of a method of an unrelated class."""
@@ -303,7 +307,7 @@ class Uses:
 
     def _refuse_making(self, made: ast.ClassDef, known: dict[str, ast.ClassDef]) -> None:
         """Refuse what runs while Python makes the class, and may change it."""
-        waiting, done, hooks = [made], set[str](), {"__prepare__"}
+        waiting, done, hooks = [made], set[str](), {"__prepare__", "__getattribute__"}
         while waiting:
             found = waiting.pop()
             if found.name in done:
@@ -312,11 +316,12 @@ class Uses:
             bases = [last_name(getattr(base, "value", base)) for base in found.bases]
             bases += [last_name(base) for base in found.bases]
             if any(self.origin(base).startswith("enum.") for base in found.bases):
-                hooks |= {"__new__", "__init__", "_generate_next_value_", "__str__", "__format__"}
+                hooks |= _ENUM_HOOKS
+                self.refuse_stores("_value_", found)
             waiting += [known[base] for base in bases if base in known]
             if found is not made:
                 hooks.add("__init_subclass__")
-            own = {name for name in done for part in known[name].body if _defines(part) in hooks}
+            own = any(hooks & {*_defines(part)} for name in done for part in known[name].body)
             unknown = any(not self._is_known_base(base, known) for base in found.bases)
             if found.decorator_list or found.keywords or own or unknown:
                 what = f"a decorator, a metaclass or a base class may change `{made.name}`"
@@ -386,8 +391,9 @@ class Uses:
         self.imported[alias.asname or alias.name.partition(".")[0]] = path
 
 
-def _defines(statement: ast.stmt) -> str:
-    return str(getattr(statement, "name", ""))
+def _defines(statement: ast.stmt) -> Collection[str]:
+    targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
+    return {str(getattr(statement, "name", "")), *map(last_name, targets)}
 
 
 def _annotations(node: ast.AST) -> Collection[ast.AST]:

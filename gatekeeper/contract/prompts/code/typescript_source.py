@@ -25,7 +25,14 @@ from gatekeeper.contract.prompts.code.typescript_tree import (
     walk,
 )
 from gatekeeper.contract.prompts.code.typescript_uses import Uses
-from gatekeeper.contract.prompts.code.written import CodeFault, Computed, Messages, Path, Written
+from gatekeeper.contract.prompts.code.written import (
+    CodeFault,
+    Computed,
+    Messages,
+    Path,
+    Written,
+    kept_if_small,
+)
 
 _DEEPEST = 50
 _MOST_NAMES = 1_000
@@ -43,13 +50,13 @@ _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, 
 def read_typescript(source: str, name: str, language: str) -> Messages:
     """Return the messages of the constant of that name; a text is one of the user. `language` is
     `typescript` or `tsx`, which reads JavaScript too. Raises CodeFault, with its line."""
-    return _Reading(Uses(_parse(source, language))).constant(name)
+    return _Reading(_uses(source, language)).constant(name)
 
 
 def has_typescript_name(source: str, name: str, language: str) -> bool:
     """Return whether the file declares the name itself."""
     first, *steps = name.split(".")
-    reading = _Reading(Uses(_parse(source, language)))
+    reading = _Reading(_uses(source, language))
     found = reading.declared(first)
     if not found:
         return False
@@ -60,6 +67,12 @@ def has_typescript_name(source: str, name: str, language: str) -> bool:
             return False
         node = members[0]
     return True
+
+
+@kept_if_small
+def _uses(source: str, language: str) -> Uses:
+    """Parse a file once for all of its constants, at base and at head."""
+    return Uses(_parse(source, language))
 
 
 def _parse(source: str, language: str) -> Node:

@@ -35,6 +35,9 @@ _HIDDEN = ("__proto__", "constructor", "prototype", "getPrototypeOf", "setProtot
 _CHANGING = ("assign", "defineProperties", "defineProperty", "set", "setPrototypeOf")
 _NAMED = ("property_identifier", "string_fragment", "shorthand_property_identifier_pattern")
 _MEMBERS = ("member_expression", "subscript_expression")
+_EXPORTS = ("export_specifier", "export_statement", "namespace_export")
+_SUSPECTS = (*_MEMBERS, *_EXPORTS, "call_expression", "this", "with_statement")
+_SUSPECT_NAMES = (b"Function", b"eval", b"exports", b"module", b"require")
 
 
 class Uses:
@@ -51,6 +54,7 @@ class Uses:
         self.bound: set[str] = {"this", "super"}
         for node in self.nodes:
             self._note(node)
+        self._suspects = [node for node in self.nodes if _may_change_names(node)]
         self.declared: dict[str, list[Node]] = defaultdict(list)
         for statement in root.named_children:
             inner = statement.child_by_field_name("declaration") or statement
@@ -89,9 +93,8 @@ class Uses:
         """Refuse what may give the name of the module another value. `declared` is its value."""
         if name in self._done:
             return
-        self._done.add(name)
         self._refuse_declaration(declared, name)
-        for node in self.nodes:
+        for node in self._suspects:
             if node.type.endswith("identifier") and b"\\" in (node.text or b""):
                 fix = "write the name without the escape sequence"
                 raise CodeFault("a name contains an escape sequence", fix, line_of(node))
@@ -104,6 +107,7 @@ class Uses:
                 what = f"the file exports something else as `{name}`, or may do so"
                 fix = "export the other value under another name, or move the prompt to a file"
                 raise CodeFault(what, fix, line_of(node))
+        self._done.add(name)
 
     def _refuse_declaration(self, declared: Node, name: str) -> None:
         """Refuse a declaration that leaves the name or its class open to change."""
@@ -294,6 +298,14 @@ class Uses:
             is_read = around.type == "member_expression" and shown in ("name", "hasOwnProperty")
             if around.type != "method_definition" and not is_read:
                 raise changed(text_of(node), node)
+
+
+def _may_change_names(node: Node) -> bool:
+    """Return whether `Uses.refuse` has to look at the node for every name."""
+    if node.type.endswith("identifier"):
+        text = node.text or b""
+        return b"\\" in text or text in _SUSPECT_NAMES
+    return node.type in _SUSPECTS
 
 
 def _is_other_pair(part: Node, name: str) -> bool:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeVar
 
 LONGEST = 500_000
 """The most characters of a constant and of the constants that it contains."""
+
+_MOST_KEPT = 400_000
+"""The most characters of a source whose syntax tree is kept."""
+T = TypeVar("T")
 
 MOVE = "move the prompt to a file of its own, which no code changes"
 """The way out of what cannot be read. A shorter one may be known."""
@@ -111,6 +118,13 @@ class Written:
         if self.length > LONGEST:
             fix = "move the prompt to a separate file"
             raise CodeFault(f"the text has more than {LONGEST:,} characters", fix, line)
+
+
+def kept_if_small(make: Callable[..., T]) -> Callable[..., T]:
+    """Keep what is made of the last two sources. What large ones become would take too much of the
+    child's memory."""
+    kept = lru_cache(maxsize=2)(make)
+    return lambda source, *more: (make if len(source) > _MOST_KEPT else kept)(source, *more)
 
 
 Messages = list[tuple[str, Written]]

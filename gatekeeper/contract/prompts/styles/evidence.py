@@ -16,12 +16,13 @@ from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.prompts.styles.literal import StyleFault
 from gatekeeper.contract.prompts.styles.names import PATH
 
+GITHUB_SUFFIXES = (".prompt.yml", ".prompt.yaml")
 _BY_SUFFIX: dict[TemplateStyle, tuple[str, ...]] = {
     "mustache": (".mustache", ".hbs", ".handlebars"),
     "nunjucks": (".njk", ".nunjucks"),
     "jinja": (*TEMPLATE_SUFFIXES, ".prompty"),
     # `gh models` and the action ai-inference replace `{{name}}`, and nothing else.
-    "text": (".prompt.yml", ".prompt.yaml"),
+    "text": GITHUB_SUFFIXES,
 }
 # None of these is a tag of Jinja.
 _MUSTACHE = re.compile(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 from support.constants_here import read_here
 
 from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.prompts.code import constant, python_source, typescript_source
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.errors import ContractError
 
@@ -171,3 +174,36 @@ def test_reads_of_a_class_change_nothing() -> None:
     assert read("a.py", "import enum\nclass C(str, enum.Enum):\n    P = 'x'\n", "C.P") == "x"
     made = "import textwrap\nP = textwrap.dedent('x')\nq = textwrap.indent(P, ' ')\n"
     assert read("a.py", made, "P") == "x"
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("a.ts", "const P = 'x'; const Q = 'y'; exports.P = other;"),
+        ("a.ts", "const Q = 'y'; class K { static P = 'x'; } K.P = 'z'; const P = K;"),
+        ("a.py", "P = 'x'\nQ = 'y'\ndef f():\n    global P\n    P = 'z'"),
+        ("a.py", "P = [('user', 'x')]\nQ = 'y'\nP[0] = 1"),
+    ],
+)
+def test_what_was_refused_is_refused_again(path: str, source: str) -> None:
+    constant._ask.cache_clear()
+    for _ in range(3):
+        assert line_of_refusal(path, source, "P")
+        assert read(path, source, "Q") == "y"
+        constant._ask.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("reader", "path", "source"),
+    [
+        (typescript_source, "a.ts", "const P = 'one'; const Q = 'two'; // once"),
+        (python_source, "a.py", "P = 'one'\nQ = 'two'  # once"),
+    ],
+)
+def test_a_file_is_parsed_once_for_all_its_constants(
+    monkeypatch: pytest.MonkeyPatch, reader: ModuleType, path: str, source: str
+) -> None:
+    parsed, parse = [], reader._parse
+    monkeypatch.setattr(reader, "_parse", lambda *given: parsed.append(1) or parse(*given))
+    assert [read(path, source, name) for name in "PQ"] == ["one", "two"]
+    assert len(parsed) == 1

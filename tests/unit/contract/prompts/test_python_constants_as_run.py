@@ -624,6 +624,38 @@ def indented(code: str) -> str:
     return "\n".join(f"    {line}" for line in code.split("\n"))
 
 
+# Python itself hands the list on: to a sort key, an operator of this file, an update in place.
+HANDED = [
+    "sorted(P, key=lambda m: m.update(content='Worse') or 0)",
+    "def key(m):\n    m['content'] = 'Worse'\n    return 0\nx = sorted(P, key=key)",
+    "copy = P[:]\ncopy[0] |= {'content': 'Worse'}",
+    "copy = [*P]\ncopy[0] |= {'content': 'Worse'}",
+    "copy = [list(P)]\nfor one in copy: one[0] |= {'content': 'Worse'}",
+    *(
+        f"class E:\n    def {method}(self, o):\n        {changes}['content'] = 'Worse'\n"
+        f"        return True\n{use}"
+        for method, changes, use in (
+            ("__eq__", "o[0]", "P == E()"),
+            ("__eq__", "o", "E() in P"),
+            ("__eq__", "o", "P.index(E())"),
+            ("__eq__", "o", "P.count(E())"),
+            ("__contains__", "o[0]", "P in E()"),
+            ("__radd__", "o[0]", "P + E()"),
+            ("__add__", "o[0]", "E() + P"),
+            ("__gt__", "o[0]", "P < E()"),
+        )
+    ),
+]
+ENUM = "import enum\nclass C(enum.Enum):\n    P = 'Good'\n"
+# What a member of an enum stands for is its value, which `run_python` does not see.
+OTHER_VALUES = [
+    "    @property\n    def value(self): return 'Worse'",
+    "    value = enum.property(lambda self: 'Worse')",
+    "    __init__ = lambda self, *a: setattr(self, '_value_', 'Worse')",
+    "    def change(self): self._value_ = 'Worse'\nC.P.change()",
+    "C.P._value_ = 'Worse'",
+]
+
 CASES: list[Case] = [
     *((TEXT + code, "P") for code in OF_TEXTS),
     *(
@@ -644,6 +676,8 @@ CASES: list[Case] = [
     *((TEXT + code, "P") for code in MORE_OF_TEXTS),
     *((LIST + code, "P") for code in MORE_OF_LISTS),
     *((CHAIN + code, "P") for code in MORE_OF_TEMPLATES),
+    *((LIST + code, "P") for code in HANDED),
+    ("P = 'Good'\nfrom prompts import __dict__ as names\nnames['P'] = 'Worse'", "P"),
     *MORE,
 ]
 
@@ -679,6 +713,13 @@ def test_the_reader_says_what_the_program_has_or_refuses() -> None:
     assert len(CASES) > 500
     assert refused > 350
     assert changed > 170
+
+
+@pytest.mark.parametrize("code", OTHER_VALUES)
+def test_an_enum_whose_members_have_other_values_is_refused(code: str) -> None:
+    assert read_python(ENUM, "C.P")[0][1].only_text() == "Good"
+    with pytest.raises(CodeFault):
+        read_python(ENUM + code, "C.P")
 
 
 ORDINARY = [
@@ -718,6 +759,9 @@ ORDINARY = [
     "END = '__end__'\nq = {'__end__': P}",
 ]
 ORDINARY_LISTS = [
+    "other = P\nx = list(other)\ny = sorted(P, key=str)\nz = list(zip(P, other))",
+    "if P == []: print(len(P))",
+    "copy = [*P]\ncopy += [{'role': 'user', 'content': 'x'}]",
     "from openai import OpenAI\nclient = OpenAI()\nr = client.chat.completions.create(messages=P)",
     "from openai import client\ndef f(q):\n    messages = [*P, {'role': 'user', 'content': q}]\n"
     "    return client.create(messages=messages)\nf('a')",
