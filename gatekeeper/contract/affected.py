@@ -58,7 +58,8 @@ class AffectedContract:
     is the path at head of a prompt of the base contract, if it still exists and head's contract
     names another in its place. `left_as` says what replaced that prompt, such as a symbolic link;
     None if it is a regular file or removed. `broken` says what is wrong at head with the file of
-    another tool that held the contract, `is_foreign` that such a file holds it. `is_new` says
+    another tool that held the contract; it was as wrong at base if `base` is None. `is_foreign`
+    says that such a file holds it. `is_new` says
     whether a pull request adds the contract (contract/new_contracts.py). `successors` are files
     that may replace a removed prompt, not tested by the base contract: see contract/successors.py,
     and contract/new_contracts.py for a removed contract. `lost_prompt` is the prompt at base of a
@@ -270,8 +271,13 @@ class _Comparison:
                 result = self._result(base, head, left)
                 result = replace(result, is_foreign=heads[path].sketch.is_foreign)
                 results.append(replace(result, lost_prompt=next(gone, None), successors=successors))
-        broken, notices = broken_contracts(unusable, waiting)
+        broken, unknown, notices = broken_contracts(unusable, waiting, self.changed)
         self.notices += notices
+        results += [
+            self._unknown(sketch, unknown[sketch.path])
+            for sketch, _ in unusable
+            if sketch.path in unknown
+        ]
         # A file without a name that can be read was no contract anybody could have relied on.
         named = [side for side in waiting.values() if side.sketch.name is not None]
         files = {sketch.file for sketch, _ in unusable}
@@ -350,6 +356,15 @@ class _Comparison:
             base_target=base.target if base else None,
             left_as=replacement,
             successors=following.of_all([Watched(path, None) for path in prompts]),
+        )
+
+    def _unknown(self, sketch: Sketch, problem: Problem) -> AffectedContract:
+        """Return the contract of a suite that gatekeeper can use neither at base nor at head."""
+        paths = sorted(path for path in self.changed if sketch.depends_on({path}))
+        causes = tuple(AffectedBy(path, self._kind(path)) for path in paths)
+        name = sketch.name or sketch.path
+        return AffectedContract(
+            name, sketch.path, None, None, causes, True, broken=problem, is_foreign=True
         )
 
     def _causes(self, base: Contract | None, head: Contract) -> list[AffectedBy]:

@@ -158,7 +158,8 @@ class References:
         except BrokenSuiteError as error:
             # What is wrong in a file that it reads may be mended there alone.
             paths = {file, *error.paths, *(problem.path for problem in error.problems)}
-            return [Sketch(file, None, None, paths, sound=False, file=file, is_foreign=True)]
+            broken = Sketch(file, None, None, paths, sound=False, file=file, is_foreign=True)
+            return [replace(broken, patterns=error.patterns)]
         except (UnreadableError, ContractError):
             return [Sketch(file, None, None, {file}, sound=False, readable=False, file=file)]
         return [self._sketch(contract) for contract in found]

@@ -6,7 +6,7 @@ by breaking its suite.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.pairing import Side
@@ -21,16 +21,18 @@ def unusable_suite(sketch: Sketch, error: ContractError) -> str:
 
 
 def broken_contracts(
-    unusable: Sequence[tuple[Sketch, ContractError]], left: Mapping[str, Side]
-) -> tuple[dict[str, Problem], list[str]]:
-    """Map each contract of base whose suite can no longer be used at head to what is wrong there.
-    `left` are the contracts of base that no contract of head continues.
+    unusable: Sequence[tuple[Sketch, ContractError]], left: Mapping[str, Side], changed: Set[str]
+) -> tuple[dict[str, Problem], dict[str, Problem], list[str]]:
+    """Map each contract of base whose suite can no longer be used at head to what is wrong there,
+    and each suite with a mistake on both sides of which the change touches a file. `left` are the
+    contracts of base that no contract of head continues.
 
-    Return notices, too: on suites that could not be used at base either, and on new ones of which
-    gatekeeper can run nothing. Raises ContractError for a mistake in a suite that base does not
-    have.
+    Return notices, too: on other suites that could not be used at base either, and on new ones of
+    which gatekeeper can run nothing. Raises ContractError for a mistake in a suite that base does
+    not have.
     """
     broken: dict[str, Problem] = {}
+    unknown: dict[str, Problem] = {}
     notices: list[str] = []
     problems: list[Problem] = []
     for sketch, error in unusable:
@@ -38,10 +40,12 @@ def broken_contracts(
         usable = [side.sketch.path for side in before if side.load() is not None]
         if usable:
             broken |= dict.fromkeys(usable, error.problems[0])
-        elif before or isinstance(error, NothingToRunError):
+        elif isinstance(error, NothingToRunError) or (before and not sketch.depends_on(changed)):
             notices.append(unusable_suite(sketch, error))
+        elif before:
+            unknown[sketch.path] = error.problems[0]
         else:
             problems += error.problems
     if problems:
         raise ContractError(list(dict.fromkeys(problems)))
-    return broken, notices
+    return broken, unknown, notices

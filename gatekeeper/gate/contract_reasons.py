@@ -11,6 +11,7 @@ from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
+from gatekeeper.errors import Problem
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import Reason
 
@@ -26,10 +27,19 @@ def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
 
 def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     """Return the reason for a contract that head no longer has."""
+    if contract.broken and contract.base is None:
+        changed = [cause.path for cause in contract.affected_by]
+        text = (
+            "Gatekeeper cannot run this contract, and could not run it before: "
+            f"{_sentence(contract.broken)} So nothing tests the change of {_some(changed)}. "
+            "Correct the mistake, in this pull request or in another one."
+        )
+        return Reason("error", text, "inconclusive")
     if contract.broken:
         text = (
-            f"Gatekeeper can no longer use the file of this contract: {contract.broken} The "
-            "contract applied before this change, so nothing would test its prompt."
+            "Gatekeeper can no longer use the file of this contract: "
+            f"{_sentence(contract.broken)} The contract applied before this change, so nothing "
+            "would test its prompt."
         )
         return Reason("removed", text, "fail")
     if contract.prompt_still_there:
@@ -184,6 +194,11 @@ def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
         "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
     )
     return Reason("removed", text, "fail")
+
+
+def _sentence(problem: Problem) -> str:
+    text = str(problem)
+    return text if text.endswith(("?", ".")) else f"{text}."
 
 
 def _some(names: Sequence[str]) -> str:

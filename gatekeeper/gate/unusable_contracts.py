@@ -17,7 +17,8 @@ def plan_usable(
     wanted: Sequence[AffectedContract], policy: Policy, seed: str
 ) -> tuple[list[Job], dict[str, ContractError]]:
     """Return the jobs, and the errors of contracts of other tools' suites that cannot run, by their
-    names. Raises ContractError if the change is to blame, or no contract can run."""
+    names. Raises ContractError if the change is to blame, or no contract of a full suite can run.
+    """
     planned: list[Job] = []
     left_out: dict[str, ContractError] = {}
     for contract in wanted:
@@ -29,7 +30,7 @@ def plan_usable(
             if not contract.is_foreign or not _fails_without_change(contract, policy):
                 raise
             left_out[contract.name] = error
-    if left_out and not planned:
+    if left_out and not planned and not any(c.affected_by for c in wanted):
         raise next(iter(left_out.values()))
     return planned, left_out
 
@@ -50,11 +51,16 @@ def _fails_without_change(contract: AffectedContract, policy: Policy) -> bool:
 def without_unusable(
     affected: Affected, left_out: Mapping[str, ContractError], policy: Policy
 ) -> Affected:
-    """Remove the contracts that cannot run. Notices name them, and their changed prompts have no
-    contract."""
+    """Remove the contracts that cannot run. Notices name those of a full suite; a change that
+    touches the others is not tested, and their changed prompts have no contract."""
     if not left_out:
         return affected
     kept = tuple(c for c in affected.contracts if c.name not in left_out)
+    unknown = tuple(
+        replace(c, base=None, head=None, broken=left_out[c.name].problems[0])
+        for c in affected.contracts
+        if c.name in left_out and c.affected_by
+    )
     covered = {path for c in kept if c.head for path in c.head.dependencies}
     open_ = {
         cause.path
@@ -67,10 +73,11 @@ def without_unusable(
     notices = (
         f"Gatekeeper does not run the contract {name}: {error.problems[0]}"
         for name, error in left_out.items()
+        if name not in {contract.name for contract in unknown}
     )
     return replace(
         affected,
-        contracts=kept,
+        contracts=tuple(sorted((*kept, *unknown), key=lambda c: c.name)),
         uncovered=tuple(sorted({*affected.uncovered, *watched})),
         notices=(*affected.notices, *notices),
     )

@@ -300,7 +300,8 @@ def plan_contracts(
     notices = (*notices, *(said for job in jobs for said in family_notices(job)))
     notices = (*notices, *missing_code_notices(e.contract for j in jobs for e in j.evaluations))
     affected = replace(affected, notices=notices)
-    gone = tuple(contract for contract in wanted if contract.head is None)
+    chosen = {contract.name for contract in wanted}
+    gone = tuple(c for c in affected.contracts if c.head is None and c.name in chosen)
     models = tuple(pair for job in jobs for pair in _models(job))
     hosted = [(place, model) for place, model in models if is_hosted(model)]
     # Reading every contract of base takes a while: only if one may be refused for it.

@@ -243,7 +243,7 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "error": ReasonEntry(
         "Could not be measured",
-        "Calls to the model failed, or the base contract could not be loaded.",
+        "Calls to the model failed, or the contract could not be used.",
         "A failed measurement says nothing about the prompt. Remove the cause and "
         "run the gate again.",
         "warning",

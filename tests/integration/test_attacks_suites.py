@@ -55,6 +55,14 @@ def native(name: str) -> str:
     )
 
 
+def harness(prompt: str) -> str:
+    """Return a suite with a misspelt key."""
+    cases = [{"id": word, "inputs": {"word": word}} for word in WORDS]
+    checks = [{"type": "contains", "spec": "ok", "categry": "x"}]
+    data = {"name": "h", "model": "openai/gpt-4o-mini", "prompt_template": prompt}
+    return yaml.safe_dump({**data, "cases": cases, "invariants": checks}, sort_keys=False)
+
+
 @pytest.mark.parametrize(
     "head",
     [
@@ -149,7 +157,40 @@ def test_the_prompt_of_an_unusable_suite_has_no_contract(run_gate, broken):
     head = {"evals/word.txt": WORSE if broken else "Worse {{missing}} for {{word}}"}
     policy = f"{POLICY}require_contract: true\n"
     answered = run_gate({**base, OTHER: suite(GOOD)}, head, policy=policy, answer=answer)
-    assert answered.exit_code == (1 if broken else 2)
+    assert answered.exit_code == 1
+    assert answered.reasons("inconclusive") == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        pytest.param({PATH: suite("file://word.txt", scenaros=[]), **TEXT}, TEXT, id="prompt file"),
+        pytest.param({PATH: suite("file://*.txt", scenaros=[]), **TEXT}, TEXT, id="pattern"),
+        pytest.param(
+            {PATH: suite(GOOD, scenaros=[])}, {PATH: suite(WORSE, scenaros=[])}, id="inside"
+        ),
+        pytest.param(
+            {PATH: suite("file://word.txt"), "evals/word.txt": "Good {{no}} {{word}}"},
+            TEXT | {"evals/word.txt": "Worse {{no}} {{word}}"},
+            id="variable",
+        ),
+        pytest.param(
+            {"evals/h.yaml": harness("Good {word}"), **TEXT},
+            {"evals/h.yaml": harness("Worse {word}")},
+            id="harness",
+        ),
+    ],
+)
+def test_a_change_that_a_broken_suite_should_test_is_inconclusive(run_gate, base, head):
+    head = {path: WORSE if text == GOOD else text for path, text in head.items()}
+    answered = run_gate({**base, OTHER: suite(GOOD)}, head, policy=POLICY, answer=answer)
+    assert (answered.exit_code, answered.verdict) == (0, "inconclusive")
+    assert answered.reasons("inconclusive") == {"error"}
+    (contract,) = answered.result["contracts"]
+    assert "So nothing tests the change of evals/" in answered.text
+    assert contract["verdict"] == "inconclusive"
+    strict = f"{POLICY}on_inconclusive: fail\n"
+    assert run_gate(base, head, policy=strict, answer=answer).exit_code == 1
 
 
 def test_a_new_suite_without_anything_to_run_is_named(run_gate):

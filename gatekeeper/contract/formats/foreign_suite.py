@@ -74,9 +74,11 @@ class ForeignContract:
 
 
 class BrokenSuiteError(ContractError):
-    """A foreign file that cannot be translated. `paths` are other files that belong to it."""
+    """A foreign file that cannot be translated. `paths` and `patterns` are other files that belong
+    to it."""
 
     paths: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
 
 
 class NothingToRunError(BrokenSuiteError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     SuiteFiles,
 )
 from gatekeeper.contract.globs import matching
+from gatekeeper.contract.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.errors import ContractError, Problem
 
@@ -28,6 +30,8 @@ _MOST_KEPT = 64
 _MOST_CONTRACTS = 500
 """The most contracts in one foreign file. The combinations of prompts and models can be any
 number."""
+_MOST_VALUES = 10_000
+_LONGEST_PATH = 300
 
 
 class Format(Protocol):
@@ -92,13 +96,26 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
     try:
         contracts = _contracts(found, files, document)
     except BrokenSuiteError as error:
-        error.paths = frozenset(files.paths)
+        _note_named(files, document)
+        error.paths, error.patterns = frozenset(files.paths), frozenset(files.patterns)
         raise
     suite = ReadSuite(
         contracts, frozenset(files.paths - {document.path}), frozenset(files.patterns)
     )
     _keep(document, revision, suite)
     return suite
+
+
+def _note_named(files: SuiteFiles, document: Document) -> None:
+    """Remember the files that a suite names but that were not read, because of a mistake in it."""
+    values: list[Any] = [document.data]
+    for value in values:  # it grows by what is inside
+        if isinstance(value, dict | list) and len(values) <= _MOST_VALUES:
+            values += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, str) and len(value) <= _LONGEST_PATH:
+            with suppress(UnreadableError):
+                path = locate(value.removeprefix("file://"), document.path)
+                (files.patterns if "*" in path else files.paths).add(path)
 
 
 def _contracts(found: Format, files: SuiteFiles, document: Document) -> tuple[ForeignContract, ...]:
