@@ -77,8 +77,14 @@ def _text(contract: Contract | None) -> Hashable | None:
 def _file_in_suite(side: Side) -> Hashable | None:
     """Return the prompt's own file and the model. A suite can call another prompt by the same
     name."""
+    known = _file_of_suite(side)
+    return (side.file, known) if known else None
+
+
+def _file_of_suite(side: Side) -> Hashable | None:
+    """Return the same without the suite, which may have moved: its folder gives it its name."""
     known = _prompt_and_model(side) if side.sketch.is_foreign and side.prompt else None
-    return (side.file, known) if known and prompt_file(side.prompt or "") != side.file else None
+    return known if known and prompt_file(side.prompt or "") != side.file else None
 
 
 def _broken(side: Side) -> Hashable | None:
@@ -88,6 +94,7 @@ def _broken(side: Side) -> Hashable | None:
 
 _KEYS: tuple[Key, ...] = (
     _file_in_suite,
+    _file_of_suite,
     _parts,
     _name,
     _place,

@@ -237,6 +237,19 @@ def test_a_suite_that_moves_removes_nothing(noticed: bool) -> None:
     assert [one.name for one in found.contracts] == ["evals-new-prompt-2"]
 
 
+@pytest.mark.parametrize("name", ["evals/old/promptfooconfig.yaml", "evals/more.yaml"])
+@pytest.mark.parametrize("text", [GOOD, WORSE])
+def test_a_suite_whose_place_another_one_takes_keeps_its_prompt(name: str, text: str) -> None:
+    """The folder gives a suite its name, so the new suite gets the name of the old one."""
+    base = suite("file:///prompts/a.txt") | {"prompts/a.txt": GOOD, "prompts/b.txt": OTHER}
+    head = {name: base[PATH], PATH: suite("file:///prompts/b.txt")[PATH], "prompts/a.txt": text}
+    found = changed(base, head)
+    assert removed(found) == []
+    assert sorted(filter(None, compared(found).values())) == (
+        ["Good", "Other"] if text == WORSE else ["Other"]
+    )
+
+
 def test_a_suite_that_becomes_two_removes_nothing() -> None:
     first, second = labelled(a=GOOD, b=OTHER)
     head = {PATH: suite(second)[PATH], NEW: suite(first)[PATH]}
