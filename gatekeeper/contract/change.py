@@ -64,6 +64,34 @@ def prefetch(revision: Revision, paths: Iterable[str]) -> None:
         revision.prefetch(paths)
 
 
+@runtime_checkable
+class Renaming(Protocol):
+    """A revision that knows which files the change that led to it renamed."""
+
+    @property
+    def renames(self) -> Mapping[str, str]:
+        """Map earlier paths to later ones."""
+        ...
+
+
+def renames_of(revision: Revision) -> Mapping[str, str]:
+    """Return what the revision knows of renames."""
+    return revision.renames if isinstance(revision, Renaming) else {}
+
+
+def renamed_to(revision: Revision, path: str) -> str | None:
+    """Return the path that a missing file has in the revision by git's renames; None if none is
+    known. Two branches can rename a file one after the other."""
+    renames = renames_of(revision)
+    seen = {path}
+    while path in renames and renames[path] not in seen:
+        path = renames[path]
+        seen.add(path)
+        if path in revision.entries:
+            return path
+    return None
+
+
 @dataclass(frozen=True)
 class MemoryRevision:
     """A revision made of a dictionary, for tests and for files that are in no repository."""

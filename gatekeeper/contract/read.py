@@ -6,7 +6,7 @@ import posixpath
 import re
 from functools import lru_cache
 
-from gatekeeper.contract.change import FileTooLargeError, Revision
+from gatekeeper.contract.change import FileTooLargeError, Revision, renamed_to
 
 MAX_BYTES = 20_000_000
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -104,6 +104,10 @@ def _decode(content: bytes, path: str) -> str:
 
 def _missing(revision: Revision, path: str) -> UnreadableError:
     entries = revision.entries
+    moved = renamed_to(revision, path)
+    if moved is not None:
+        fix = f"name `{moved}`, as this change renamed the file"
+        return UnreadableError(f"there is no file `{path}`", fix)
     for parent in _parents(path):
         entry = entries.get(parent)
         if entry is not None and entry.kind != "file":

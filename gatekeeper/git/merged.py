@@ -19,13 +19,15 @@ from gatekeeper.git.temporary import temporary_folder
 @dataclass(frozen=True, eq=False)
 class MergedRevision:
     """The files after the merge. `joined` are those that git merged; `kept` maps a path to the one
-    at head that it is read from, and all others are read from the branch to merge into."""
+    at head that it is read from, and all others are read from the branch to merge into. `renames`
+    are those of both sides."""
 
     head: Revision
     into: Revision
     entries: Mapping[str, Entry]
     kept: Mapping[str, str]
     joined: Mapping[str, bytes] = field(repr=False)
+    renames: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sha(self) -> str:
@@ -52,7 +54,9 @@ def merged_change(git: GitCommand, ours: Change, theirs: Change) -> Change:
     merge = _Merge(git, ours, theirs)
     for place in merge.places():
         merge.take(place)
-    merged = MergedRevision(ours.head, theirs.head, merge.entries, merge.kept, merge.joined)
+    renames = {**theirs.renames, **ours.renames, **merge.renames}
+    sides = ours.head, theirs.head
+    merged = MergedRevision(*sides, merge.entries, merge.kept, merge.joined, renames)
     return Change(theirs.head, merged, merge.renames, tuple(sorted(merge.conflicts)))
 
 

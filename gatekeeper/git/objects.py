@@ -100,6 +100,11 @@ class CommitRevision:
             return self.difference.apply(self.origin.entries)
         return self.objects.tree(self.sha)
 
+    @property
+    def renames(self) -> Mapping[str, str]:
+        """Map paths of the origin to those that the commit gives the files."""
+        return self.difference.renames
+
     def read(self, path: str) -> bytes:
         """Return the content of a regular file as it was committed."""
         return self.objects.blob(path, regular_file(self.entries, path).id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gatekeeper.contract.change import Change, Entry, FileTooLargeError
@@ -26,13 +26,15 @@ _STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-
 
 @dataclass(frozen=True)
 class WorktreeRevision:
-    """The files as they stand, committed or not; `on_disk` differ from the index."""
+    """The files as they stand, committed or not; `on_disk` differ from the index, and `renames` are
+    those since a commit, if there is one to compare with."""
 
     entries: Mapping[str, Entry]
     objects: Objects = field(repr=False, compare=False)
     root: Path
     on_disk: frozenset[str]
     sha: str = "worktree"
+    renames: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def read(self, path: str) -> bytes:
         """Return the content that a commit of the file would store now."""
@@ -61,7 +63,8 @@ def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) ->
     options = ("--raw", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=all")
     tracked = Difference.parse(git.run("diff-index", *options, base)).renames
     moved = {old: new for old, new in tracked.items() if new in head.entries}
-    return Change(origin, head, _untracked_renames(origin.entries, head.entries) | moved)
+    renames = _untracked_renames(origin.entries, head.entries) | moved
+    return Change(origin, replace(head, renames=renames), renames)
 
 
 def has_changes(git: GitCommand) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.change import Entry, Revision
+from gatekeeper.contract.change import Entry, Revision, renames_of
 from gatekeeper.contract.definition import NotRun, Position, Prompt
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -204,6 +204,11 @@ class SuiteFiles:
     def entries(self) -> Mapping[str, Entry]:
         """Every path of the revision. A translation that searches in it uses `find` instead."""
         return self.revision.entries
+
+    @property
+    def renames(self) -> Mapping[str, str]:
+        """Map earlier paths of the revision to later ones."""
+        return renames_of(self.revision)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, and remember that the contracts depend on it."""
