@@ -292,11 +292,16 @@ class _Comparison:
     ) -> Watched | None:
         """Return the first prompt that the contract left, although something is still there. A
         suite that holds its prompts itself may move them: the old place counts only if no contract
-        of the suite tests it."""
+        of the suite tests it, and it does not name the file that the prompt moved to."""
         left = [(w, place) for w in watched if (place := self.prompts.left(w))]
         if old is not None and old.sketch.is_foreign:
             tested = [s.prompt for s in heads.values() if s.file == old.file and s.prompt]
-            left = [(w, p) for w, p in left if prompt_file(p) != old.file or not is_in(p, tested)]
+            left = [
+                (w, place)
+                for w, place in left
+                if prompt_file(place) != old.file
+                or not (is_in(place, tested) or self.prompts.names_file(place))
+            ]
         return left[0][0] if left else None
 
     def _base_of(self, side: Side, name: str) -> Contract | None:

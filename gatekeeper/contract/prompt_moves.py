@@ -11,8 +11,9 @@ from gatekeeper.contract.change import Change, Entry
 from gatekeeper.contract.definition import Contract, Prompt, Target, TemplateStyle
 from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.prompts.reference import prompt_file, read_reference
+from gatekeeper.contract.prompts.value_at_key import find_value, parse_data
+from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.watched_paths import WatchedPaths
 from gatekeeper.contract.watched_prompts import Watched
 from gatekeeper.errors import ContractError
@@ -58,6 +59,20 @@ class PromptMoves:
         """Return whether the prompt exists at head, by its own path or the one that it has now."""
         now = self.now(reference)
         return now is not None and has_prompt(self.change.head, now)
+
+    def names_file(self, place: str) -> bool:
+        """Return whether there is nothing at a place of head but the path of a file there, which
+        may have a label."""
+        reference = read_reference(place)
+        try:
+            document = parse_data(read_text(self.change.head, reference.path), reference.path)
+            value = find_value(document, reference.key or ())
+            if isinstance(value, dict) and "raw" not in value:
+                value = value.get("id")
+            named = value.removeprefix("file://") if isinstance(value, str) else ""
+            return self._is_file(locate(named, reference.path))
+        except (UnreadableError, ContractError):
+            return False
 
     def is_lost(self, watched: Watched) -> bool:
         """Return whether the prompt is gone, and head's contract names another in its place."""

@@ -237,6 +237,21 @@ def test_a_suite_that_moves_removes_nothing(noticed: bool) -> None:
     assert [one.name for one in found.contracts] == ["evals-new-prompt-2"]
 
 
+@pytest.mark.parametrize("named", ["file://word.txt", "word.txt", {"id": "file://word.txt"}])
+@pytest.mark.parametrize("text", [GOOD, WORSE])
+def test_a_prompt_that_moves_out_of_its_suite_is_the_same(named: Any, text: str) -> None:
+    head = suite(named) | {"evals/word.txt": text}
+    found = changed(suite(GOOD), head)
+    assert removed(found) == []
+    assert list(compared(found).values()) == (["Good"] if text == WORSE else [])
+
+
+def test_a_prompt_that_a_suite_holds_but_no_longer_tests_is_left() -> None:
+    filtered = {"id": "openai:gpt-4o-mini", "prompts": ["b"]}
+    head = suite(*labelled(a=WORSE, b=GOOD), models=[filtered])
+    assert removed(changed(suite(*labelled(a=GOOD)), head)) == ["evals"]
+
+
 @pytest.mark.parametrize("name", ["evals/old/promptfooconfig.yaml", "evals/more.yaml"])
 @pytest.mark.parametrize("text", [GOOD, WORSE])
 def test_a_suite_whose_place_another_one_takes_keeps_its_prompt(name: str, text: str) -> None:
