@@ -116,6 +116,8 @@ def _value(uses: _Uses, path: _Path, text: str, name: str, level: int) -> Any:
         return [_value(_uses(loop.body), (item,), text, item, level + 1)]
     fields = uses.fields.get(path, {})
     found = {field: _value(uses, (*path, field), text, field, level + 1) for field in fields}
+    if isinstance(found.get("role"), str) and "content" in found:
+        found["role"] = "user"  # a message of a chat, whose role a template may write as a line
     return found or plain
 
 

@@ -215,7 +215,8 @@ class _Proposing:
         taken = [job.contract.name for job in jobs if job.contract.name in self.names]
         if taken:
             note = f"another contract already has the name {taken[0]}"
-            self.rows.append(ProposalRow(suite.path, suite.kind, None, note))
+            if not self._is_prompt_too(suite):  # a prompt gets a contract with another name
+                self.rows.append(ProposalRow(suite.path, suite.kind, None, note))
             return False
         for job in jobs:
             self.names.add(job.contract.name)

@@ -25,6 +25,8 @@ DEFAULT_MODEL = "openai/gpt-4o-mini"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100
+_SAYS_NOTHING = ("index", "page", "route", "skill")
+"""Names of files that say nothing without the folder above them."""
 _ROWS = ("testData", "sample", "samples")
 
 
@@ -106,9 +108,13 @@ def propose_name(reference: str, taken: set[str]) -> str:
         file, _, part = reference.partition(":")
     *folders, last = file.split("/")
     stem = last.split(".")[0] if not last.startswith(".") else last
-    words = [stem, part] if part else [stem]
-    longer = (folders[len(folders) - depth :] for depth in range(len(folders) + 1))
+    start = _slug(stem).removesuffix("s")
+    repeats = part and re.match(rf"{start}s?-", _slug(part))
+    words = [part] if repeats else [stem, *filter(None, [part])]
+    nearest = 1 if stem.lower() in _SAYS_NOTHING else 0
+    longer = (folders[len(folders) - depth :] for depth in range(nearest, len(folders) + 1))
     names = [_slug("-".join([*above, *words])) for above in longer]
+    names = names or [_slug("-".join(words))]
     return take_name(next((name for name in names if name not in taken), names[0]), taken)
 
 

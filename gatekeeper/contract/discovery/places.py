@@ -79,7 +79,10 @@ _INSTALLED = frozenset(
         "__pycache__",
     }
 )
-_TESTS = frozenset({"test", "tests", "__tests__", "testdata", "fixtures", "spec", "specs"})
+_TESTS = frozenset(
+    {"test", "tests", "__tests__", "__mocks__", "testdata", "fixtures", "spec", "specs"}
+)
+_TEST_FILE = re.compile(r"test_|.*\.(?:test|spec|vitest)\.")
 _DOCUMENTATION = frozenset({"doc", "docs"})
 
 
@@ -108,7 +111,7 @@ def may_hold_suite(path: str) -> bool:
 def is_test(path: str) -> bool:
     """Return whether the file belongs to the tests of a program."""
     *folders, name = path.lower().split("/")
-    return bool(_TESTS.intersection(folders)) or name.startswith("test_") or ".test." in name
+    return bool(_TESTS.intersection(folders)) or _TEST_FILE.match(name) is not None
 
 
 def is_prompt_text(path: str) -> bool:

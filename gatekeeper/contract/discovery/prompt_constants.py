@@ -28,7 +28,7 @@ _HOLE = re.compile(r"\{\s*[A-Za-z_]\w*\s*\}")
 _TEMPLATE_CLASS = re.compile(r"(?:Prompt|Message)Template$")
 _TYPESCRIPT = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[A-Za-z_$][\w$]*)[^=\n]{0,80}="
-    r"[ \t\n]*(?P<quote>[`\"'])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
+    r"[ \t\n]*(?P<quote>[`\"'])(?P<text>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)",
     re.MULTILINE,
 )
 _TYPESCRIPT_MESSAGES = re.compile(
@@ -44,10 +44,28 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTION = re.compile(
     r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?:default[ \t]+)?(?:async[ \t]+)?"
     r"(?:function\*?[ \t]+(?P<name>[A-Za-z_$][\w$]*)"
-    r"|(?:const|let|var)[ \t]+(?P<arrow>[A-Za-z_$][\w$]*)[^=\n]{0,80}=[^\n]{0,200}(?:=>|function)"
+    r"|(?:const|let|var)[ \t]+(?P<arrow>[A-Za-z_$][\w$]*)[^=\n]{0,80}="
+    r"(?:[^\n]{0,200}(?:=>|function)|[ \t]*(?:async[ \t]*)?\([^\n()]{0,200}$)"
     r"|(?:(?:public|private|protected|static|async)[ \t]+){0,3}(?!if|for|while|switch|catch)"
     r"(?P<method>[A-Za-z_$#][\w$]*)[ \t]*\([^\n]{0,200}\{[ \t]*$)",
     re.MULTILINE,
+)
+_CALLS_A_MODEL = re.compile(
+    r"\b(?:(?:generate|stream)(?:Text|Object)|completions\.create|messages\.create"
+    r"|responses\.create|generateContent|new Agent)\b"
+)
+_PROPERTY = re.compile(
+    r"^[ \t]*(?:[^\n`\"'/*]{0,200}[{,(][ \t]*)?(?P<name>[A-Za-z_$][\w$]*)[ \t]*:[ \t\n]{0,99}"
+    r"(?P<quote>[`\"'])(?P<text>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)",
+    re.MULTILINE,
+)
+_DECLARED = re.compile(
+    r"^(?:export[ \t]+)?(?:const|let|var)[ \t]+(?P<name>[A-Za-z_$][\w$]*)", re.MULTILINE
+)
+_CLOSED = re.compile(r"^\}[;)]{0,3}[ \t]*$", re.MULTILINE)
+_RETURNED = re.compile(
+    r"(?:=>|\breturn\b)[ \t\n(]{0,99}(?P<quote>[`\"'])"
+    r"(?P<text>(?:\\[\s\S]|(?!(?P=quote))[^\\])*)(?P=quote)"
 )
 _TOKENS = re.compile(
     r"//[^\n]*|/\*.*?\*/|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
@@ -172,13 +190,36 @@ def typescript_prompts(source: str) -> Iterator[PromptConstant]:
     if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
         return
     functions = [*_FUNCTION.finditer(source)]
-    for found in _TYPESCRIPT.finditer(source):
+    patterns = [_TYPESCRIPT, *([_PROPERTY] if _CALLS_A_MODEL.search(source) else [])]
+    for found in (each for pattern in patterns for each in pattern.finditer(source)):
         if is_named_as_prompt(found["name"]) and _is_prose(found["text"]):
             yield _typescript_prompt(source, found, found["text"], functions)
     for found in _TYPESCRIPT_MESSAGES.finditer(source):
         content = _CONTENT.search(found["item"])
         if content and _is_prose(content["text"]):
             yield _typescript_prompt(source, found, content["text"], functions)
+    yield from _typescript_returns(source, functions)
+
+
+def _typescript_returns(
+    source: str, functions: Sequence[re.Match[str]]
+) -> Iterator[PromptConstant]:
+    """Yield the functions of a module that are named as prompts and return a text."""
+    outer = [found for found in functions if not found["indent"]]
+    ends = [*(found.start() for found in outer[1:]), len(source)]
+    for function, end in zip(outer, ends, strict=False):
+        name = function["name"] or function["arrow"] or ""
+        if not is_named_as_prompt(name):
+            continue
+        close = _CLOSED.search(source, function.end(), end)
+        last = close.start() if close else end
+        for found in _RETURNED.finditer(source, function.start()):
+            if found.start() >= last:
+                break
+            if _is_prose(found["text"].replace("\\n", "\n")):
+                line = source.count("\n", 0, function.start("indent")) + 1
+                yield PromptConstant(name, line, found["text"])
+                break
 
 
 def _typescript_prompt(
@@ -189,6 +230,9 @@ def _typescript_prompt(
     indent = found[0][: len(found[0]) - len(found[0].lstrip(" \t"))]
     around = [f for f in functions if f.end() <= start and len(f["indent"]) < len(indent)]
     named = around[-1]["name"] or around[-1]["arrow"] or around[-1]["method"] if around else ""
+    if indent and (not around or _CLOSED.search(source, around[-1].end(), start)):
+        outer = [*_DECLARED.finditer(source, around[-1].end() if around else 0, start)]
+        named = outer[-1]["name"] if outer else named
     name = f"{named}.{found['name']}" if named else found["name"]
     return PromptConstant(name, source.count("\n", 0, start) + 1, text)
 

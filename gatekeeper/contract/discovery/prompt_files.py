@@ -138,7 +138,7 @@ def _in_data(path: str, text: str) -> Iterator[PromptSource]:
         yield PromptSource(path, path, "messages")
     elif isinstance(data, dict) and isinstance(data.get("template"), str) and "_type" in data:
         yield _at_key(document, ("template",))  # as LangChain saves a prompt
-    elif isinstance(data, dict) and is_prompt_named(path):
+    elif isinstance(data, dict) and is_prompt_named(path) and not _is_json_schema(data):
         yield from _texts(document, (), data)
 
 
@@ -150,6 +150,10 @@ def _texts(document: Document, key: KeyPath, data: dict[Any, Any]) -> Iterator[P
             yield from _texts(document, (*key, name), value)
         elif _is_prose(value) or _are_messages(value):
             yield _at_key(document, (*key, name))
+
+
+def _is_json_schema(data: dict[Any, Any]) -> bool:
+    return "json-schema.org" in str(data.get("$schema"))
 
 
 def _is_prose(value: Any) -> bool:

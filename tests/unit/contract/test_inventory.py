@@ -404,3 +404,73 @@ def test_texts_in_toml_are_prompts(path):
 )
 def test_other_toml_holds_no_prompt(path, text):
     assert found({path: text}) == []
+
+
+RETURNED = r"""import { generateText, Agent } from "ai";
+export const getHintsPrompt = (hints: Hints) => `\
+About the origin of the request: ${hints.city}
+`;
+export const systemPrompt = ({
+  model,
+}: {
+  model: string;
+}) => {
+  const hints = getHintsPrompt(model);
+  return `${regularPrompt}\n\n${hints}\n\n${artifactsPrompt}`;
+};
+function getPromptPath(id: string) {
+  return `prompts/${id}.md`;
+}
+export function buildPrompt(text: string): string {
+  return `Summarise this in one sentence: ${text}`;
+}
+export async function POST(request: Request) {
+  const answer = await generateText({
+    model,
+    system: "You are a kind assistant of a shop.",
+    prompt: request.text,
+  });
+}
+export const agent = new Agent({
+  name: "weather",
+  instructions: `You tell the weather of a city.`,
+});
+"""
+
+
+def test_texts_that_functions_return_and_calls_get_are_prompts_too(monkeypatch):
+    read_here(monkeypatch)
+    assert found({"src/app.ts": RETURNED}) == [
+        ("src/app.ts:getHintsPrompt", "TypeScript", 2),
+        ("src/app.ts:systemPrompt", "TypeScript", 5),
+        ("src/app.ts:buildPrompt", "TypeScript", 16),
+        ("src/app.ts:POST.system", "TypeScript", 22),
+        ("src/app.ts:agent.instructions", "TypeScript", 28),
+    ]
+    revision = MemoryRevision({"src/app.ts": RETURNED.encode()})
+    (message,) = load_prompt(revision, "src/app.ts:getHintsPrompt").messages
+    assert message.content.startswith("About the origin of the request: {{")
+    for name, problem in {
+        "systemPrompt": "the function does more than return a text",
+        "POST.system": "the prompt is inside the function `POST`",
+        "agent.instructions": "`instructions` is written inside a call",
+    }.items():
+        with pytest.raises(ContractError, match=problem):
+            load_prompt(revision, f"src/app.ts:{name}")
+
+
+def test_a_page_that_calls_no_model_has_no_prompts_in_its_properties():
+    source = (
+        """export const dialog = {\n  instructions: "Click the green button to go on.",\n};\n"""
+    )
+    assert found({"src/app.ts": source}) == []
+    called = f"import {{ generateText }} from 'ai';\n{source}"
+    assert found({"src/app.ts": called}) == [("src/app.ts:dialog.instructions", "TypeScript", 3)]
+
+
+def test_a_json_schema_of_prompts_holds_none():
+    text = """{"description": "Says what every prompt of this repository must have."%s}"""
+    schema = text % """, "$schema": "http://json-schema.org/draft-07/schema#\""""
+    editor = text % """, "$schema": "./prompts.schema.json\""""
+    assert found({"prompts.json": schema}) == []
+    assert found({"prompts.json": editor}) == [("prompts.json#description", "key", 1)]

@@ -103,6 +103,8 @@ class _Reading:
             line = line_of(self.uses.named[inner][0]) if self.uses.named[inner] else 1
             fix = "move the text out of the function, into a constant of the file"
             raise CodeFault(f"`{inner}` is inside a function", fix, line)
+        if not self.declared(first):
+            self._refuse_given(inner)
         declared = node = self._only(self.declared(first), first, 1)
         self.uses.refuse(first, node)
         if node.type == "class_declaration":
@@ -111,7 +113,10 @@ class _Reading:
             if node.type in FUNCTIONS:
                 fix = f"move the text out of `{first}`, into a constant of the file"
                 raise CodeFault(f"the prompt is inside the function `{first}`", fix, line_of(node))
-            node = self._only(self.members(node, step), step, line_of(node))
+            found = self.members(node, step)
+            if not found:
+                self._refuse_given(step)
+            node = self._only(found, step, line_of(node))
         value, reading = self._returned(node) if node.type in FUNCTIONS else (node, self)
         value = self._inside(value)
         is_array = value.type == "array"
@@ -123,6 +128,14 @@ class _Reading:
             return [("user", reading.value(value))]
         items = array_items(value, self._inside, _member_key)
         return [(item.role, reading.value(item.content)) for item in items]
+
+    def _refuse_given(self, name: str) -> None:
+        """Refuse a text that a call gets under the name: no contract can name it."""
+        given = (n for n in self.uses.named[name] if n.parent is not None)
+        pair = next((n for n in given if n.parent is not None and n.parent.type == "pair"), None)
+        if pair is not None:
+            fix = "write the text in a constant of the file, and use that constant here"
+            raise CodeFault(f"`{name}` is written inside a call", fix, line_of(pair))
 
     def declared(self, name: str) -> list[Node]:
         """Return the value of each declaration of the name in the module."""
@@ -284,7 +297,8 @@ class _Reading:
         inner = parts_of(node)
         path = _path(self._inside(inner[0])) if len(inner) == 1 else None
         if path is None:
-            what = f"the placeholder `{text_of(node)[:60]}` computes its value"
+            shown = " ".join(text_of(node)[:60].split())
+            what = f"the placeholder `{shown}` computes its value"
             fix = "assign the value to a variable first; fixtures then set that variable"
             raise CodeFault(what, fix, line_of(node))
         name = str(path[0])

@@ -23,6 +23,13 @@ def prompt(*texts: str) -> Prompt:
         ("{{ user.home.town }}", "user", {"home": {"town": "a town"}}),
         ("{% for x in items %}{{ x }}{% endfor %}", "items", ["a x"]),
         ("{% for t in turns %}{{ t.role }}{% endfor %}", "turns", [{"role": "a role"}]),
+        # A message of a chat has a role that the template can write as a line.
+        (
+            "{% for t in turns %}{{ t.role }}:\n{{ t.content }}{% endfor %}",
+            "turns",
+            [{"role": "user", "content": "a content"}],
+        ),
+        ("{{ job.role }} {{ job.town }}", "job", {"role": "a role", "town": "a town"}),
         (
             "{% for a in m %}{% for b in a.l %}{{ b.c }}{% endfor %}{% endfor %}",
             "m",

@@ -199,3 +199,17 @@ def test_a_file_in_the_place_of_the_contract_is_not_replaced() -> None:
     made = propose(revision({"prompts/a.md": "Say {{ x }}", path: "- 1\n"}))
     assert made.skeletons == ()
     assert path in {row.note.partition(" ")[0] for row in made.rows}
+
+
+def test_two_prompty_files_of_one_name_get_one_row_each() -> None:
+    model = "model: {id: gpt-4o-mini, provider: openai}"
+    prompty = f"---\nname: Shop\n{model}\nsample: {{q: Which?}}\n---\nuser:\n"
+    files = {
+        "a/one.prompty": f"{prompty}Answer: {{{{q}}}}",
+        "b/two.prompty": f"{prompty}Say: {{{{q}}}}",
+    }
+    rows = propose(revision(files)).rows
+    assert [(row.found, row.contract) for row in rows] == [
+        ("a/one.prompty", "a/one.prompty"),
+        ("b/two.prompty", "contracts/two.yaml"),
+    ]

@@ -39,6 +39,13 @@ def test_a_fixture_is_read_back_as_it_was(values: dict[str, Any]) -> None:
         ("config/prompts.yaml#news.title", "prompts-news-title"),
         ("prompts/größe.md", "grosse"),
         ("prompts/日本.md", "prompt"),
+        ("skills/review/SKILL.md", "review-skill"),
+        ("SKILL.md", "skill"),
+        ("app/chat/route.ts:SYSTEM_PROMPT", "chat-route-system-prompt"),
+        # A name that begins with the file's own does not repeat it.
+        ("src/classifier.ts:classifierPrompt", "classifier-prompt"),
+        ("settings/review_prompts.toml#review_prompt.system", "review-prompt-system"),
+        ("src/app.py:append_prompt", "app-append-prompt"),
     ],
 )
 def test_a_name_says_which_prompt_it_is(reference: str, name: str) -> None:
