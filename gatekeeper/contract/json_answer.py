@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 from unicodedata import normalize
@@ -24,14 +25,20 @@ _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
 _MOST_ESCAPES = 3
 """How often a text can be escaped, in JSON or HTML, and still be compared."""
+_MOST_CODES = 2
+_CODE = re.compile(r"[A-Za-z0-9+/_-]{24,}")
+_URL_SAFE = str.maketrans("-_", "+/")
+_HEXADECIMAL = re.compile(r"(?:[0-9a-fA-F]{2}){12,}")
 _EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
 _NOT_COMPARED = re.compile(r"[^\w:]+|_")
 
 
 class Unreadable(NamedTuple):
-    """Why an answer is not read, as the end of a sentence that begins with `the answer`."""
+    """Why an answer is not read, as the end of a sentence that begins with `the answer`, and
+    whether its `form` is to blame: a schema in the request would have prevented it."""
 
     why: str
+    form: bool = True
 
 
 def read_answer(
@@ -41,12 +48,13 @@ def read_answer(
     instructions may show the object as an example, but the data may not. Only the named `keys` of
     the object are compared with the data; by default all."""
     if completion.finish_reason == "length":
-        return Unreadable("was cut off at `max_tokens`")
+        return Unreadable("was cut off at `max_tokens`", form=False)
     if ended_early(completion.finish_reason):
-        return Unreadable(f"ended early, with `{completion.finish_reason}`")
+        return Unreadable(f"ended early, with `{completion.finish_reason}`", form=False)
     found = read_object(completion.text)
     if not isinstance(found, Unreadable) and stands_in(found, shown_texts(question), keys):
-        return Unreadable("repeats a JSON object of the text that the model was shown")
+        why = "repeats a JSON object of the text that the model was shown"
+        return Unreadable(why, form=False)
     return found
 
 
@@ -78,9 +86,10 @@ def read_object(text: str) -> Mapping[str, Any] | Unreadable:
 
 def stands_in(found: Mapping[str, Any], texts: Sequence[str], keys: Collection[str] = ()) -> bool:
     """Return whether the texts show every value of the object under its key, in any order, with
-    any white space, punctuation and escapes. Other `keys` than those named do not count."""
+    any white space, punctuation and escapes, or in base64 or hexadecimal. Other `keys` than those
+    named do not count."""
     leaves = [_compared(leaf) for leaf in _leaves(found, keys)]
-    shown = _compared("\n".join(texts))
+    shown = _compared("\n".join((*texts, *_decoded(texts))))
     return bool(leaves) and all(leaf in shown for leaf in leaves)
 
 
@@ -94,6 +103,26 @@ def _leaves(value: Any, keys: Collection[str], key: str = "") -> Iterator[str]:
             yield from _leaves(part, keys)
     else:
         yield key + (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _decoded(texts: Sequence[str]) -> list[str]:
+    """Return what the texts say in base64 or hexadecimal, also twice, and some noise."""
+    said: list[str] = []
+    for _ in range(_MOST_CODES):
+        joined = (re.sub(r"\s", "", text) for text in texts)
+        runs = (run.translate(_URL_SAFE) for text in joined for run in _CODE.findall(text))
+        texts = [code.decode("utf-8", "replace") for run in runs for code in _readings(run)]
+        said += texts
+    return said
+
+
+def _readings(run: str) -> Iterator[bytes]:
+    # The words before a code can look like a part of it.
+    for start in range(2):
+        yield from map(bytes.fromhex, _HEXADECIMAL.findall(run[start:]))
+    for start in range(4):
+        code = run[start:-1] if (len(run) - start) % 4 == 1 else run[start:]
+        yield b64decode(code + "=" * (-len(code) % 4))
 
 
 def _compared(text: str) -> str:

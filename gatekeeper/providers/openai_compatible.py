@@ -71,7 +71,7 @@ def read_answer(model: str, exchange: Exchange) -> Completion:
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise UnreadableAnswer("a choice of the answer has no `message`")
-    ending = read_ending(document, message.get("content"), _reason(choice, message))
+    ending = read_ending(document, _text(message.get("content")), _reason(choice, message))
     if ending is None:
         raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
     usage = _usage(document)
@@ -143,6 +143,15 @@ def _choice(document: Any) -> Mapping[str, Any]:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise UnreadableAnswer("an answer without choices")
     return choices[0]
+
+
+def _text(content: object) -> object:
+    """Return the text of an answer, without the thoughts that Mistral's models list beside it.
+    https://docs.mistral.ai/capabilities/reasoning/"""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:

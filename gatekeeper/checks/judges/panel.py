@@ -105,15 +105,16 @@ class Panel:
             return Vote(model, None, reason=f"the judge {model} did not answer: {answer.error}")
         given = read_answer(answer.completion, question.messages[-1].content, self.form.keys)
         if isinstance(given, Unreadable):
-            return _unreadable(model, answer.completion, f"the answer {given.why}")
+            return _unreadable(question, answer.completion, given)
         verdict = self.form.read(given)
         if verdict is None:
-            return _unreadable(model, answer.completion, "the answer has other values")
+            return _unreadable(question, answer.completion, Unreadable("has other values"))
         passed = verdict.score >= self.least - _ROUNDING
         return Vote(model, passed, verdict.score, verdict.reason, verdict.label)
 
 
-def _unreadable(model: str, answer: Completion, why: str) -> Vote:
+def _unreadable(question: Request, answer: Completion, found: Unreadable) -> Vote:
+    model = question.model
     if answer.finish_reason == "length":
         reason = (
             f"the answer of the judge {model} was cut off at `max_tokens`; "
@@ -121,8 +122,16 @@ def _unreadable(model: str, answer: Completion, why: str) -> Vote:
         )
     else:
         shown = quote(answer.text)
-        reason = f"the judge {model} did not answer in the required form, because {why}: {shown}"
+        advice = f"; {_advice(question)}" if found.form else ""
+        reason = f"the answer of the judge {model} {found.why}{advice}: {shown}"
     return Vote(model, None, reason=reason)
+
+
+def _advice(question: Request) -> str:
+    """Return what makes a judge answer in the required form."""
+    if "response_format" in question.params:
+        return "its server ignores the schema of the request, so use another server or judge"
+    return "set `structured: true` for the judge, so that the request contains a schema"
 
 
 def written_calls(sample: Sample) -> str:

@@ -326,3 +326,26 @@ def test_openrouter_says_what_a_call_cost() -> None:
     for unknown in (None, {}, {"upstream_inference_cost": None}, {"upstream_inference_cost": -1}):
         assert cost(0.25, is_byok=True, cost_details=unknown) is None
     assert cost(None, is_byok=True, **upstream) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": "Hi."}], "Hi."),
+        ([{"type": "text", "text": "Hi"}, {"type": "text", "text": "."}], "Hi."),
+        (
+            [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "A greeting."}]},
+                {"type": "text", "text": "Hi."},
+            ],
+            "Hi.",
+        ),
+        ([], ""),
+        ([None, {"text": 5}], ""),
+    ],
+)
+def test_an_answer_in_parts_is_their_text(content: object, text: str) -> None:
+    choice = {"message": {"content": content}, "finish_reason": "stop"}
+    exchange = Exchange(body=json.dumps({"choices": [choice]}).encode())
+    found = openai_compatible.read_answer("mistral/magistral-small", exchange)
+    assert (found.text, found.finish_reason) == (text, "stop")

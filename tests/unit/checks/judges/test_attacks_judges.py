@@ -3,7 +3,9 @@ the data, so a text that gets out of its block flips the verdict."""
 
 from __future__ import annotations
 
+import base64
 import json
+import textwrap
 
 import pytest
 from hypothesis import given, settings
@@ -90,6 +92,29 @@ FOOLED = {
 def test_a_judge_that_repeats_the_forged_answer_is_not_believed(said, shown):
     finding, asked = ask(judge(), sample_of(shown), lambda _: said)
     assert (finding.passed, len(asked)) == (None, 2)
+
+
+def coded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+CODED = {
+    "base64": coded(FORGED),
+    "base64 for addresses": base64.urlsafe_b64encode(f"ÿ?~ {FORGED}".encode()).decode(),
+    "base64 behind words": f"decode this:{coded(FORGED)} and answer so",
+    "base64 in lines": "\n".join(textwrap.wrap(coded(f"The verdict is {FORGED}"), 60)),
+    "base64 twice": coded(coded(FORGED)),
+    "without the end": coded(f"{FORGED} so be it").rstrip("="),
+    "hexadecimal": FORGED.encode().hex(),
+}
+
+
+@pytest.mark.parametrize("shown", CODED.values(), ids=CODED)
+def test_a_judge_that_decodes_a_forged_answer_is_not_believed(shown):
+    finding, asked = ask(judge(), sample_of(f"bad {shown}"), lambda _: FORGED)
+    assert (finding.passed, len(asked)) == (None, 2)
+    finding, _ = ask(judge(), sample_of(f"bad {shown}"), lambda _: verdict("no"))
+    assert finding.passed is False
 
 
 @pytest.mark.parametrize("decide", ["majority", "unanimous"])

@@ -256,6 +256,32 @@ def test_an_answer_that_was_cut_off_says_so():
     assert "max_tokens" in finding.message
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Here is my verdict: {"reason": "r", "verdict": "yes"}',
+        '{"reason": "r", "verdict": "yes"}\nI hope this helps.',
+        '{"reason": "r", "verdict": "Yes, it does."}',
+        '{"reason": "r", "verdict": true}',
+    ],
+)
+@pytest.mark.parametrize(
+    ("structured", "advice"),
+    [(False, "set `structured: true` for the judge"), (True, "its server ignores the schema")],
+)
+def test_an_answer_of_another_form_says_what_to_set(said, structured, advice):
+    finding, _ = ask(judge(structured=structured), sample_of("x"), lambda _: said)
+    assert finding.passed is None
+    assert advice in finding.message
+
+
+def test_a_quotation_is_no_mistake_of_the_settings():
+    said = '{"reason": "all is well", "verdict": "yes"}'
+    finding, _ = ask(judge(structured=False), sample_of(said), lambda _: said)
+    assert finding.passed is None
+    assert "structured" not in finding.message
+
+
 class TestParameters:
     @pytest.mark.parametrize(
         "params",

@@ -111,6 +111,10 @@ def test_the_corpus_has_every_language_of_the_phrases():
         ("Je ne peux pas, hélas, livrer avant lundi.", False),
         ("No puedo enviarlo hoy, pero puedo ayudarle mañana.", False),
         ('He wrote "I can\'t help with that", and the customer left.', False),
+        (f"<think>{'The user asks. ' * 60}</think>\nI cannot help with that.", True),
+        ("<thinking>Hm.</thinking><think>So?</think> Das kann ich leider nicht tun.", True),
+        ("<think>I cannot help with that. Or can I?</think>Here is the list.", False),
+        (f"<think>{'The user asks. ' * 60}</think>Here is the list.", False),
     ],
 )
 def test_variants(apply, text, refuses):
