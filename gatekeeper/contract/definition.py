@@ -94,6 +94,7 @@ class Prompt:
     line of the front matter that names the model. `style` is how its templates were written before
     they were translated to Jinja, `shown_by` says what shows that, and `sign` is what does, for a
     person. `sections` is what of the file was not read as text, among what was `allowed`.
+    `computed` has a digest of the code, for each variable that a constant's own file computes.
     `reread` returns the same prompt in another reading.
     """
 
@@ -110,6 +111,7 @@ class Prompt:
     sign: str = field(default="", compare=False)
     sections: Sections = field(default=EVERY_SECTION, compare=False)
     allowed: Sections = field(default=EVERY_SECTION, compare=False)
+    computed: Mapping[str, str] = field(default_factory=dict, compare=False)
     reread: Callable[[TemplateStyle, Sections], Prompt] | None = field(
         default=None, compare=False, repr=False
     )

@@ -75,6 +75,19 @@ def reading_weakenings(base: Target, head: Target) -> Iterator[str]:
             yield f"{place} now has front matter, which is read as settings"
         if new.roles:
             yield f"{place} now has role lines, which are read as the roles of messages"
+    yield from computed_changes(base, head)
+
+
+def computed_changes(base: Target, head: Target) -> Iterator[str]:
+    """Yield each variable whose value the program's file now computes otherwise: no request shows
+    that."""
+    for before, now in _pairs(base, head):
+        for name in sorted(before.computed.keys() & now.computed.keys()):
+            if before.computed[name] != now.computed[name]:
+                yield (
+                    f"`{now.reference}`: the code that computes `{name}` changed, but the tests "
+                    "fill in the values of the fixtures"
+                )
 
 
 def _new_sections(before: Prompt, now: Prompt) -> Sections:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.readings import reading_changes
+from gatekeeper.contract.readings import computed_changes, reading_changes
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.contract.weakening import setting_changes
 from gatekeeper.errors import Problem
@@ -30,6 +30,8 @@ def plan_notices(
     reads_twice = "base_settings" in others or "base_reading" in others
     if base and reads_twice and base.template == head.template:
         notices += reading_changes(base.target, head.target)
+    if base:
+        notices += (f"{change}." for change in computed_changes(base.target, head.target))
     if problem is not None:
         notices.append(f"The base contract cannot be applied: {problem}")
     return tuple(notices)

@@ -270,3 +270,48 @@ def test_validate_names_tags_that_are_sent_as_text() -> None:
         2,
     )
     assert "`template: jinja`" in finding.problem.fix
+
+
+COMPUTED = {
+    "p.py:ask": (
+        "TONE = ' '.join(['be', '@'])\ndef ask(word):\n    return f'Good {word}, {TONE}'",
+        "class C:\n    TONE = '@'\ndef ask(word):\n    return f'Good {word}, {C.TONE}'",
+        "from @ import TONE\ndef ask(word):\n    return f'Good {word}, {TONE}'",
+        "TONE = '@'.lower()\nLINE = f'{TONE}!'\ndef ask(word):\n    return f'Good {word}, {LINE}'",
+    ),
+    "p.ts:ask": (
+        "const TONE = true ? '@' : 'x'; const ask = (word) => `Good ${word}, ${TONE}`;",
+        "class C { static TONE = '@'; } const ask = (word) => `Good ${word}, ${C.TONE}`;",
+        "const TONE = ['@'].join(); const ask = (word) => `Good ${word}, ${TONE}`;",
+    ),
+}
+FILLED = CONTRACT.replace("{{word: ", "{{TONE: kind, C: {{TONE: kind}}, word: ")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("place", "code"), [(place, code) for place, codes in COMPUTED.items() for code in codes]
+)
+def test_a_value_that_the_file_now_computes_otherwise_is_named(
+    place: str, code: str, strict: bool
+) -> None:
+    base, head = (repository(place, code.replace("@", by), FILLED) for by in ("kind", "worse"))
+    policy = Policy(on_weakening="require_waiver" if strict else "note")
+    work = plan_check(change(base, head), policy, [])
+    said = "the code that computes `"
+    if strict:
+        (job,) = work.untested
+        assert said in str(job.weakened)
+    else:
+        assert said in str(work.affected.notices)
+
+
+@pytest.mark.parametrize(
+    ("place", "code"), [(place, code) for place, codes in COMPUTED.items() for code in codes]
+)
+def test_other_code_of_the_file_is_not_named(place: str, code: str) -> None:
+    more = "const other = '@';" if place.endswith("ts:ask") else "other = '@'"
+    code = f"{code.replace('@', 'kind')}\n{more}"
+    base, head = (repository(place, code.replace("@", by), FILLED) for by in ("kind", "worse"))
+    work = plan_check(change(base, head), Policy(on_weakening="require_waiver"), [])
+    assert (work.jobs, work.untested) == ((), ())

@@ -355,7 +355,7 @@ modelParamters: {temperature: 0}
 evaluator:
   - {name: short, string: {contains: a}}
 testdata: [{input: a}]
-messages: [{role: user, content: "Say {{ input }}."}]
+messages: [{role: user, content: "Say {{input}}."}]
 """
 
 

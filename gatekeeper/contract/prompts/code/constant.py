@@ -95,7 +95,8 @@ def _read(text: str, place: PromptReference) -> tuple[Prompt, Sequence[Sequence[
     shown = messages[0].content
     if [message.role for message in messages] != ["user"]:
         shown = "\n\n".join(f"{message.role}:\n{message.content}" for message in messages)
-    prompt = Prompt(place.path, messages, shown, part=place.part)
+    computed = {name: code for each in found["messages"] for name, code in each["computed"].items()}
+    prompt = Prompt(place.path, messages, shown, part=place.part, computed=computed)
     return prompt, [each["parts"] for each in found["messages"]]
 
 

@@ -19,7 +19,7 @@ from gatekeeper.contract.prompts.code.python_flow import Flow
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
 from gatekeeper.contract.prompts.code.python_messages import message_items
 from gatekeeper.contract.prompts.code.python_scopes import FUNCTIONS, binds, line_of, scope_nodes
-from gatekeeper.contract.prompts.code.python_uses import Uses
+from gatekeeper.contract.prompts.code.python_uses import Uses, last_name
 from gatekeeper.contract.prompts.code.written import (
     CodeFault,
     Computed,
@@ -329,6 +329,21 @@ class _Reading:
         except Computed:
             return None  # its value comes from elsewhere, so the fixture gives it
 
+    def _computing(self, path: Path, reader: ast.expr) -> dict[str, str]:
+        """Return the code of this file that gives a hole its value; none if a caller gives it."""
+        name = str(path[0])
+        if name in (self.own or ()):
+            return {}
+        reading = self._of(name, reader)
+        bound = self.uses.bindings(reading._body, name)
+        if all(isinstance(node, ast.alias) for node in bound):
+            return {name: self.uses.imported.get(name, "")}
+        found: list[ast.stmt] = [reading._only_binding(name, reader.lineno)]
+        if isinstance(found[0], ast.ClassDef) and len(path) > 1:
+            body = found[0].body
+            found = [s for s in body if str(path[1]) in map(last_name, _targets(s))] or found
+        return {".".join(map(str, path)): "\n".join(map(ast.unparse, found))}
+
     def _literal_part(self, value: ast.expr, path: Path, part: ast.expr) -> Written:
         """Return the text of a number, or of an item of a list or dictionary of literals."""
         Flow(self.uses).refuse([str(path[0])])
@@ -356,6 +371,7 @@ class _Reading:
                 found.add_text(value, node.lineno)
             else:
                 found.add_hole(value, node.lineno)
+                found.computed |= self._computing(value, node)
         lines = literal_lines(self._segment(node), node.lineno)
         if len(lines) == len(found.lines):
             found.lines = list(lines)

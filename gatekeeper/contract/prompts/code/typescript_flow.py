@@ -38,6 +38,7 @@ _ENDS = (
 _MEMBERS = ("member_expression", "subscript_expression")
 _KEYS = ("content", "role", "length")
 _EACH = ("every", "filter", "find", "findIndex", "flatMap", "forEach", "map", "reduce", "some")
+_SORTING = ("sort", "toSorted")
 _ITEM = ("at", "find", "reduce")
 _COPYING = ("concat", "entries", "filter", "flatMap", "map", "slice", "values")
 _READING = ("every", "findIndex", "forEach", "includes", "indexOf", "join", "keys", "some")
@@ -152,8 +153,11 @@ class Flow:
         if kind == "pair":
             return self._held(self.uses.parents[around.id], min(new + 1, _MOST_NEW))
         if kind == "binary_expression":
-            flows = text_of(around.child_by_field_name("operator")) in ("??", "||", "&&")
-            return self._held(around, new) if flows else []
+            operator = text_of(around.child_by_field_name("operator"))
+            right = text_of(around.child_by_field_name("right"))
+            if operator == "instanceof" and right in self.uses.defined:
+                raise changed(text_of(node)[:60], node)  # perhaps `[Symbol.hasInstance]`
+            return self._held(around, new) if operator in ("??", "||", "&&") else []
         if kind == "ternary_expression":
             is_test = around.child_by_field_name("condition") == node
             return [] if is_test else self._held(around, new)
@@ -199,8 +203,8 @@ class Flow:
         """Return what gets the result of a method of an array, or its items."""
         arguments = call.child_by_field_name("arguments")
         held: Held = []
-        if name in _EACH:
-            given = parts_of(arguments) if arguments is not None else []
+        given = parts_of(arguments) if arguments is not None else []
+        if name in _EACH or (name in _SORTING and given):
             callback = given[0] if given else None
             if callback is None or callback.type != "arrow_function":
                 raise changed(text_of(member)[:60], member)

@@ -122,6 +122,8 @@ class _Reading:
         is_array = value.type == "array"
         if steps or (is_array and node.type not in FUNCTIONS):
             Flow(self.uses, steps).refuse(first, declared)
+        if is_array:
+            self.uses.refuse_hidden()
         if is_array and steps:
             Flow(self.uses, ()).refuse(steps[-1], value)
         if not is_array:
@@ -316,6 +318,11 @@ class _Reading:
             except Computed:
                 pass  # its value comes from elsewhere, so the fixture gives it
         found.add_hole(path, line_of(node))
+        made = self.declared(name) if name not in self.own else []
+        made = (self.members(made[0], str(path[1])) if len(path) > 1 and made else []) or made
+        if made:
+            shown = ".".join(map(str, path))
+            found.computed[shown] = " ".join(" ".join(map(text_of, made)).split())
 
 
 def _is_plain_number(text: str) -> bool:
@@ -339,7 +346,8 @@ def _member_key(part: Node) -> str | None:
         key = part
     if key is None:
         return None
-    if key.type == "computed_property_name" or b"\\" in (key.text or b""):
+    is_odd = key.type == "number" and not _is_plain_number(text_of(key))  # `0x1` is `1`
+    if is_odd or key.type == "computed_property_name" or b"\\" in (key.text or b""):
         what = f"the program computes the key `{text_of(key)[:60]}` while it runs"
         raise CodeFault(what, "write the key as plain text", line_of(key))
     return _key(key)

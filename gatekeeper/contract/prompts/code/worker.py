@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from gatekeeper.contract.prompts.code.python_source import has_python_name, read_python
@@ -44,4 +45,9 @@ def _as_json(messages: Messages) -> dict[str, Any]:
 def _message_as_json(role: str, found: Written) -> dict[str, Any]:
     parts = [part if isinstance(part, str) else list(part) for part in found.parts]
     first = next((line for line in found.lines if line is not None), 1)
-    return {"role": role, "parts": parts, "lines": found.numbered(first)}
+    lines = found.numbered(first)
+    computed = {
+        name: sha256(code.encode(errors="replace")).hexdigest()
+        for name, code in found.computed.items()
+    }
+    return {"role": role, "parts": parts, "lines": lines, "computed": computed}

@@ -37,11 +37,12 @@ class Computed(CodeFault):
 @dataclass
 class Written:
     """A constant as far as it is read. `lines` has the file's line of each line of its text; None
-    for a line that has no character yet."""
+    for a line that has no character yet, `computed` the code that gives a hole its value."""
 
     parts: list[Part] = field(default_factory=list)
     lines: list[int | None] = field(default_factory=lambda: [None])
     length: int = 0
+    computed: dict[str, str] = field(default_factory=dict)
 
     def add_text(self, text: str, line: int, *, spans_lines: bool = False) -> None:
         """Add text from a line of the file. `spans_lines` says that each line end in it is one of
@@ -68,6 +69,7 @@ class Written:
         """Add another constant, with its own lines, or all of it at one line of the file."""
         self._grow(other.length, line or 1)
         self.parts += other.parts
+        self.computed |= other.computed
         lines = [line] * len(other.lines) if line else other.lines
         if self.lines[-1] is None:
             self.lines[-1] = lines[0]
@@ -102,7 +104,7 @@ class Written:
             dropped = last[len(kept) :].count("\n")
             found.lines = found.lines[: len(found.lines) - dropped]
             parts[-1] = kept
-        found.parts, found.length = parts, self.length
+        found.parts, found.length, found.computed = parts, self.length, self.computed
         return found
 
     def numbered(self, start: int) -> list[int]:

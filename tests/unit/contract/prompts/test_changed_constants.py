@@ -207,3 +207,8 @@ def test_a_file_is_parsed_once_for_all_its_constants(
     monkeypatch.setattr(reader, "_parse", lambda *given: parsed.append(1) or parse(*given))
     assert [read(path, source, name) for name in "PQ"] == ["one", "two"]
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("key", ["0x1", "1.0", "1e0", "0b1", "1n"])
+def test_a_number_that_is_another_key_is_refused(key: str) -> None:
+    assert line_of_refusal("a.ts", f"const C = {{ a: 'x', {key}: 'y' }};", "C.a") == 1

@@ -402,6 +402,11 @@ MORE_OF_CLASSES = [
     'try { P.system = "Worse"; } finally {}',
 ]
 MORE_OF_LISTS = [
+    "[...P].sort((a, b) => { a.content = 'Worse'; return 0; });",
+    "P.slice().sort((a) => { a.content = 'Worse'; return 0; });",
+    "Array.prototype.map = function () { this[0].content = 'Worse'; }; P.map((m) => m);",
+    "Array.prototype.at = function () { this[0].content = 'Worse'; }; P.at(0);",
+    "class E { static [Symbol.hasInstance](m) { m[0].content = 'Worse'; } } P instanceof E;",
     "P.with(0, 1); P.toSorted();",
     'P.flat()[0].content = "Worse";',
     'P.values().next().value.content = "Worse";',
@@ -1016,6 +1021,8 @@ ORDINARY_OBJECTS = [
     "exports.P = P; exports.f = (x) => P.system.replace('x', x);",
 ]
 ORDINARY_LISTS = [
+    "const roles = P.map((m) => m.role).sort((a, b) => (a < b ? -1 : 1));",
+    "if (P instanceof Array) { console.log([...P].sort()); }",
     "module.exports = { P };",
     "client.chat.completions.create({ model: 'm', messages: P });",
     "const f = (q) => client.create({ messages: [...P, { role: 'user', content: q }] }); f('a');",
