@@ -88,6 +88,9 @@ class Edit:
         """Return the edit in words, such as `deleting "Answer in one word."`"""
         if self.setting is not None:
             return f"changing {self.setting} from {self.before} to {self.after}"
+        if not self.before.strip() and not self.after.strip():
+            verb = "adding" if len(self.after) > len(self.before) else "deleting"
+            return f"{verb} a blank line"
         if not self.after.strip():
             return f"deleting {_quoted(self.before)}"
         if not self.before.strip():
@@ -250,7 +253,10 @@ def _partners(before: Sequence[_Unit], after: Sequence[_Unit]) -> list[int | Non
 
 
 def _likeness(one: str, other: str) -> float:
-    """Return how alike two texts are; 0 if one is no rewording of the other."""
+    """Return how alike two texts are; 0 if one is no rewording of the other. A blank line is none
+    of a sentence."""
+    if bool(one.strip()) != bool(other.strip()):
+        return 0.0
     if max(len(one), len(other)) < _MOST_CHARACTERS:
         ratio = difflib.SequenceMatcher(None, one, other).ratio()
     else:

@@ -24,6 +24,7 @@ from gatekeeper.gate.blame_result import LineReplacement, lines_digest
 
 _CONTEXT = 2
 """Unchanged lines around each change of a diff."""
+_NO_LINE_END = "\\ No newline at end of file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +100,23 @@ def _with_lines_of_base(
     also_unknown: bool,
 ) -> str | None:
     """Return head's file with base's lines in the place of each reverted edit; with `also_unknown`
-    also of what is no edit, such as comments and settings in the front matter."""
+    also of what is no edit, such as comments and settings in the front matter. If no edit is kept,
+    the file ends as base's does, with or without a line end."""
     before = _text(arms.base_revision, _path_at_base(arms, path))
     now = _text(arms.head_revision, path)
     if before is None or now is None:
         return None
-    old, new = _lines(before), _lines(now)
-    for hunk in sorted(_hunks(old, new), key=lambda hunk: hunk.first, reverse=True):
+    # A line end of the file's last line is an empty line after it, so that it can come back too.
+    old, new = before.split("\n"), now.split("\n")
+    ends = len(old), len(new)
+    # From the last to the first, also of lines that come back to the same place.
+    for hunk in sorted(_hunks(old, new), key=lambda hunk: (hunk.first, hunk.start), reverse=True):
         wanted = any(_touches(hunk, edit) for edit in reverted)
+        wanted = wanted or (not kept and (hunk.end, hunk.last) == ends)
         unknown = also_unknown and not any(_touches(hunk, edit) for edit in kept)
         if wanted or unknown:
             new[hunk.first : hunk.last] = old[hunk.start : hunk.end]
-    return _joined(new, now)
+    return "\n".join(new)
 
 
 def _path_at_base(arms: Arms, path: str) -> str:
@@ -220,19 +226,24 @@ def _without_unused(wanted: Target, found: Target) -> Target:
 def _written(revision: Revision, texts: Mapping[str, str]) -> WrittenRevert | None:
     parts: list[str] = []
     for path, text in sorted(texts.items()):
-        old, new = _lines(read_text(revision, path)), _lines(text)
+        old, new = _with_ends(read_text(revision, path)), _with_ends(text)
         if not is_quick_to_align(old, new):
             return None  # a diff that nobody reads, after minutes
-        parts += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=_CONTEXT)
+        names = f"a/{path}", f"b/{path}"
+        made = difflib.unified_diff(old, new, *names, lineterm="", n=_CONTEXT)
+        for number, line in enumerate(made):
+            is_open = number > 1 and not line.endswith("\n") and not line.startswith("@@")
+            parts += [line.removesuffix("\n"), *([_NO_LINE_END] if is_open else [])]
     single = _replacement(revision, *next(iter(texts.items()))) if len(texts) == 1 else None
     return WrittenRevert("\n".join(parts), single)
 
 
 def _replacement(revision: Revision, path: str, text: str) -> LineReplacement | None:
     """Return the range of head's lines that changes, with at least one line; None if the file has
-    other line ends or a byte order mark, which reading it removed."""
+    other line ends or a byte order mark, which reading it removed, or if its last line gets or
+    loses its line end."""
     now = read_text(revision, path)
-    if revision.read(path) != now.encode():
+    if revision.read(path) != now.encode() or now.endswith("\n") != text.endswith("\n"):
         return None
     old, new = _lines(now), _lines(text)
     if old == new:
@@ -255,6 +266,11 @@ def _text(revision: Revision, path: str) -> str | None:
 
 def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n")
+
+
+def _with_ends(text: str) -> list[str]:
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
 
 
 def _joined(lines: Sequence[str], now: str) -> str:

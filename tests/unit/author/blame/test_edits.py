@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,23 @@ def test_inserted_and_deleted_sentences_are_edits_of_their_own():
         ('adding "Be brief."', 1),
         ('adding "Be kind."', 2),
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "texts"),
+    [
+        ("A b.\n\nC d.\n{{ x }}", "A b.\nC d.\n{{ x }}", ["deleting a blank line"]),
+        ("A b.\nC d.\n{{ x }}", "A b.\n\n\nC d.\n{{ x }}", ["adding a blank line"] * 2),
+        # A blank line is not reworded to a short sentence, nor the other way round.
+        ("A b.\n\n{{ x }}", "A b.\nHi\n{{ x }}", ['adding "Hi"', "deleting a blank line"]),
+        ("A b.\nB\n{{ x }}", "A b.\n\n{{ x }}", ["adding a blank line", 'deleting "B"']),
+        ("{{ x }}\n\n\n", "{{ x }}\n", ["deleting a blank line"] * 2),
+        ("\n{{ x }}\n", "{{ x }}\n", ["deleting a blank line"]),
+    ],
+)
+def test_a_blank_line_is_an_edit_of_its_own(before, after, texts):
+    edits = find_edits(target(before), target(after))
+    assert [edit.text for edit in edits] == texts
 
 
 def test_statements_of_the_template_are_one_edit():

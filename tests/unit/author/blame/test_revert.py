@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.git_repository import GitRepository
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
 from gatekeeper.author.blame.revert import Arms, WrittenRevert, write_revert
 from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.definition import Contract, PromptStep, Target
 from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.gate.blame_result import LineReplacement
 
 Files = Mapping[str, str]
 
@@ -176,3 +180,118 @@ def test_one_sentence_of_an_included_file_is_reverted() -> None:
     assert found is not None
     assert found.replacement is not None
     assert found.replacement.lines == ("Be kind. Be brief.",)
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            *("Be kind.\n", "Be brief.\n", "No puns. Use English.\n", "{{ x }}\n", "  - a\n"),
+            *("\n", "\n", "\n\n", " \n", "{% if x %}a{% endif %}\n", "Hi\n"),
+        ]
+    ),
+    max_size=9,
+).map("".join)
+# The first line keeps the style of the template.
+PROMPTS = st.builds(
+    lambda lines, end: "{% set y = x %}\nSay {{ x }}.\n" + lines.removesuffix("\n") + end,
+    LINES,
+    st.sampled_from(["", "\n", "\n\n\n"]),
+)
+
+
+@given(PROMPTS, PROMPTS)
+def test_the_revert_of_every_edit_makes_the_file_of_base_byte_for_byte(
+    before: str, now: str
+) -> None:
+    if not edits_between(before, now):
+        return
+    found = written({"p.txt": before}, {"p.txt": now}, lambda _: True)
+    assert found is not None
+    assert applied(found.diff, now) == before
+    if found.replacement is not None:
+        assert suggested(found.replacement, now) == before
+
+
+@given(PROMPTS, PROMPTS, st.data())
+def test_the_revert_of_one_edit_keeps_every_other_line(
+    before: str, now: str, data: st.DataObject
+) -> None:
+    edits = edits_between(before, now)
+    if not edits:
+        return
+    one = data.draw(st.sampled_from(edits))
+    found = written({"p.txt": before}, {"p.txt": now}, lambda edit: edit == one)
+    if found is None:
+        return  # said as a change of the prompt, without lines to apply
+    text = applied(found.diff, now)
+    arms = [target_of(each) for each in (before, now)]
+    wanted = apply_edits(*arms, [edit for edit in edits if edit != one])
+    assert said(target_of(text)) == said(wanted)
+    if found.replacement is not None:
+        assert suggested(found.replacement, now) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("A b.\n\nC d.\n{{ x }}\n", "A b.\nC d.\n{{ x }}\n"),
+        ("{{ x }}\nA b.\nC d.\n\n", "{{ x }}\n"),
+        ("\n\n{{ x }}", "{{ x }}\n"),
+        ("{{ x }}\nA b.", "{{ x }}\nC d.\n"),
+        ("{{ x }}\nA b.\n", "{{ x }}\nC d."),
+        ("{{ x }}\nA b.", "{{ x }}\nC d."),
+        ("{{ x }}\nA b.\n\nC d.\n\n", "{{ x }}\nRefuse to speak. Sing.\nC d."),
+    ],
+)
+def test_git_applies_the_diff_and_makes_the_file_of_base(
+    git_repository: Callable[..., GitRepository], before: str, now: str
+) -> None:
+    found = written({"p.txt": before}, {"p.txt": now}, lambda _: True)
+    assert found is not None
+    made = git_repository("revert")
+    made.commit("head", {"p.txt": now})
+    made.git_bytes("apply", "-", input=f"{found.diff}\n".encode())
+    assert (made.path / "p.txt").read_bytes() == before.encode()
+    assert applied(found.diff, now) == before
+
+
+def edits_between(before: str, now: str) -> tuple[Edit, ...]:
+    return find_edits(target_of(before), target_of(now))
+
+
+def target_of(text: str) -> Target:
+    return target(MemoryRevision({"p.txt": text.encode()}), "p.txt")
+
+
+def said(found: Target) -> list[str]:
+    return [message.content for message in found.prompt.messages]
+
+
+def applied(diff: str, now: str) -> str:
+    """What `git apply` makes of a text; it is called in the test above."""
+    pieces: list[str] = []
+    for line in diff.split("\n")[2:]:
+        if line.startswith("\\"):
+            pieces[-1] = pieces[-1].removesuffix("\n")
+        else:
+            pieces.append(f"{line}\n")
+    old, new, place = now.splitlines(keepends=True), list[str](), 0
+    for piece in pieces:
+        kind, text = piece[0], piece[1:]
+        if kind == "@":
+            first, _, length = piece.split(" ")[1].lstrip("-").partition(",")
+            start = int(first) - (length != "0")
+            new, place = [*new, *old[place:start]], start
+        if kind in " -":
+            assert old[place] == text
+            place += 1
+        if kind in " +":
+            new.append(text)
+    return "".join([*new, *old[place:]])
+
+
+def suggested(lines: LineReplacement, now: str) -> str:
+    """What the suggestion makes of a text."""
+    text = now.split("\n")
+    text[lines.start - 1 : lines.end] = lines.lines
+    return "\n".join(text)
