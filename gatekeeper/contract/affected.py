@@ -38,6 +38,7 @@ from gatekeeper.contract.readings import (
     unused_readings,
 )
 from gatekeeper.contract.references import References, Shapes, Sketch
+from gatekeeper.contract.renaming import with_ids_of
 from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.specification_path import holds_specification
 from gatekeeper.contract.successors import Successors
@@ -260,7 +261,7 @@ class _Comparison:
         results = []
         for path, head in loaded.items():
             side = waiting.pop(pairs.old[path]) if path in pairs.old else None
-            base = self._base_of(side, head.name) if side else None
+            base = self._base_of(side, head) if side else None
             head = as_base_shows(base, head) if base else head
             watched = self._watched(base or (side.sketch if side else None), head)
             left = self._left(watched, heads, side)
@@ -304,14 +305,14 @@ class _Comparison:
             ]
         return left[0][0] if left else None
 
-    def _base_of(self, side: Side, name: str) -> Contract | None:
+    def _base_of(self, side: Side, head: Contract) -> Contract | None:
         base = side.load()
         if base is None:
             self.notices.append(
-                f"The contract {name} counts as new, because gatekeeper cannot load the "
+                f"The contract {head.name} counts as new, because gatekeeper cannot load the "
                 f"base version ({self._faults_at_base[side.sketch.path]})."
             )
-        return base
+        return with_ids_of(base, head) if base else None
 
     def _watched(self, base: Contract | Sketch | None, head: Contract) -> tuple[Watched, ...]:
         return pair_prompts(places_of(base), places_of(head), self.prompts.now)

@@ -1,4 +1,5 @@
-"""Variables that a pull request renames: one new name for each old one, over all fixtures.
+"""Variables that a pull request renames: one new name for each old one, over all fixtures. And
+fixtures that it gives another id.
 
 A name counts as the new name of another only if most fixtures have the same value under both. There
 is one renaming for the whole contract: a different name in each fixture would tell the prompt what
@@ -9,12 +10,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.digests import canonical
+from gatekeeper.contract.definition import Contract, Fixture
+from gatekeeper.contract.digests import canonical, fixture_meaning
 
 Renaming = Mapping[str, str]
+
+
+def with_ids_of(base: Contract, head: Contract) -> Contract:
+    """Return base's contract with its fixtures called as head calls them. A fixture that got
+    another id and nothing else is still the same fixture."""
+    before, now = ({f.id for f in contract.fixtures} for contract in (base, head))
+    added = {_without_id(f): f.id for f in head.fixtures if f.id not in before}
+    removed = [f for f in base.fixtures if f.id not in now] if added else []
+    ids = {f.id: added.pop(_without_id(f), f.id) for f in removed}
+    if all(old == new for old, new in ids.items()):
+        return base
+    renamed = (
+        replace(c, fixtures=tuple(replace(f, id=ids.get(f.id, f.id)) for f in c.fixtures))
+        for c in (base, *base.groups)
+    )
+    contract, *groups = renamed
+    return replace(contract, groups=tuple(groups))
+
+
+def _without_id(fixture: Fixture) -> str:
+    labels = [fixture.category, fixture.cluster, sorted(fixture.left_out)]
+    return canonical([fixture_meaning(fixture) | {"id": None}, labels])
 
 
 def find_renaming(old: Iterable[Fixture], new: Iterable[Fixture]) -> dict[str, str]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pytest
 from support.two_contracts import FILES, SHAPES, after, contract, revision
 
-from gatekeeper.contract.affected import Affected, every_contract, find_affected
+from gatekeeper.checks import registry
+from gatekeeper.contract.affected import Affected, AffectedContract, every_contract, find_affected
 from gatekeeper.contract.change import AffectedBy, Change, Entry, MemoryRevision
 from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 
@@ -50,6 +53,65 @@ def test_meaning_in_the_closure_decides(
     assert affected.unaffected == len(affected.others)
     head_names = {"a", "b"} | ({"c"} if "contracts/c.yaml" in changes else set())
     assert set(affected.others) == head_names - set(expected)
+
+
+def written(*fixtures: str, checks: str = "[{type: contains, value: a}]") -> dict[str, str]:
+    rows = "".join(f"  - {fixture}\n" for fixture in fixtures)
+    text = f"contract: 1\nname: c\nprompt: /p.md\nmodel: m\nfixtures:\n{rows}checks: {checks}\n"
+    return {"contracts/c.yaml": text, "p.md": "Say {{ x }}"}
+
+
+def affected_by(base: dict[str, str], head: dict[str, str]) -> Sequence[AffectedContract]:
+    change = Change(revision(base), revision(head))
+    return find_affected(change, Policy(), registry.SHAPES).contracts
+
+
+APPLE, BREAD = "{id: apple, vars: {x: apple}}", "{id: bread, vars: {x: bread}, expected: b}"
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "found"),
+    [
+        pytest.param(["{id: fruit, vars: {x: apple}}", BREAD], [], id="another id"),
+        pytest.param([BREAD, "{id: fruit, vars: {x: apple}}"], [], id="another place, too"),
+        pytest.param(["{vars: {x: apple}}", BREAD], [], id="no id"),
+        pytest.param(
+            ["{id: bread, vars: {x: apple}}", "{id: apple, vars: {x: bread}, expected: b}"],
+            ["fixture `apple`: the variables changed", "fixture `bread`: the variables changed"],
+            id="ids exchanged",
+        ),
+        pytest.param(
+            ["{id: fruit, vars: {x: pear}}", BREAD], ["fixture `apple` removed"], id="other input"
+        ),
+        pytest.param(
+            ["{id: fruit, vars: {x: apple}}", "{id: apple, vars: {x: pear}}", BREAD],
+            ["fixture `apple`: the variables changed"],
+            id="the old id on another input",
+        ),
+        pytest.param(
+            [APPLE, "{id: loaf, vars: {x: bread}, expected: c}"],
+            ["fixture `bread` removed"],
+            id="other expectation",
+        ),
+    ],
+)
+def test_a_fixture_that_only_gets_another_id_is_the_same(
+    fixtures: list[str], found: list[str]
+) -> None:
+    affected = affected_by(written(APPLE, BREAD), written(*fixtures))
+    weaker = [w for c in affected if c.base and c.head for w in weakenings(c.base, c.head)]
+    assert [w for w in weaker if "`expected` changed" not in w] == found
+    assert bool(affected) == bool(found)
+
+
+def test_a_worse_prompt_is_compared_on_fixtures_with_other_ids() -> None:
+    head = written("{id: fruit, vars: {x: apple}}", "{id: loaf, vars: {x: bread}, expected: b}")
+    head["p.md"] = "Do not say {{ x }}"
+    (one,) = affected_by(written(APPLE, BREAD), head)
+    assert one.base
+    assert one.head
+    assert [f.id for f in one.base.fixtures] == [f.id for f in one.head.fixtures]
+    assert weakenings(one.base, one.head) == ()
 
 
 def test_contracts_that_exchange_their_files_are_told_by_their_names() -> None:

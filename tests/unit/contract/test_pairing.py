@@ -237,6 +237,12 @@ def test_a_suite_that_moves_removes_nothing(noticed: bool) -> None:
     assert [one.name for one in found.contracts] == ["evals-new-prompt-2"]
 
 
+def test_a_description_of_a_test_changes_nothing() -> None:
+    """It is the id of the fixture."""
+    head = suite(GOOD, tests=[{**TESTS[0], "description": "the first letter"}])
+    assert changed(suite(GOOD), head).contracts == ()
+
+
 @pytest.mark.parametrize("named", ["file://word.txt", "word.txt", {"id": "file://word.txt"}])
 @pytest.mark.parametrize("text", [GOOD, WORSE])
 def test_a_prompt_that_moves_out_of_its_suite_is_the_same(named: Any, text: str) -> None:
