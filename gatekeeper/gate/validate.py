@@ -130,7 +130,7 @@ class _Validating:
     def result(self, inventory: Inventory, *, whole: bool) -> Validation:
         if not self.contracts and not any(f.level == "error" for f in self.findings):
             what = f"no contract matches {', '.join(self.policy.contracts)}"
-            fix = "run `gatekeeper init`, which finds prompts and suites and writes a contract"
+            fix = "write a contract, or run `gatekeeper init`, which proposes them or says why not"
             level: FindingLevel = "error" if POLICY_PATH in self.revision.entries else "warning"
             self.findings.append(Finding(level, Problem(POLICY_PATH, what, fix)))
         return Validation(tuple(self.contracts), tuple(self.findings), inventory, whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ _OF_A_PART = re.compile(
     r"\b(?:sentences?|bullets?|lines?|paragraphs?|items?|points?|each|every|per|if|when|unless"
     r"|whenever|titles?|headlines?|headings?|subjects?|names?|labels?|fields?|tags?|captions?"
     r"|descriptions?|comments?|steps?|sections?|quotes?|quotations?|reasons?|explanations?|keys?"
-    r"|queries|query|questions?)\b",
+    r"|queries|query|questions?|drafts?|reasoning|thinking|thoughts?)\b",
     re.IGNORECASE,
 )
 _OF_THE_ANSWER = re.compile(
@@ -35,7 +36,12 @@ _OF_THE_ANSWER = re.compile(
     r"|\b(?:your|the)\s+(?:answer|response|reply|output|summary)\b",
     re.IGNORECASE,
 )
-_PER_PART = re.compile(r"^\s*(?:each|per|every|long sentences|in each)\b", re.IGNORECASE)
+_PER_PART = re.compile(
+    r"^\s*(?:each|per|every|long sentences|in each|(?:in|for) (?:the|a|an|any|your) (?!(?:\w+ )?"
+    r"(?:answer|response|reply|output|summary|total)\b))",
+    re.IGNORECASE,
+)
+_NESTED_ITEM = re.compile(r"[ \t]+[-*+] ")
 _SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 
 
@@ -58,11 +64,13 @@ def find_length(text: str) -> LengthDemand | None:
 
 
 def _limits(text: str) -> Iterator[tuple[int, str, str]]:
+    text = textwrap.dedent(text)
     for size in _SIZE.finditer(text):
         before = _SENTENCE_END.split(text[: size.start()])[-1]
         negated = _NEGATED.search(before)
         is_limit = bool(size["above"] if negated else size["below"] or size["number2"])
         of_a_part = _OF_A_PART.search(before) or _PER_PART.match(text[size.end() :])
+        of_a_part = of_a_part or _NESTED_ITEM.match(before)  # of the item above it
         if not is_limit or of_a_part or not _OF_THE_ANSWER.search(before):
             continue
         number = int(size["number"] or size["number2"])

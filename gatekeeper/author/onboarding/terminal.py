@@ -25,12 +25,17 @@ def show_proposal(proposal: Proposal, console: Console) -> None:
     )
     for title in ("found", "kind", "contract", "how"):
         table.add_column(title, overflow="fold")
-    for row in proposal.rows[:_MOST_ROWS]:
-        table.add_row(*_cells(row))
+    left = _MOST_ROWS - sum(row.contract is None for row in proposal.rows)
+    hidden = 0
+    for row in proposal.rows:  # what gets no contract is always shown, with its reason
+        left -= row.contract is not None
+        if row.contract is None or left >= 0:
+            table.add_row(*_cells(row))
+        else:
+            hidden += 1
     console.print(table)
-    if len(proposal.rows) > _MOST_ROWS:
-        hidden = numbers.count(len(proposal.rows) - _MOST_ROWS, "more row")
-        console.print(Text(f"and {hidden}", "dim"))
+    if hidden:
+        console.print(Text(f"and {numbers.count(hidden, 'more row')} with a contract", "dim"))
 
 
 def _cells(row: ProposalRow) -> Iterator[Text]:

@@ -22,7 +22,7 @@ _NAMED_AS_PROMPT = re.compile(
     re.IGNORECASE,
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_MAY_HOLD_ONE = re.compile(r"prompt|system|instruction|user_message", re.IGNORECASE)
+_MAY_HOLD_ONE = ("prompt", "system", "instruction", "user_message")
 _NAMED_AS_TEMPLATE = re.compile(r"(?:^|_)TEMPLATE$", re.IGNORECASE)
 _HOLE = re.compile(r"\{\s*[A-Za-z_]\w*\s*\}")
 _TEMPLATE_CLASS = re.compile(r"(?:Prompt|Message)Template$")
@@ -83,7 +83,7 @@ class PromptConstant:
 
 def python_prompts(source: str) -> Iterator[PromptConstant]:
     """Yield the constants of a module that are plainly prompts; none of a file with mistakes."""
-    if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
+    if len(source) > _MOST_CHARACTERS or not _may_hold_one(source):
         return
     try:
         with warnings.catch_warnings():  # such as one about an escape in a string
@@ -92,6 +92,11 @@ def python_prompts(source: str) -> Iterator[PromptConstant]:
         yield from _prompts_of(module)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
+
+
+def _may_hold_one(source: str) -> bool:
+    lower = source.lower()
+    return any(word in lower for word in _MAY_HOLD_ONE)
 
 
 def _prompts_of(module: ast.Module) -> list[PromptConstant]:
@@ -187,7 +192,7 @@ class _Filling(ast.NodeTransformer):
 
 def typescript_prompts(source: str) -> Iterator[PromptConstant]:
     """Yield the constants of a TypeScript or JavaScript file that are plainly prompts."""
-    if len(source) > _MOST_CHARACTERS or not _MAY_HOLD_ONE.search(source):
+    if len(source) > _MOST_CHARACTERS or not _may_hold_one(source):
         return
     functions = [*_FUNCTION.finditer(source)]
     patterns = [_TYPESCRIPT, *([_PROPERTY] if _CALLS_A_MODEL.search(source) else [])]

@@ -5,6 +5,7 @@ Runs in this process for plain templates, and in the child for all others.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -36,6 +37,9 @@ from gatekeeper.errors import ContractError, Problem
 
 MAX_SECONDS = 3.0
 """The most seconds of processor time for one rendering."""
+
+_NO_FIELD = re.compile(r"'(?:\w+\.)*(\w+) object' has no attribute '(\w+)'")
+_KINDS = {"str": "text", "list": "a list", "dict": "a mapping", "int": "a number"}
 
 TimeLimit = Callable[[float], AbstractContextManager[None]]
 """Ends a block with an exception after the given number of seconds of processor time."""
@@ -194,6 +198,14 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         fault = fault_in(message)
         if fault is not None:
             return fault, "correct the value in the fixture, or write the prompt in Jinja"
+        missing = _NO_FIELD.fullmatch(message)
+        if missing:
+            kind, name = missing.groups()
+            of = f", but the value is {_KINDS[kind]} without it" if kind in _KINDS else ""
+            return f"the template reads the field `{name}`{of}", (
+                f"write a value with the field `{name}` in the fixture; if a loop such as "
+                "`{% for item in items %}` reads it, write a list of such values"
+            )
         names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), (
             f"add the variable to the fixture's `vars`, which now contain: {names}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 
 import pytest
+from rich.console import Console
 from support.two_contracts import revision
 
 from gatekeeper.author.onboarding.patterns import (
@@ -12,7 +14,8 @@ from gatekeeper.author.onboarding.patterns import (
     contract_patterns,
     prompt_patterns,
 )
-from gatekeeper.author.onboarding.proposal import policy_lines, propose
+from gatekeeper.author.onboarding.proposal import Proposal, ProposalRow, policy_lines, propose
+from gatekeeper.author.onboarding.terminal import show_proposal
 from gatekeeper.contract.inventory import InventoryPrompt
 from gatekeeper.errors import UsageError
 
@@ -213,3 +216,14 @@ def test_two_prompty_files_of_one_name_get_one_row_each() -> None:
         ("a/one.prompty", "a/one.prompty"),
         ("b/two.prompty", "contracts/two.yaml"),
     ]
+
+
+def test_what_gets_no_contract_is_shown_with_its_reason_in_a_long_table() -> None:
+    rows = [ProposalRow(f"p/{n}.md", "text", f"contracts/{n}.yaml", "checks") for n in range(50)]
+    rows.append(ProposalRow("app.py:ask.prompt", "Python", None, "inside a function"))
+    console = Console(width=200, record=True, file=StringIO())
+    show_proposal(Proposal(tuple(rows)), console)
+    text = console.export_text()
+    assert "app.py:ask.prompt" in text
+    assert "inside a function" in text
+    assert "and 11 more rows with a contract" in text
