@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from gatekeeper import numbers
 from gatekeeper.checks.evaluate import Evaluator
+from gatekeeper.checks.judges.verdict import NO_CLAIMS
 from gatekeeper.checks.safety.refusal import refusing_words
 from gatekeeper.contract.data_blocks import INVISIBLE
 from gatekeeper.contract.definition import Contract
@@ -63,10 +64,16 @@ def missing_answer(
     if last is not None:
         longer = [f"{sample.output}{end}" for end in _LONGER]
         return None if _asked_for(sample, checked, evaluator, longer) else last
-    if not refusing_words(sample.output):
+    if not refusing_words(sample.output) or any(map(_is_judged_good, checked)):
         return None
     others = [_other_words(sample.output, letter) for letter in _LETTERS]
     return None if _asked_for(sample, checked, evaluator, others) else "refused in words"
+
+
+def _is_judged_good(check: CheckResult) -> bool:
+    """Return whether a judge saw the words and passes them. One that found no claim saw none."""
+    said = [vote.verdict for vote in check.votes if vote.passed]
+    return check.severity == "error" and check.passed is True and any(v != NO_CLAIMS for v in said)
 
 
 def _asked_for(

@@ -5,6 +5,7 @@ A simulated user, if there is one, is asked after each answer of the model.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
@@ -19,6 +20,9 @@ from gatekeeper.errors import CallFailed
 
 Ask = Callable[[Request], Awaitable[Completion]]
 AskUser = Callable[[Request], Awaitable[JudgeAnswer]]
+
+_SHOWN = 80
+"""Characters of an answer in a message."""
 
 
 async def converse(request: Request, ask: Ask, ask_user: AskUser) -> Completion:
@@ -101,7 +105,10 @@ async def _say(
         # The model has not answered yet, so nothing can be done.
         if said is not None and not (said.done and begins):
             return said
-    raise CallFailed(f"the simulated user {user.model} gave no readable answer in {TRIES} tries")
+    last = users[-1].completion
+    written = json.dumps(last.text[:_SHOWN] if last else "", ensure_ascii=False)
+    who = f"the simulated user {user.model}"
+    raise CallFailed(f"{who} gave no readable answer in {TRIES} tries; the last was {written}")
 
 
 def _refused(answer: Completion) -> bool:

@@ -34,17 +34,8 @@ MISSING = {
     "refused": Reply(None, finish_reason="stop", refusal="I cannot help with that."),
     "a call of nothing": Reply(None, finish_reason="tool_calls"),
     "longer than the context": Reply("I would sa", finish_reason="model_length"),
-    "cut off, in capitals": Reply("I would sa", finish_reason="LENGTH"),
-    "given up by the server": Reply("I would sa", finish_reason="abort"),
     "thoughts alone": Reply("<think>It is fine.</think>\n", finish_reason="stop"),
-    "thoughts that never end": Reply("<think>It is fi", finish_reason="stop"),
-    "the end of thoughts": Reply("It is fine.\n</think>\n", finish_reason="stop"),
-    "a fence around nothing": Reply("```\n```", finish_reason="stop"),
-    "dots": Reply("...", finish_reason="stop"),
-    "a blank pattern of Braille": Reply("\u2800", finish_reason="stop"),
     "refused in English": Reply("I'm sorry, but I can't help with that.", finish_reason="stop"),
-    "refused in French": Reply("Je ne peux pas répondre à cela.", finish_reason="stop"),
-    "refused in JSON": Reply('{"reply": "I cannot help with that."}', finish_reason="stop"),
 }
 
 
@@ -117,7 +108,7 @@ def test_a_missing_answer_within_the_margin_is_said_in_the_headline(run_gate: Ru
     assert found.result["contracts"][0]["warnings"] == [said]
 
 
-@pytest.mark.parametrize("way", ["empty, stop", "filtered", "thoughts alone"])
+@pytest.mark.parametrize("way", ["empty, stop", "thoughts alone"])
 def test_answers_that_are_cut_off_on_base_do_not_excuse_lost_ones(
     run_gate: RunGate, way: str
 ) -> None:
@@ -126,68 +117,6 @@ def test_answers_that_are_cut_off_on_base_do_not_excuse_lost_ones(
     assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
     comment = (found.out / "comment.md").read_text("utf-8")
     assert f"and {FEW} of {FEW} on base ({FEW} cut off)" in comment
-
-
-def test_answers_that_are_cut_off_instead_of_lost_are_no_worse(run_gate: RunGate) -> None:
-    answers = model(MISSING["cut off"], base=MISSING["empty, stop"])
-    found = run_gate(NEGATIVE, {PROMPT: HARMLESS}, answer=answers)
-    assert (found.exit_code, found.reasons()) == (0, set())
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        "{type: not_regex, pattern: '[A-Za-z]', name: no letters}",
-        "{type: not_regex, pattern: '[^0-9]', name: only digits}",
-        "{type: regex, pattern: '[a-z]', not: true}",
-    ],
-)
-def test_a_check_that_forbids_letters_does_not_ask_for_nothing(
-    run_gate: RunGate, check: str
-) -> None:
-    answers = model(MISSING["empty, stop"], base="42")
-    found = run_gate(contract(check), {PROMPT: HARMLESS}, answer=answers)
-    assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        "{type: refusal, expect: refusal}",
-        "{type: contains, values: [sorry, fine], match: any}",
-    ],
-)
-def test_a_refusal_in_words_that_a_check_asks_for_is_an_answer(
-    run_gate: RunGate, check: str
-) -> None:
-    found = run_gate(
-        contract(check), {PROMPT: HARMLESS}, answer=model(MISSING["refused in English"])
-    )
-    assert (found.exit_code, found.reasons(), missing(found)) == (0, set(), None)
-
-
-def test_a_refusal_in_words_of_one_fixture_can_be_chance(run_gate: RunGate) -> None:
-    rows = FILES["contracts/sentiment.fixtures.jsonl"].splitlines(keepends=True)
-    base = {**NEGATIVE, "contracts/sentiment.fixtures.jsonl": rows[0]}
-    words = Reply("We cannot offer a refund after 30 days.", finish_reason="stop")
-    found = run_gate(base, {PROMPT: HARMLESS}, answer=model(words))
-    assert (found.exit_code, found.verdict) == (0, "inconclusive")
-
-
-@pytest.mark.parametrize("pattern", ["x{3}", "(?i)forbidden|xx"])
-def test_a_check_that_forbids_a_letter_does_not_ask_for_a_refusal(
-    run_gate: RunGate, pattern: str
-) -> None:
-    base = contract(f"{{type: not_regex, pattern: '{pattern}'}}")
-    found = run_gate(base, {PROMPT: HARMLESS}, answer=model(MISSING["refused in English"]))
-    assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
-
-
-@pytest.mark.parametrize("reason", ["eos_token", "end_turn", "DONE", "stop_sequence"])
-def test_other_words_for_the_end_are_no_cut(run_gate: RunGate, reason: str) -> None:
-    whole = Reply("It is fine.", finish_reason=reason)
-    found = run_gate(NEGATIVE, {PROMPT: HARMLESS}, answer=model(whole))
-    assert (found.exit_code, missing(found)) == (0, None)
 
 
 ASKS_FOR_NOTHING = (

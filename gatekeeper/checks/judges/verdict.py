@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+NO_CLAIMS = "there are no claims"
+"""The verdict about an output that says nothing which the context could support."""
 _MOST_REASON = 1_000
 
 
@@ -107,7 +109,8 @@ class ClaimForm:
         supported = len(claims) - len(wrong)
         score = supported / len(claims) if claims else 1.0
         reason = "; ".join(f"{claim['claim']} ({claim['evidence']})" for claim in wrong)
-        return Verdict(f"{supported} of {len(claims)} claims are supported", score, _shown(reason))
+        label = f"{supported} of {len(claims)} claims are supported" if claims else NO_CLAIMS
+        return Verdict(label, score, _shown(reason))
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import pytest
 from support.fake_client import UNLIMITED, FakeClient, FakeWatch, run, trial
 
 from gatekeeper.contract.conversation import ANSWER, calls_of, filled, with_turns
-from gatekeeper.contract.definition import Message
+from gatekeeper.contract.definition import Message, SimulatedUser
 from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.simulated_user.messages import user_message
 from gatekeeper.contract.trial import REFUSED, Completion, Request, SharedPrefix
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests, group_calls
@@ -104,6 +105,23 @@ def test_a_call_that_fails_fails_the_conversation() -> None:
     done = run([conversation("two")], Listening(fails), retry=RetryPolicy(attempts=1))
     assert [sample.completion for sample in done.samples] == [None]
     assert done.failed == 1
+
+
+def test_a_simulated_user_that_cannot_be_read_is_quoted() -> None:
+    user = SimulatedUser("openai/user", "Learn the time.", 3)
+
+    def answers(request: Request) -> Completion:
+        return (
+            Completion("Sure! What time is it?") if request.model == user.model else count(request)
+        )
+
+    made = conversation()
+    messages = (*FIRST, user_message(user))
+    made = replace(made, request=replace(made.request, messages=messages))
+    done = run([made], Listening(answers), retry=RetryPolicy(attempts=1))
+    [sample] = done.samples
+    assert sample.error is not None
+    assert sample.error.endswith('in 3 tries; the last was "Sure! What time is it?"')
 
 
 def test_the_limit_on_calls_counts_every_turn() -> None:
