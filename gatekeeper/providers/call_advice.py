@@ -16,6 +16,7 @@ from typing import Any
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.cost_estimate import FREE
+from gatekeeper.providers.dialects import DIALECTS
 from gatekeeper.providers.model_faults import asks_a_proxy
 from gatekeeper.providers.price_list import price_entry
 
@@ -91,6 +92,18 @@ def advise_on_calls(
             f"no price is known for `{model}`, so `limits.cost_usd` cannot limit its calls",
             "correct the name of the model, or set `limits.calls` instead",
         )
+
+
+def takes_no_seed(model: str) -> bool:
+    """Return whether a seed is left out of the requests to the model, because its provider takes
+    none."""
+    try:
+        provider = read_model_name(model).provider
+    except ValueError:
+        return False
+    dialect = DIALECTS.get(provider)
+    refused = REFUSED.get(provider, frozenset()) | (dialect.refused if dialect else frozenset())
+    return "seed" in refused
 
 
 def _advice(provider: str, param: str) -> str:

@@ -225,6 +225,61 @@ def test_a_parameter_of_the_contract_that_another_model_refuses_is_named_before_
     assert len(found["settings"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("sampling", "flags", "seeds", "says"),
+    [
+        (
+            "{samples: 3}",
+            ("--param=temperature=0",),
+            [[42, 43, 44]] * 2,
+            "Seeds sent: 42 to 44, one for each sample of a fixture.",
+        ),
+        (
+            "{samples: 1, seed: 7}",
+            ("--param=temperature=0",),
+            [[7], [7]],
+            "Seeds sent: 7.",
+        ),
+        (
+            "{samples: 2, seed: null}",
+            ("--param=temperature=0",),
+            [[], []],
+            "Seeds sent: none.",
+        ),
+        (
+            "{samples: 1, seed: null}",
+            ("--param=seed=1,5",),
+            [[], [1], [5]],
+            "Seeds sent: none (seed not set), 1 (seed 1), 5 (seed 5).",
+        ),
+        (
+            "{samples: 2}",
+            ("--param=seed=9",),
+            [[42, 43], [9]],
+            "Seeds sent: 42 to 43, one for each sample of a fixture (seed not set), 9 (seed 9).",
+        ),
+    ],
+)
+def test_the_reports_say_which_seeds_the_model_got(
+    repository, tmp_path, monkeypatch, capsys, sampling, flags, seeds, says
+):
+    contract = repository.path / "contracts/words.yaml"
+    contract.write_text(f"{contract.read_text()}sampling: {sampling}\n")
+    repository.write("contracts/words.csv", csv(MANY[:2]))
+    with OpenAIServer(lambda _: "ok") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        _, found = sweep(repository, tmp_path, *flags)
+    assert [setting["seeds"] for setting in found["settings"]] == seeds
+    sent = {body.get("seed") for body in server.requests}
+    assert sent - {None} == {seed for each in seeds for seed in each}
+    assert (None in sent) is ([] in seeds)
+    screen = " ".join(capsys.readouterr().out.split())
+    page = (tmp_path / "sweep.html").read_text()
+    assert says in screen
+    assert says in page
+    assert says in (tmp_path / "sweep.md").read_text()
+
+
 def test_an_unknown_contract_is_explained(repository, capsys):
     assert main(["sweep", "--repo", str(repository.path), "--contract=wrods", "--model=a"]) == 2
     assert "did you mean 'words'?" in capsys.readouterr().err

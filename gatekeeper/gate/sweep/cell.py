@@ -10,8 +10,10 @@ from gatekeeper.gate.sweep.grid import Setting
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A setting and its measurements. `tokens_per_call` counts prompt and answer."""
+    """A setting and its measurements. `tokens_per_call` counts prompt and answer. `seeds` are those
+    of the requests, in order; empty if no seed was sent."""
 
     setting: Setting
     arm: ArmResult
     tokens_per_call: float | None
+    seeds: tuple[int, ...] = ()

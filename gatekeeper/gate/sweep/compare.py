@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from gatekeeper import numbers
 from gatekeeper.contract.clusters import clusters_of, count_as_one
 from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.outcomes import arm_result, by_fixture, duplicates, fixture_results
 from gatekeeper.gate.sweep.cell import Cell
@@ -99,7 +100,22 @@ def _cell(contract: Contract, setting: Setting, outcomes: Sequence[Outcome]) -> 
         setting,
         arm_result(setting.target, "head", outcomes, fixtures),
         sum(tokens) / len(tokens) if known else None,
+        _seeds(outcomes),
     )
+
+
+def _seeds(outcomes: Sequence[Outcome]) -> tuple[int, ...]:
+    """Return the seeds that were sent. A setting or the contract's `params` can set one instead of
+    the contract's `sampling`."""
+    from gatekeeper.providers.call_advice import takes_no_seed
+
+    requests = [outcome.sample.trial.request for outcome in outcomes]
+    seeds = {
+        r.params.get("seed", r.seed)
+        for r in requests
+        if recording_path(r.model) is None and not takes_no_seed(r.model)
+    }
+    return tuple(sorted(seed for seed in seeds if seed is not None))
 
 
 def _recommended(

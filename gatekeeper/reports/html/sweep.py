@@ -18,6 +18,7 @@ from gatekeeper.reports.html.suitability import suitability_section
 from gatekeeper.reports.markdown.sweep import (
     axes_of,
     recommendation,
+    seeds_sent,
     settings_table,
     significant_differences,
     visible_drop,
@@ -38,7 +39,8 @@ def render_sweep_page(result: SweepResult) -> str:
         f'<section aria-labelledby="map"><h2 id="map">Map</h2>{sweep_map(result)}</section>',
         '<section aria-labelledby="settings"><h2 id="settings">Settings</h2>'
         f'<div class="words scroll" tabindex="0" role="region" aria-label="Settings">'
-        f"{markup.blocks(settings_table(result))}</div></section>",
+        f"{markup.blocks(settings_table(result))}</div>"
+        f'<p class="quiet">{escape(plain(seeds_sent(result)))}</p></section>',
         '<section aria-labelledby="pairs"><h2 id="pairs">What differs significantly</h2>'
         '<div class="words scroll" tabindex="0" role="region" '
         'aria-label="What differs significantly">'

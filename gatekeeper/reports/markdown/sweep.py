@@ -11,6 +11,7 @@ from gatekeeper.reports.escape import code, code_cell, prose
 from gatekeeper.reports.markdown.suitability import render_suitability, suitability_document
 
 _MOST_PAIRS = 30
+_MOST_NAMED = 5
 
 
 def sweep_document(result: SweepResult) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def render_sweep(result: SweepResult) -> str:
         f"## Sweep of {code(result.contract, 80)}",
         f"{recommendation(result)} {visible_drop(result)}",
         settings_table(result),
+        prose(seeds_sent(result)),
         significant_differences(result),
         render_suitability(result),
     )
@@ -105,6 +107,30 @@ def visible_drop(result: SweepResult) -> str:
         f"With {on}, a sweep has a probability of 80 % or more to detect a drop of at least "
         f"{numbers.size_in_points(result.visible)} between two settings. Smaller drops may go "
         "undetected."
+    )
+
+
+def seeds_sent(result: SweepResult) -> str:
+    """Write in a sentence which seeds the models got, and for which settings if these differ."""
+    names: dict[tuple[int, ...], list[str]] = {}
+    for cell in result.cells:
+        names.setdefault(cell.seeds, []).append(cell.setting.name)
+    if len(names) == 1:
+        return f"Seeds sent: {_seeds(*names)}."
+    parts = (
+        f"{_seeds(seeds)} ({'; '.join(of[:_MOST_NAMED])}{'; …' if len(of) > _MOST_NAMED else ''})"
+        for seeds, of in names.items()
+    )
+    return f"Seeds sent: {', '.join(parts)}."
+
+
+def _seeds(seeds: tuple[int, ...]) -> str:
+    if not seeds:
+        return "none"
+    return (
+        str(seeds[0])
+        if len(seeds) == 1
+        else f"{seeds[0]} to {seeds[-1]}, one for each sample of a fixture"
     )
 
 
@@ -173,6 +199,7 @@ def _setting(cell: Cell) -> dict[str, Any]:
         "model": cell.setting.target.model,
         "prompt": cell.setting.target.prompt.reference,
         "params": dict(cell.setting.target.params),
+        "seeds": list(cell.seeds),
         "passed": arm.passed,
         "samples": arm.samples,
         "failed_calls": arm.failed_calls,

@@ -19,6 +19,7 @@ from gatekeeper.reports.markdown.sweep import (
     by_rate,
     pass_rate,
     said_of_pairs,
+    seeds_sent,
     visible_drop,
 )
 from gatekeeper.reports.terminal.console import log_console
@@ -35,6 +36,7 @@ def show_sweep(
     console.print(_table(result, console))
     console.print(Text(said_of_pairs(result)))
     console.print(Text(visible_drop(result), "dim"))
+    console.print(Text(plain(seeds_sent(result)), "dim"))
     show_suitability(result, console)
     for path in files.values():
         console.print(Text(str(path), "dim"))

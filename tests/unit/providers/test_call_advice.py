@@ -9,7 +9,7 @@ import pytest
 
 from gatekeeper.contract.model_traits import refusal
 from gatekeeper.contract.models.params import HOSTED_PARAMS
-from gatekeeper.providers.call_advice import REFUSED, advise_on_calls
+from gatekeeper.providers.call_advice import REFUSED, advise_on_calls, takes_no_seed
 
 
 def advised(
@@ -82,3 +82,21 @@ def test_litellm_does_not_take_what_the_table_refuses(provider):
             assert param == "temperature" or not refusal(
                 f"{provider}/gpt-5-mini", {param: 1}, param
             )
+
+
+@pytest.mark.parametrize(
+    ("model", "leaves_out"),
+    [
+        ("openai/gpt-4o-mini", False),
+        ("gpt-4o-mini", False),
+        ("mistral/mistral-small", False),
+        ("ollama/llama3", False),
+        ("local/smollm2", False),
+        ("no such name", False),
+        ("anthropic/claude-sonnet-4-5", True),
+        ("perplexity/sonar", True),
+        ("sambanova/Llama-3.3", True),
+    ],
+)
+def test_a_seed_is_left_out_for_providers_that_take_none(model, leaves_out):
+    assert takes_no_seed(model) is leaves_out
