@@ -198,15 +198,15 @@ def _what_and_fix(error: Exception, variables: Iterable[str]) -> tuple[str, str]
         fault = fault_in(message)
         if fault is not None:
             return fault, "correct the value in the fixture, or write the prompt in Jinja"
+        names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         missing = _NO_FIELD.fullmatch(message)
         if missing:
             kind, name = missing.groups()
             of = f", but the value is {_KINDS[kind]} without it" if kind in _KINDS else ""
             return f"the template reads the field `{name}`{of}", (
-                f"write a value with the field `{name}` in the fixture; if a loop such as "
-                "`{% for item in items %}` reads it, write a list of such values"
+                f"correct the value in the fixture's `vars`, which now contain: {names}; a loop "
+                "such as `{% for item in items %}` needs a list"
             )
-        names = ", ".join(f"`{name}`" for name in sorted(variables)) or "none"
         return message.replace("'", "`"), (
             f"add the variable to the fixture's `vars`, which now contain: {names}"
         )
