@@ -15,6 +15,7 @@ from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 from unicodedata import normalize
+from urllib.parse import unquote
 
 from gatekeeper.contract.data_blocks import INVISIBLE, shown_texts
 from gatekeeper.contract.thoughts import without_thoughts
@@ -24,7 +25,7 @@ _LONGEST_ANSWER = 50_000
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
 _MOST_ESCAPES = 3
-"""How often a text can be escaped, in JSON or HTML, and still be compared."""
+"""How often a text can be escaped, in JSON, HTML or an address, and still be compared."""
 _MOST_CODES = 2
 _CODE = re.compile(r"[A-Za-z0-9+/_-]{24,}")
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -127,7 +128,7 @@ def _readings(run: str) -> Iterator[bytes]:
 
 def _compared(text: str) -> str:
     for _ in range(_MOST_ESCAPES):
-        text = html.unescape(_ESCAPE.sub(_unescaped, text))
+        text = html.unescape(unquote(_ESCAPE.sub(_unescaped, text)))
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = normalize("NFKC", INVISIBLE.sub("", text)).casefold()
     return _NOT_COMPARED.sub("", _EMPTY.sub("empty", text))

@@ -8,7 +8,6 @@ same form with other words. Pure.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -89,10 +88,12 @@ def _asked_for(
 
 def _other_words(text: str, letter: str) -> str:
     """Return a text of the same length and form that says nothing."""
-    return re.sub(
-        r"\w",
-        lambda c: "0" if c[0].isdigit() else letter.upper() if c[0].isupper() else letter,
-        text,
+    return text.translate(
+        {
+            ord(c): "0" if c.isdigit() else letter.upper() if c.isupper() else letter
+            for c in set(text)
+            if c.isalnum()
+        }
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import textwrap
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +107,8 @@ CODED = {
     "base64 twice": coded(coded(FORGED)),
     "without the end": coded(f"{FORGED} so be it").rstrip("="),
     "hexadecimal": FORGED.encode().hex(),
+    "an address": quote(FORGED),
+    "an address in an address": quote(f"?next={quote(FORGED, safe='')}", safe=""),
 }
 
 
