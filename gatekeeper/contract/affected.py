@@ -8,7 +8,7 @@ changed, and not only its text.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -23,6 +23,7 @@ from gatekeeper.contract.contract_files import (
 )
 from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
+from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.load_contracts import every_problem, load_contracts, shared_names
@@ -143,7 +144,7 @@ class _Comparison:
     policy: Policy
     shapes: Shapes
     notices: list[str] = field(default_factory=list)
-    _faults_at_base: dict[str, Problem] = field(default_factory=dict)
+    _faults_at_base: dict[str, ContractError] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.before: Mapping[str, Entry] = self.change.base.entries
@@ -235,7 +236,7 @@ class _Comparison:
             try:
                 return load_contract(self.change.base, sketch.path, self.shapes)
             except ContractError as error:
-                self._faults_at_base[sketch.path] = error.problems[0]
+                self._faults_at_base[sketch.path] = error
                 return None
 
         file = self.change.renames.get(sketch.file, sketch.file)
@@ -279,6 +280,7 @@ class _Comparison:
             for sketch, _ in unusable
             if sketch.path in unknown
         ]
+        results += self._removed_broken(waiting.values(), covered)
         # A file without a name that can be read was no contract anybody could have relied on.
         named = [side for side in waiting.values() if side.sketch.name is not None]
         files = {sketch.file for sketch, _ in unusable}
@@ -310,7 +312,7 @@ class _Comparison:
         if base is None:
             self.notices.append(
                 f"The contract {head.name} counts as new, because gatekeeper cannot load the "
-                f"base version ({self._faults_at_base[side.sketch.path]})."
+                f"base version ({self._faults_at_base[side.sketch.path].problems[0]})."
             )
         return with_ids_of(base, head) if base else None
 
@@ -363,6 +365,20 @@ class _Comparison:
             left_as=replacement,
             successors=following.of_all([Watched(path, None) for path in prompts]),
         )
+
+    def _removed_broken(
+        self, left: Iterable[Side], covered: Set[str]
+    ) -> Iterator[AffectedContract]:
+        """Yield each suite with a mistake at base that the change removes, although it changes what
+        the suite should have tested, and no other contract tests it."""
+        open_ = (self.changed & self.after.keys()) - covered
+        for side in left:
+            sketch = side.sketch
+            is_broken = sketch.is_foreign and sketch.name is None and side.file not in self.after
+            if is_broken and side.load() is None and sketch.depends_on(open_):
+                error = self._faults_at_base[sketch.path]
+                if not isinstance(error, NothingToRunError):
+                    yield self._unknown(sketch, error.problems[0])
 
     def _unknown(self, sketch: Sketch, problem: Problem) -> AffectedContract:
         """Return the contract of a suite that gatekeeper can use neither at base nor at head."""

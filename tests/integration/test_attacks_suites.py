@@ -193,6 +193,23 @@ def test_a_change_that_a_broken_suite_should_test_is_inconclusive(run_gate, base
     assert run_gate(base, head, policy=strict, answer=answer).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("broken", "head", "verdict"),
+    [
+        pytest.param({"scenaros": []}, {"evals/word.txt": WORSE}, "inconclusive", id="worse"),
+        pytest.param({"scenaros": []}, {}, "pass", id="only the suite"),
+        pytest.param({"scenaros": []}, {"evals/word.txt": None}, "pass", id="with its prompt"),
+        pytest.param({"providers": [PROGRAM]}, {"evals/word.txt": WORSE}, "pass", id="program"),
+    ],
+)
+def test_a_broken_suite_is_not_removed_to_change_its_prompt(run_gate, broken, head, verdict):
+    base = {PATH: suite("file://word.txt", **broken), **TEXT}
+    answered = run_gate(base, {PATH: None, **head}, policy=POLICY, answer=answer)
+    assert (answered.exit_code, answered.verdict) == (0, verdict)
+    replaced = {PATH: None, OTHER: suite("file://../word.txt"), **TEXT}
+    assert run_gate(base, replaced, policy=POLICY, answer=answer).verdict == "pass"
+
+
 def test_a_new_suite_without_anything_to_run_is_named(run_gate):
     head = {OTHER: suite(GOOD, providers=[PROGRAM])}
     answered = run_gate(BASE, head, policy=POLICY, answer=answer)
