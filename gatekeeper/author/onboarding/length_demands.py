@@ -41,6 +41,12 @@ _PER_PART = re.compile(
     r"(?:answer|response|reply|output|summary|total)\b))",
     re.IGNORECASE,
 )
+# `50 words, in a section called OVERVIEW`, `100 character intro sentence`
+_NAMES_A_PART = re.compile(
+    r"^[^.!?;\n]*\b(?:sections?|called)\b"
+    r"|^\s*(?:\w+\s+){0,2}(?:sentence|line|title|heading|paragraph|bullet)s?\b",
+    re.IGNORECASE,
+)
 _NESTED_ITEM = re.compile(r"[ \t]+[-*+] ")
 _SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 
@@ -69,8 +75,10 @@ def _limits(text: str) -> Iterator[tuple[int, str, str]]:
         before = _SENTENCE_END.split(text[: size.start()])[-1]
         negated = _NEGATED.search(before)
         is_limit = bool(size["above"] if negated else size["below"] or size["number2"])
-        of_a_part = _OF_A_PART.search(before) or _PER_PART.match(text[size.end() :])
-        of_a_part = of_a_part or _NESTED_ITEM.match(before)  # of the item above it
+        after = text[size.end() :]
+        of_a_part = _OF_A_PART.search(before) or _PER_PART.match(after)
+        # A nested item may say something of the item above it.
+        of_a_part = of_a_part or _NAMES_A_PART.match(after) or _NESTED_ITEM.match(before)
         if not is_limit or of_a_part or not _OF_THE_ANSWER.search(before):
             continue
         number = int(size["number"] or size["number2"])

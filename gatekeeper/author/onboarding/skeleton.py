@@ -25,7 +25,7 @@ DEFAULT_MODEL = "openai/gpt-4o-mini"
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WIDTH = 100
-_SAYS_NOTHING = ("index", "page", "route", "skill")
+_SAYS_NOTHING = ("index", "page", "route", "skill", "system")
 """Names of files that say nothing without the folder above them."""
 _ROWS = ("testData", "sample", "samples")
 

@@ -41,6 +41,7 @@ def test_a_fixture_is_read_back_as_it_was(values: dict[str, Any]) -> None:
         ("prompts/日本.md", "prompt"),
         ("skills/review/SKILL.md", "review-skill"),
         ("SKILL.md", "skill"),
+        ("patterns/rate/system.md", "rate-system"),
         ("app/chat/route.ts:SYSTEM_PROMPT", "chat-route-system-prompt"),
         # A name that begins with the file's own does not repeat it.
         ("src/classifier.ts:classifierPrompt", "classifier-prompt"),
