@@ -48,7 +48,7 @@ def reading_changes(base: Target, head: Target) -> Iterator[str]:
             signs.append("front matter")
             readings.append("settings")
         if new.roles:
-            signs.append("role lines")
+            signs.append(_roles_of(now))
             readings.append("the roles of messages")
         if signs:
             first = _NAMES[before.style] if before.style != now.style else "text"
@@ -74,7 +74,7 @@ def reading_weakenings(base: Target, head: Target) -> Iterator[str]:
         if new.front_matter:
             yield f"{place} now has front matter, which is read as settings"
         if new.roles:
-            yield f"{place} now has role lines, which are read as the roles of messages"
+            yield f"{place} now has {_roles_of(now)}, which are read as the roles of messages"
     yield from computed_changes(base, head)
 
 
@@ -88,6 +88,10 @@ def computed_changes(base: Target, head: Target) -> Iterator[str]:
                     f"`{now.reference}`: the code that computes `{name}` changed, but the tests "
                     "fill in the values of the fixtures"
                 )
+
+
+def _roles_of(prompt: Prompt) -> str:
+    return "roles in its JSON text" if prompt.part else "role lines"
 
 
 def _new_sections(before: Prompt, now: Prompt) -> Sections:

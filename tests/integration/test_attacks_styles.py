@@ -35,7 +35,7 @@ def repository(name: str, text: str, more: str = "") -> dict[str, str]:
     return {
         "contracts/words.yaml": CONTRACT.format(name) + more,
         "contracts/words.csv": "word\n" + "".join(f"{word}\n" for word in WORDS),
-        f"prompts/{name.partition(':')[0]}": text,
+        f"prompts/{name.partition(':')[0].partition('#')[0]}": text,
     }
 
 
@@ -135,6 +135,26 @@ def test_a_prompt_that_is_read_as_before_needs_no_waiver(run_gate, base, head, m
     )
     assert answered.exit_code == 0
     assert "weakened" not in answered.reasons()
+
+
+LISTED = """a: '[{"role": "user", "content": "Good prompt for {{ word }}"}]'"""
+
+
+def test_a_text_that_turns_into_a_list_of_messages_is_also_sent_as_text(run_gate):
+    base, head = repository("p.yaml#a", f"a: '{GOOD}'"), repository("p.yaml#a", LISTED)
+    loose = run_gate(base, head, answer=answer)
+    assert loose.exit_code == 0
+    assert "now has roles in its JSON text: read as text, as on base" in str(loose.result)
+    sent = [body["messages"][0]["content"] for body in loose.requests]
+    assert any(text.startswith('[{"role": "user"') for text in sent)
+    strict = run_gate(base, head, answer=answer, policy=STRICT)
+    assert (strict.exit_code, "weakened" in strict.reasons()) == (1, True)
+
+
+def test_a_list_of_messages_stays_one(run_gate):
+    head = repository("p.yaml#a", LISTED.replace("Good", "Good, kind"))
+    answered = run_gate(repository("p.yaml#a", LISTED), head, answer=answer, policy=STRICT)
+    assert (answered.exit_code, answered.reasons() & {"weakened"}) == (0, set())
 
 
 def test_a_change_of_style_without_the_strict_policy_is_named(run_gate):

@@ -135,7 +135,7 @@ def parse_written(
     if place.constant:
         prompt = written_constant(text, place)
     elif place.key:
-        prompt = prompt_at_key(text, place)
+        return _with_text(prompt_at_key(text, place, allowed))
     elif kind == "sectioned":
         return _with_text(_sectioned(text, path, allowed))
     else:

@@ -35,13 +35,18 @@ def read_messages(document: Document, key: KeyPath, source: str) -> tuple[Messag
     return tuple(messages)
 
 
+def holds_messages(text: str) -> bool:
+    """Return whether the text is a JSON list of messages."""
+    return _JSON_MESSAGES.match(text) is not None
+
+
 def read_text_value(
-    document: Document, key: KeyPath, text: str, source: str
+    document: Document, key: KeyPath, text: str, source: str, *, roles: bool = True
 ) -> tuple[MessageTemplate, ...]:
     """Read the text at the key: one user message, or what it holds if it is a JSON list of
-    messages. Raises ContractError."""
+    messages and may have `roles`. Raises ContractError."""
     line, lines = _lines_of(document, key, text, source.split("\n"))
-    if not _JSON_MESSAGES.match(text):
+    if not (roles and holds_messages(text)):
         return (_template("user", text, line, lines),)
     whole = MessageTemplate("user", "", line, lines)
     try:

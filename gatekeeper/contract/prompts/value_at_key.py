@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import MessageTemplate, Prompt
-from gatekeeper.contract.prompts.message_list import read_messages, read_text_value
+from gatekeeper.contract.definition import (
+    EVERY_SECTION,
+    MessageTemplate,
+    Prompt,
+    Sections,
+)
+from gatekeeper.contract.prompts.message_list import (
+    holds_messages,
+    read_messages,
+    read_text_value,
+)
 from gatekeeper.contract.prompts.reference import PromptReference, write_key
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
@@ -15,16 +24,20 @@ from gatekeeper.errors import ContractError
 _MOST_NAMED = 10
 
 
-def prompt_at_key(text: str, reference: PromptReference) -> Prompt:
-    """Return the prompt at the reference's key of a file's text.
+def prompt_at_key(
+    text: str, reference: PromptReference, allowed: Sections = EVERY_SECTION
+) -> Prompt:
+    """Return the prompt at the reference's key of a file's text. A text that is a JSON list of
+    messages is such a list if roles are `allowed`.
 
     Raises ContractError, at the nearest key that the file has, if there is no prompt at the key.
     """
     document = parse_data(text, reference.path)
     key = reference.key or ()
     value = find_value(document, key)
+    roles = allowed.roles and isinstance(value, str) and holds_messages(value)
     if isinstance(value, str):
-        messages = read_text_value(document, key, value, text)
+        messages = read_text_value(document, key, value, text, roles=roles)
     elif isinstance(value, list):
         messages = read_messages(document, key, text)
     else:
@@ -33,7 +46,14 @@ def prompt_at_key(text: str, reference: PromptReference) -> Prompt:
         if isinstance(value, dict):
             fix = f"{fix}, such as {_names(value, key)}" if value else fix
         raise ContractError([document.problem(key, what, fix, at_key=True)])
-    return Prompt(reference.path, messages, _shown(messages, value), part=reference.part)
+    return Prompt(
+        reference.path,
+        messages,
+        _shown(messages, value),
+        part=reference.part,
+        sections=Sections(front_matter=False, roles=roles),
+        allowed=allowed,
+    )
 
 
 def parse_data(text: str, path: str) -> Document:
