@@ -79,14 +79,14 @@ def reading_weakenings(base: Target, head: Target) -> Iterator[str]:
 
 
 def computed_changes(base: Target, head: Target) -> Iterator[str]:
-    """Yield each variable whose value the program's file now computes otherwise: no request shows
+    """Yield each variable that the prompt's file now gives its value otherwise: no request shows
     that."""
     for before, now in _pairs(base, head):
         for name in sorted(before.computed.keys() & now.computed.keys()):
             if before.computed[name] != now.computed[name]:
                 yield (
-                    f"`{now.reference}`: the code that computes `{name}` changed, but the tests "
-                    "fill in the values of the fixtures"
+                    f"`{now.reference}`: the code that gives `{name}` its value changed, but the "
+                    "tests fill in the values of the fixtures"
                 )
 
 

@@ -277,11 +277,16 @@ COMPUTED = {
         "TONE = ' '.join(['be', '@'])\ndef ask(word):\n    return f'Good {word}, {TONE}'",
         "class C:\n    TONE = '@'\ndef ask(word):\n    return f'Good {word}, {C.TONE}'",
         "from @ import TONE\ndef ask(word):\n    return f'Good {word}, {TONE}'",
+        "def ask(word, TONE='@'):\n    return f'Good {word}, {TONE}'",
+        "def ask(word, *, TONE='@'):\n    return f'Good {word}, {TONE}'",
         "TONE = '@'.lower()\nLINE = f'{TONE}!'\ndef ask(word):\n    return f'Good {word}, {LINE}'",
     ),
     "p.ts:ask": (
         "const TONE = true ? '@' : 'x'; const ask = (word) => `Good ${word}, ${TONE}`;",
         "class C { static TONE = '@'; } const ask = (word) => `Good ${word}, ${C.TONE}`;",
+        "const ask = (word, TONE = '@') => `Good ${word}, ${TONE}`;",
+        "function ask({ word, TONE = '@' }) { return `Good ${word}, ${TONE}`; }",
+        "const ask = ({ word, TONE } = { TONE: '@' }) => `Good ${word}, ${TONE}`;",
         "const TONE = ['@'].join(); const ask = (word) => `Good ${word}, ${TONE}`;",
     ),
 }
@@ -298,7 +303,7 @@ def test_a_value_that_the_file_now_computes_otherwise_is_named(
     base, head = (repository(place, code.replace("@", by), FILLED) for by in ("kind", "worse"))
     policy = Policy(on_weakening="require_waiver" if strict else "note")
     work = plan_check(change(base, head), policy, [])
-    said = "the code that computes `"
+    said = "the code that gives `"
     if strict:
         (job,) = work.untested
         assert said in str(job.weakened)

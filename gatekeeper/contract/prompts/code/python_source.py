@@ -11,7 +11,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.contract.prompts.code.langchain import messages_argument, template_argument
@@ -88,13 +88,14 @@ class _Effort:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Reads constants in one scope. `own` are names that a function's caller gives a value.
+    """Reads constants in one scope. `own` are names that a function's caller gives a value, with
+    the code of their defaults.
     `around` are the classes around the constant, of which only the last lends it its names."""
 
     uses: Uses
     lines: Sequence[bytes]
     effort: _Effort
-    own: frozenset[str] | None = None
+    own: Mapping[str, str] | None = None
     around: tuple[ast.ClassDef, ...] = ()
 
     def constant(self, name: str) -> Messages:
@@ -205,8 +206,11 @@ class _Reading:
             what = f"a decorator may change what `{function.name}` returns"
             raise CodeFault(what, _MOVE, function.lineno)
         given = function.args
-        named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-        own = frozenset(argument.arg for argument in named if argument)
+        named = [*given.kwonlyargs, given.vararg, given.kwarg, *given.posonlyargs, *given.args]
+        own = {argument.arg: "" for argument in named if argument}
+        pairs = [*zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+        pairs += zip([*given.posonlyargs, *given.args][::-1], given.defaults[::-1], strict=False)
+        own |= {argument.arg: ast.unparse(value) for argument, value in pairs if value}
         return body[0].value, replace(self, own=own, around=())
 
     def value(self, node: ast.expr) -> Written:
@@ -330,10 +334,10 @@ class _Reading:
             return None  # its value comes from elsewhere, so the fixture gives it
 
     def _computing(self, path: Path, reader: ast.expr) -> dict[str, str]:
-        """Return the code of this file that gives a hole its value; none if a caller gives it."""
+        """Return the code of this file that gives a hole its value, which may be a default."""
         name = str(path[0])
-        if name in (self.own or ()):
-            return {}
+        if self.own and name in self.own:
+            return {name: self.own[name]}
         reading = self._of(name, reader)
         bound = self.uses.bindings(reading._body, name)
         if all(isinstance(node, ast.alias) for node in bound):

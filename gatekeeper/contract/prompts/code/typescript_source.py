@@ -89,10 +89,11 @@ def _parse(source: str, language: str) -> Node:
 
 @dataclass
 class _Reading:
-    """Reads constants of one file. `own` are names that a function's caller gives a value."""
+    """Reads constants of one file. `own` are names that a function's caller gives a value,
+    with the code of their defaults."""
 
     uses: Uses
-    own: frozenset[str] = frozenset()
+    own: dict[str, str] = field(default_factory=dict)
     _effort: list[int] = field(default_factory=lambda: [0, 0])
 
     def constant(self, name: str) -> Messages:
@@ -187,7 +188,7 @@ class _Reading:
         given = function.child_by_field_name("parameters") or function.child_by_field_name(
             "parameter"
         )
-        names = set(names_in(given)) if given is not None else set()
+        own = _defaults(given) if given is not None else {}
         body = function.child_by_field_name("body")
         if body is not None and body.type == "statement_block":
             statements = parts_of(body)
@@ -196,7 +197,7 @@ class _Reading:
             body = values[0] if values else None
         if body is None:
             raise CodeFault("the function does more than return a text", _MOVE, line_of(function))
-        return body, _Reading(self.uses, frozenset(names))
+        return body, _Reading(self.uses, own)
 
     def value(self, node: Node) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
@@ -320,9 +321,23 @@ class _Reading:
         found.add_hole(path, line_of(node))
         made = self.declared(name) if name not in self.own else []
         made = (self.members(made[0], str(path[1])) if len(path) > 1 and made else []) or made
-        if made:
+        if name in self.own:
+            found.computed[name] = self.own[name]
+        elif made:
             shown = ".".join(map(str, path))
             found.computed[shown] = " ".join(" ".join(map(text_of, made)).split())
+
+
+def _defaults(parameters: Node) -> dict[str, str]:
+    """Return the names of the parameters, each with the code of its default; empty without one."""
+    found = dict.fromkeys(names_in(parameters), "")
+    for node in walk(parameters):
+        named = node.child_by_field_name("pattern") or node.child_by_field_name("left")
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        if named is not None and value is not None:
+            for name in names_in(named):
+                found[name] = f"{found.get(name, '')} {text_of(value)}"
+    return found
 
 
 def _is_plain_number(text: str) -> bool:
