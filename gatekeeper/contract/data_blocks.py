@@ -23,12 +23,13 @@ _MARK_CHARACTERS = 32
 # Unicode's Default_Ignorable_Code_Point, which no screen shows, without the two joiners.
 _IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"
 )
 _CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufff9-\ufffb"
-_HIDDEN = re.compile(f"[{_IGNORABLE}{_CONTROL}]")
-INVISIBLE = re.compile(f"[{_IGNORABLE}\u200c\u200d]")
+# A single selector of the colourful form of an emoji stays: it can hide no text.
+_HIDDEN = re.compile(f"[{_IGNORABLE}{_CONTROL}]|(?<=[{_IGNORABLE}\ufe0f\u200c\u200d])\ufe0f")
+INVISIBLE = re.compile(f"[{_IGNORABLE}\ufe0f\u200c\u200d]")
 # Persian, Indic scripts and emoji need a single joiner between two characters.
 _JOINER = re.compile(
     "(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])"

@@ -92,7 +92,7 @@ def lent_values(
     fixture, and could as well stand in the prompt. Left out are fixtures whose lender has another
     value for one of their variables.
     """
-    same = {} if trusted else _same_everywhere([*lenders.values()])
+    same = {} if trusted else same_everywhere([*lenders.values()])
     lent = []
     for fixture in fixtures:
         lender = lenders.get(fixture.id)
@@ -122,7 +122,7 @@ def _agree(values: Mapping[str, Any], lender: Fixture) -> bool:
     return all(canonical(values[name]) == canonical(lender.vars[name]) for name in both)
 
 
-def _same_everywhere(fixtures: Sequence[Fixture]) -> set[str]:
+def same_everywhere(fixtures: Sequence[Fixture]) -> set[str]:
     """Return the variables that have one value in all of two fixtures or more."""
     if len(fixtures) < 2:
         return set()

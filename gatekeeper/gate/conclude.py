@@ -18,6 +18,7 @@ from gatekeeper.gate.blind_fixtures import blind_fixtures, blind_reasons, blind_
 from gatekeeper.gate.calibrations_in_force import uncalibrated_reasons
 from gatekeeper.gate.contract_reasons import (
     left_reasons,
+    lent_reasons,
     new_contract_reasons,
     not_held_up,
     untested_reasons,
@@ -225,7 +226,7 @@ def _contract_result(
         reasons += budget_reasons(budgets, summaries, policy, exempt=exempt)
     if job.leaves_requests and not job.weakened:
         reasons = [not_held_up(reason) for reason in reasons]
-    reasons += [*untested_reasons(job), *uncalibrated_reasons(job)]
+    reasons += [*untested_reasons(job), *lent_reasons(job), *uncalibrated_reasons(job)]
     reasons += not_run_reasons(job.contract.not_run)
     # A prompt that passes nothing needs no other explanation.
     reasons.sort(key=lambda r: (SEVERITY.index(r.verdict), r.code != "nothing_passes"))

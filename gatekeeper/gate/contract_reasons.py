@@ -11,6 +11,8 @@ from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.policy_weakening import Weakening
+from gatekeeper.contract.renaming import find_renaming, same_everywhere
+from gatekeeper.contract.unused_variables import names_sent
 from gatekeeper.errors import Problem
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import Reason
@@ -129,6 +131,26 @@ def untested_reasons(job: Job) -> list[Reason]:
         "fixture that uses the changed part of the template."
     )
     return [Reason("untested", text, "inconclusive")]
+
+
+def lent_reasons(job: Job) -> list[Reason]:
+    """Return the reason for variables that head's prompt needs and whose only value comes from
+    head's fixtures: that value can tell the model what the program will not tell it."""
+    if job.base is None or all(e.contract_from == "head" for e in job.evaluations):
+        return []
+    before, now = job.base.fixtures, job.contract.fixtures
+    known = {name for fixture in before for name in fixture.vars}
+    known.update(find_renaming(before, now).values())
+    new = sorted(same_everywhere(now) & names_sent(job.contract) - known)
+    if not new:
+        return []
+    names = ", ".join(f"`{name}`" for name in new)
+    text = (
+        f"The new prompt reads {names}. The fixtures of the base contract got the one value that "
+        "this pull request's fixtures have, so another value was not tested. To decide this, add "
+        "the variable to the fixtures first, in a pull request that leaves the prompt as it is."
+    )
+    return [Reason("untested", text, "inconclusive", "base")]
 
 
 def unanswerable_reasons(job: Job) -> list[Reason]:

@@ -251,7 +251,10 @@ def test_a_fork_may_not_use_a_model_without_a_price_under_a_cost_limit(spender: 
 
 @pytest.mark.parametrize(
     ("written", "head"),
-    [("openai/gpt-4o-mini", "openai/o1"), ("params: {", "params: {max_tokens: 9000000, ")],
+    [
+        ("openai/gpt-4o-mini\nparams: {temperature: 0}", "openai/o1"),
+        ("params: {", "params: {max_tokens: 9000000, "),
+    ],
 )
 def test_a_dear_head_reaches_no_model_by_any_way(
     run_gate: RunGate, written: str, head: str

@@ -113,7 +113,7 @@ def test_a_recording_without_the_time_is_inconclusive(
     ("policy", "contract"),
     [
         ("providers: {openai: litellm}\n", TIMED),
-        ("", TIMED.replace("openai/gpt-4o-mini", "openai/o3-mini")),
+        ("", TIMED.replace("gpt-4o-mini\nparams: {temperature: 0}", "o3-mini")),
     ],
 )
 def test_what_only_litellm_can_ask_is_refused_before_any_call(

@@ -65,16 +65,29 @@ BOTH_RUN = {
 }
 
 
-@pytest.mark.parametrize("way", BOTH_RUN.values(), ids=BOTH_RUN.keys())
+# The value comes from head's fixtures alone, so it proves nothing about the program's own value.
+LENT = {
+    "a new variable of one value",
+    "another one in its place",
+    "a new variable and a new name",
+    "a fixture more",
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "lent"), [(way, name in LENT) for name, way in BOTH_RUN.items()], ids=BOTH_RUN.keys()
+)
 @pytest.mark.parametrize("worse", [False, True], ids=["harmless", "worse"])
-def test_both_arms_run(run_gate, way, worse):
+def test_both_arms_run(run_gate, way, lent, worse):
     base_prompt, base_fixtures, prompt, fixtures = way
     head = {PROMPT: prompt.replace("Say", "Worse: say") if worse else prompt, FIXTURES: fixtures}
     answered = run_gate(files(base_prompt, base_fixtures), head, answer=answer)
     assert answered.exit_code == (1 if worse else 0)
     [contract] = answered.result["contracts"]
     assert contract["paired"]["fixtures"] >= 12
-    assert "error" not in {reason["verdict"] for reason in contract["reasons"]}
+    verdicts = {reason["code"]: reason["verdict"] for reason in contract["reasons"]}
+    assert "error" not in verdicts.values()
+    assert verdicts.get("untested") == ("inconclusive" if lent else None)
 
 
 NOT_ANSWERED = {

@@ -84,5 +84,11 @@ def test_what_no_screen_shows_is_removed():
     """Unicode's own list; a joiner stands here between letters of the Latin alphabet."""
     ignorable = [chr(c) for c in range(0x110000) if regex.match(r"\p{DI}", chr(c))]
     assert len(ignorable) > 4_000
-    assert clean("".join(f"a{one}b" for one in ignorable)) == "ab" * len(ignorable)
     assert INVISIBLE.sub("", "".join(ignorable)) == ""
+    ignorable.remove("\ufe0f")
+    assert clean("".join(f"a{one}b" for one in ignorable)) == "ab" * len(ignorable)
+
+
+def test_one_selector_of_an_emoji_stays_and_more_are_removed():
+    assert clean("I \u2764\ufe0f it") == "I \u2764\ufe0f it"
+    assert clean("a\ufe0f\ufe0f\ufe0e\ufe0f\u2060\ufe0fb") == "a\ufe0fb"
