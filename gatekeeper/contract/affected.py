@@ -23,7 +23,7 @@ from gatekeeper.contract.contract_files import (
 )
 from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
-from gatekeeper.contract.formats.foreign_suite import NothingToRunError
+from gatekeeper.contract.formats.foreign_suite import NothingToRunError, contract_name
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
 from gatekeeper.contract.load_contracts import every_problem, load_contracts, shared_names
@@ -381,10 +381,11 @@ class _Comparison:
                     yield self._unknown(sketch, error.problems[0])
 
     def _unknown(self, sketch: Sketch, problem: Problem) -> AffectedContract:
-        """Return the contract of a suite that gatekeeper can use neither at base nor at head."""
+        """Return the contract of a suite that gatekeeper can use neither at base nor at head. Its
+        name is one that a waiver can name."""
         paths = sorted(path for path in self.changed if sketch.depends_on({path}))
         causes = tuple(AffectedBy(path, self._kind(path)) for path in paths)
-        name = sketch.name or sketch.path
+        name = sketch.name or contract_name(sketch.path, "suite")
         return AffectedContract(
             name, sketch.path, None, None, causes, True, broken=problem, is_foreign=True
         )
