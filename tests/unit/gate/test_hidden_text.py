@@ -235,7 +235,7 @@ def test_a_team_that_uses_an_engine_makes_no_call_for_a_note(
     ],
 )
 def test_a_prompt_that_shows_nothing_new_is_read_once(base: str, head: str) -> None:
-    more = CONTRACT.replace("id: bread", "id: other")
+    more = CONTRACT.replace("word: bread", "word: other")
     work = plan_check(change(repository("p.md", base), repository("p.md", head, more)), Policy())
     assert {e.contract_from for e in work.jobs[0].evaluations} <= {"head", "base"}
 
