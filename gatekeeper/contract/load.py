@@ -56,7 +56,7 @@ from gatekeeper.contract.simulated_user.settings import read_contract_user, user
 from gatekeeper.contract.size_limits import Tally
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
 
 T = TypeVar("T")
@@ -76,14 +76,6 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
         return contract
     groups = tuple(replace(group, calibrations=known) for group in contract.groups)
     return replace(contract, calibrations=known, groups=groups)
-
-
-def load_document(revision: Revision, path: str) -> Document:
-    """Load a YAML or JSON file of the revision, with the positions of its values.
-
-    Raises ContractError.
-    """
-    return parse_once(load_text(revision, path), path)
 
 
 def load_text(revision: Revision, path: str) -> str:

@@ -112,14 +112,6 @@ def endpoint_of(model: str, environ: Mapping[str, str]) -> Endpoint:
     )
 
 
-def is_known(model: str) -> bool:
-    """Return whether the name is a model's name, of a provider in the catalogue."""
-    try:
-        return read_model_name(model).provider in CATALOGUE
-    except ValueError:
-        return False
-
-
 def is_expected_host(host: str, patterns: Iterable[str]) -> bool:
     """Return whether one of the patterns matches; `*` stands for letters, digits and hyphens."""
     host = host.lower().rstrip(".")
