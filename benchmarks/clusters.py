@@ -164,7 +164,7 @@ def _is_met(job: Job, model: Model) -> bool:
         [_outcome(trial, model) for trial in asked],
         Counter(trial.fixture for trial in asked),
         counts_with=evaluation.counts_with,
-        clustered=evaluation.clustered,
+        same_input=evaluation.same_input,
     )
     return found.met is True
 
