@@ -157,11 +157,13 @@ def _order_seed(text: str) -> str:
 def refuse_folder_of_git(arguments: argparse.Namespace) -> None:
     """Raise UsageError if an option would have the command write into a folder `.git`, whose files
     git reads and runs."""
+    written = {name: getattr(arguments, name, None) for name in _WRITTEN}
+    if not any(written.values()):
+        return  # without an import, which takes a tenth of a second
     from gatekeeper.history.open import is_file
     from gatekeeper.reports.write import is_in_git_folder
 
-    for name in _WRITTEN:
-        place = getattr(arguments, name, None)
+    for name, place in written.items():
         if place is None or (isinstance(place, str) and not is_file(place)):
             continue
         if is_in_git_folder(Path(place)):
