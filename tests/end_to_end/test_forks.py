@@ -76,7 +76,7 @@ def test_the_first_stage_tells_what_would_run_without_a_key(runner: Runner, remo
     remote.merged()
     done = runner.act("pull_request", payload, job(remote, remote.merge, workflow), image)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "contracts/sentiment.yaml:9" in done.stdout
+    assert "contracts/sentiment.yaml:10" in done.stdout
     assert runner.model.requests == []
 
 
