@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -332,11 +333,14 @@ def _finite(text: str) -> float:
 _STANDARD = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
 
 
+# A blank after a comma of the first line, outside of quotes.
+_BLANK_IN_HEADER = re.compile(r'(?:[^"\n]|"[^"\n]*")*?, ')
+
+
 def csv_lines(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line and the cells of each row that is not empty. Blanks after commas count
     unless the header has some, as in PromptPex's files. Raises ContractError."""
-    header = next(csv.reader([text.partition("\n")[0]]), [])
-    blanks = any(cell.startswith(" ") for cell in header[1:])
+    blanks = _BLANK_IN_HEADER.match(text) is not None
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=blanks)
     while True:
         line = reader.line_num + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.definition import CheckSpec, Fixture
@@ -134,6 +134,9 @@ def test_faults_name_file_and_line(path: str, text: str, place: str, what: str) 
     assert what in message
 
 
+@example("\r0")
+@example('a"\r, b\n1,2')
+@example(f"a, {'b' * 200_000}")
 @given(st.text(max_size=40) | st.text('{}[]":,ab1\n- ', max_size=40))
 def test_no_text_does_more_than_raise_contract_error(text: str) -> None:
     for path in ("f.jsonl", "f.json", "f.yaml", "f.csv"):
