@@ -21,6 +21,8 @@ class _Family(NamedTuple):
 
 
 _LLAMA_CPP = "https://github.com/ggml-org/llama.cpp/blob/master/"
+_TRANSFORMERS = "https://github.com/huggingface/transformers/blob/main/src/transformers/models/"
+_HUGGING_FACE = "https://huggingface.co/"
 FAMILIES = (
     _Family(
         "GPT, gpt-oss, Llama 3 and 4, Phi, Qwen, QwQ, Yi, DeepSeek, Kimi, GLM, Gemma 4, Grok, "
@@ -42,7 +44,7 @@ FAMILIES = (
         "<s> <unk> <pad> [INST] [AVAILABLE_TOOLS] [TOOL_RESULTS] [TOOL_CALLS] [TOOL_CONTENT] "
         "[SYSTEM_PROMPT] [IMG] [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] [ARGS] [CALL_ID] "
         "[THINK] [AUDIO] [BEGIN_AUDIO] [TRANSCRIBE] [NEXT_AUDIO_TEXT] [REPEAT_AUDIO_TEXT] "
-        "[MODEL_SETTINGS] <SPECIAL_#>",
+        "[MODEL_SETTINGS] [STREAMING_PAD] [STREAMING_WORD] <SPECIAL_#>",
         "https://github.com/mistralai/mistral-common (SpecialTokens)",
     ),
     _Family(
@@ -65,17 +67,20 @@ FAMILIES = (
         "GLM and ChatGLM",
         "[gMASK] [sMASK] [MASK] <sop> <eop> <think> <tool_call> <tool_response> <arg_key> "
         "<arg_value>",
-        f"{_LLAMA_CPP}models/templates/GLM-4.6.jinja",
+        f"{_LLAMA_CPP}models/templates/GLM-4.6.jinja; "
+        f"{_HUGGING_FACE}zai-org/glm-4-9b-chat (tokenizer_config.json)",
     ),
     _Family(
         "Kimi, Moonshot",
-        "[BOS] [EOS] [EOT] [PAD] [UNK] [EOD]",
-        f"{_LLAMA_CPP}models/templates/moonshotai-Kimi-K2.jinja",
+        "[BOS] [EOS] [EOT] [PAD] [UNK] [start_header_id] [end_header_id] <osagent_mode>",
+        f"{_HUGGING_FACE}moonshotai/Kimi-K2-Instruct and Kimi-K3 (tokenizer_config.json)",
     ),
     _Family(
         "MiniMax",
-        "]~!b[ ]~b] [e~[ ]!p~[ ]!d~[ <minimax:tool_call> <beginning_of_sentence> <end_of_sentence>",
-        f"{_LLAMA_CPP}models/templates/unsloth-MiniMax-M2.jinja",
+        "]~!b[ ]~b] [e~[ ]!p~[ ]!d~[ ]<] <minimax:tool_call> <mm:think> <function_call> "
+        "<code_interpreter> <beginning_of_sentence> <end_of_sentence> <end_of_document>",
+        f"{_LLAMA_CPP}models/templates/unsloth-MiniMax-M2.jinja; {_HUGGING_FACE}MiniMaxAI/"
+        "MiniMax-M1-80k, MiniMax-M2 and MiniMax-M3 (tokenizer_config.json)",
     ),
     _Family(
         "Nemotron and Apriel",
@@ -95,14 +100,27 @@ FAMILIES = (
         f"{_LLAMA_CPP}src/llama-chat.cpp (bailing, minicpm, smolvlm)",
     ),
     _Family(
-        "Command R and Aya, Flan-T5, mT0, StarCoder",
-        "<BOS_TOKEN> <EOS_TOKEN> <PAD> <UNK> <CLS> <SEP> <MASK_TOKEN> <EOP_TOKEN> <extra_id_#> "
-        "<fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <file_sep>",
-        "the tokenizer_config.json of CohereForAI/c4ai-command-r-v01, google/flan-t5-base and "
-        "bigcode/starcoder on https://huggingface.co",
+        "Command R and A, Aya",
+        "<BOS_TOKEN> <EOS_TOKEN> <EOP_TOKEN> <PAD> <UNK> <CLS> <SEP> <MASK_TOKEN>",
+        f"{_TRANSFORMERS}cohere/tokenization_cohere.py; "
+        f"{_HUGGING_FACE}CohereLabs/c4ai-command-r7b-12-2024 (tokenizer_config.json)",
+    ),
+    _Family(
+        "Flan-T5, mT0",
+        "<pad> <unk> </s> <extra_id_#>",
+        f"{_TRANSFORMERS}t5/tokenization_t5.py",
+    ),
+    _Family(
+        # Not <filename> and <commit_msg>: they open no message, and usage texts are full of them.
+        "StarCoder, also for code in MiniMax",
+        "<fim_prefix> <fim_middle> <fim_suffix> <fim_pad> <file_sep> <repo_name> <reponame> "
+        "<gh_stars> <issue_start> <issue_comment> <issue_closed> <jupyter_start> <jupyter_text> "
+        "<jupyter_code> <jupyter_output> <empty_output> <commit_before> <commit_after>",
+        f"{_HUGGING_FACE}bigcode/tiny_starcoder_py (special_tokens_map.json); "
+        "StarCoder 2: https://arxiv.org/abs/2402.19173 (section 5)",
     ),
 )
-_ANY_NAME = {"<|": r"\|", "[|": r"\|\w{1,40}\|\]"}
+_ANY_NAME = {"<|": r"\|", "[|": r"\|\w{1,40}\|\]", "]<]": r"<\][\w ]{1,40}\[>\["}
 """What follows the bracket of tokens that have any name."""
 _ASCII = {
     code: normalize("NFKC", chr(code)) for code in (*range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F))

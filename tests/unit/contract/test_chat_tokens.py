@@ -45,6 +45,9 @@ NAMED_IN_TEMPLATES = [
         "<unk>",
     ),
     *("</tool_call>", "<tool_response>", "[BEGIN FINAL RESPONSE]", "<reserved_106>", "[EOT]"),
+    *("<BOS_TOKEN>", "<EOP_TOKEN>", "<MASK_TOKEN>", "<extra_id_99>", "<fim_middle>", "<file_sep>"),
+    *("]<]minimax[>[", "]<]start of image[>[", "<mm:think>", "[start_header_id]", "<repo_name>"),
+    *("[STREAMING_WORD]", "<end_of_document>", "<issue_start>"),
 ]
 
 
@@ -56,7 +59,7 @@ def test_a_token_is_taken_apart_wherever_it_stands(token):
     assert wide not in clean(f"a {wide}b")
 
 
-@pytest.mark.parametrize("token", sorted({*TOKENS} - {"<|", "[|"}))
+@pytest.mark.parametrize("token", sorted({*TOKENS} - {"<|", "[|", "]<]"}))
 def test_every_token_of_the_table_is_taken_apart(token):
     written = token.replace("#", "12")
     assert take_apart(written) == "(" + written[1:]
@@ -67,7 +70,7 @@ def test_every_family_has_a_source_and_every_token_brackets():
     assert [
         t
         for t in TOKENS
-        if t not in ("<|", "[|") and not re.fullmatch(r"[<\[\]][^<>]+[>\]\[]|<<.*>>", t)
+        if t not in ("<|", "[|", "]<]") and not re.fullmatch(r"[<\[\]][^<>]+[>\]\[]|<<.*>>", t)
     ] == []
 
 
@@ -78,6 +81,7 @@ def test_every_family_has_a_source_and_every_token_brackets():
         "<p>a <strong>b</strong> <span class='s'>c</span></p><script></script>",
         "if a < s and s > b: return [PREFIXES]",
         "<ser> <bosun> [INSTANCE] <unknown> <think-tank> [TOOLS] <S>",
+        "cp <filename> <directory>; git commit -m <commit_msg>; a[i]<b[j]<c[k] x]<]y",
     ],
 )
 def test_ordinary_text_stays(text):
