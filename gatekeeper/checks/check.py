@@ -112,6 +112,8 @@ class Example:
 class Check:
     """A check type.
 
+    `about` is what docs/checks.md says of the check, if its module has several checks; of any other
+    check, it is the docstring of the module.
     `parameters` is the JSON Schema (draft 2020-12) of its parameters after templates are
     rendered. `prepare` takes such parameters and the files they refer to, and raises
     ParameterError for what a schema cannot say. `paths` names the parameters which, when they
@@ -132,11 +134,12 @@ class Check:
     composed: bool = False
     code: str | None = None
     per_fixture: bool = False
+    about: str = ""
 
     @property
     def prose(self) -> str:
-        """Return what docs/checks.md says of the check: the docstring of its module."""
-        return (sys.modules[self.prepare.__module__].__doc__ or "").strip()
+        """Return what docs/checks.md says of the check."""
+        return (self.about or sys.modules[self.prepare.__module__].__doc__ or "").strip()
 
     @property
     def shape(self) -> CheckShape:

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 MODULES: Mapping[str, str] = {
     "equals": "values.equals",
-    "contains": "text.contains",
-    "not_contains": "text.not_contains",
-    "starts_with": "text.starts_with",
-    "ends_with": "text.ends_with",
-    "regex": "text.regex_search",
-    "not_regex": "text.not_regex",
+    "contains": "text.substring:CONTAINS",
+    "not_contains": "text.substring:NOT_CONTAINS",
+    "starts_with": "text.substring:STARTS_WITH",
+    "ends_with": "text.substring:ENDS_WITH",
+    "regex": "text.regex_search:REGEX",
+    "not_regex": "text.regex_search:NOT_REGEX",
     "json_valid": "values.json_valid",
     "json_schema": "values.json_schema",
     "contains_json": "values.contains_json",
@@ -32,9 +32,9 @@ MODULES: Mapping[str, str] = {
     "json_equal": "values.json_equal",
     "number": "values.number",
     "count": "values.count",
-    "f1": "values.f1",
-    "precision": "values.precision",
-    "recall": "values.recall",
+    "f1": "values.item_sets:F1",
+    "precision": "values.item_sets:PRECISION",
+    "recall": "values.item_sets:RECALL",
     "citation": "grounded.citation",
     "quote": "grounded.quote",
     "similar": "grounded.similar",
@@ -54,19 +54,20 @@ MODULES: Mapping[str, str] = {
     "word_list": "safety.word_list",
     "no_prompt_leak": "safety.no_prompt_leak",
     "length": "measures.length",
-    "latency": "measures.latency",
-    "ttft": "measures.ttft",
+    "latency": "measures.limits:LATENCY",
+    "ttft": "measures.limits:TTFT",
     "tokens": "measures.tokens",
-    "cost": "measures.cost",
+    "cost": "measures.limits:COST",
     "goal_reached": "measures.goal_reached",
-    "all_of": "composed.all_of",
-    "any_of": "composed.any_of",
+    "all_of": "composed.all_or_any:ALL_OF",
+    "any_of": "composed.all_or_any:ANY_OF",
     "mean_of": "composed.mean_of",
     "python": "own.python",
     "scoring_function": "own.scoring_function",
     "judge": "judges.judge",
 }
-"""The module of each check type, in this package."""
+"""The module of each check type, in this package. A module with several checks names each after a
+colon; the only check of a module is its `CHECK`."""
 
 ADDED: dict[str, Check] = {}
 """The check types of other packages, as packages.py finds them."""
@@ -98,8 +99,8 @@ class _ByName(Mapping[str, T]):
 
 @cache
 def _check(name: str) -> Check:
-    module = import_module(f"{__package__}.{MODULES[name]}")
-    found: Check = module.CHECK
+    module, _, constant = MODULES[name].partition(":")
+    found: Check = getattr(import_module(f"{__package__}.{module}"), constant or "CHECK")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Measures the agreement of two judges: kappa for labels, correlation for scores.
+"""Measures the agreement of judges: Cohen's kappa of two, Fleiss' kappa of several.
 
 None means that the data is not enough: too few items, or a rater who never varies. Perfect
 agreement has a value and no interval: its estimated standard error is 0, which does not mean
@@ -9,21 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 
-from gatekeeper.stats.arguments import (
-    require_count,
-    require_finite,
-    require_inside,
-    require_same_length,
-)
+from gatekeeper.stats.arguments import require_count, require_inside, require_same_length
 from gatekeeper.stats.estimate import Estimate, normal_quantile, symmetric
-from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.ranks import mid_ranks
-
-_ROUNDING = 1e-12
-"""A correlation this near to 1 counts as 1; the difference is rounding."""
 
 
 def cohen_kappa(
@@ -98,32 +88,6 @@ def fleiss_kappa(counts: Sequence[Sequence[int]], confidence: float = 0.95) -> E
     return symmetric(float(kappa), error, _t_quantile(confidence, n - 1))
 
 
-def pearson(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
-    """Return the linear correlation of two scores of the same items, `x[i]` and `y[i]`, from -1 to
-    1.
-
-    None below two items, and if a score never varies. The interval is Fisher's: z = atanh(r) has
-    the standard error 1 / sqrt(n - 3) if the scores are jointly normal; it needs four items.
-    Fisher, R. A. (1921), On the "probable error" of a coefficient of correlation deduced from a
-    small sample, Metron 1:3-32.
-    """
-    _require_scores(x, y, confidence)
-    return _with_interval(_correlation(x, y), len(x), confidence, lambda _: 1.0)
-
-
-def spearman(x: Sequence[float], y: Sequence[float], confidence: float = 0.95) -> Estimate | None:
-    """Return the correlation of the ranks of two scores of the same items, ties sharing their rank.
-
-    None below two items, and if a score never varies. Fisher's z with the standard error
-    sqrt((1 + rho^2 / 2) / (n - 3)) of Bonett, D. G. and Wright, T. A. (2000), Sample size
-    requirements for estimating Pearson, Kendall and Spearman correlations, Psychometrika
-    65:23-28; it needs four items.
-    """
-    _require_scores(x, y, confidence)
-    rho = _correlation(mid_ranks(x), mid_ranks(y))
-    return _with_interval(rho, len(x), confidence, lambda rho: 1 + rho**2 / 2)
-
-
 def _raters(counts: Sequence[Sequence[int]]) -> int | None:
     """Return how many raters each subject had; None without a subject."""
     if not len(counts):
@@ -143,50 +107,6 @@ def _raters(counts: Sequence[Sequence[int]]) -> int | None:
     if raters < 2:
         raise ValueError(f"counts: a subject must have at least 2 raters, got {raters}")
     return raters
-
-
-def _require_scores(x: Sequence[float], y: Sequence[float], confidence: float) -> None:
-    require_same_length("y", y, "x", x)
-    require_finite("x", x)
-    require_finite("y", y)
-    require_inside("confidence", confidence)
-
-
-def _correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
-    dx, dy = _deviations(x), _deviations(y)
-    if dx is None or dy is None:
-        return None
-    product = math.fsum(a * b for a, b in zip(dx, dy, strict=True))
-    return product / math.sqrt(math.fsum(a * a for a in dx) * math.fsum(b * b for b in dy))
-
-
-def _deviations(values: Sequence[float]) -> list[float] | None:
-    """Return the deviations from the mean, the greatest scaled to 1 so that squares neither
-    overflow nor vanish; None if nothing varies."""
-    if len(values) < 2 or min(values) == max(values):
-        return None
-    size = max(map(abs, values))
-    scaled = [value / size for value in values]
-    mean = math.fsum(scaled) / len(scaled)
-    deviations = [value - mean for value in scaled]
-    greatest = max(map(abs, deviations))
-    return [deviation / greatest for deviation in deviations]
-
-
-def _with_interval(
-    r: float | None, n: int, confidence: float, variance: Callable[[float], float]
-) -> Estimate | None:
-    """Return the correlation with the interval of Fisher's z with standard error sqrt(variance(r) /
-    (n - 3))."""
-    if r is None:
-        return None
-    if abs(r) > 1 - _ROUNDING:
-        return Estimate(math.copysign(1.0, r), None)
-    if n < 4:
-        return Estimate(r, None)
-    half = normal_quantile(confidence) * math.sqrt(variance(r) / (n - 3))
-    z = math.atanh(r)
-    return Estimate(r, ConfidenceInterval(math.tanh(z - half), math.tanh(z + half)))
 
 
 def _t_quantile(confidence: float, freedom: int) -> float:

@@ -95,24 +95,6 @@ def length_bias(
     return Estimate(value, ConfidenceInterval(max(0.0, value - half), min(1.0, value + half)))
 
 
-def length_share(
-    lengths: Sequence[tuple[float, float]], preferred: Sequence[Choice], confidence: float = 0.95
-) -> Estimate | None:
-    """Return in which share of the pairs with a preference the judge prefers the longer output.
-
-    `lengths[i]` are those of the first and the second output of pair i. Pairs with a tie, or two
-    outputs of one length, say nothing. None if no pair is left. To see a bias, give pairs whose
-    answer is known and compare this share with that of the right answers.
-    """
-    require_same_length("preferred", preferred, "lengths", lengths)
-    longer = [
-        (first > second) == (choice == "first")
-        for (first, second), choice in zip(lengths, preferred, strict=True)
-        if choice != "tie" and first != second
-    ]
-    return _share(sum(longer), len(longer), confidence)
-
-
 _CONSISTENT: tuple[tuple[Choice, Choice], ...] = (
     ("first", "second"),
     ("second", "first"),

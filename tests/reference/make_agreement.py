@@ -15,7 +15,6 @@ from importlib.metadata import version
 import numpy as np
 import pandas as pd
 from irrCAC.raw import CAC
-from scipy import stats
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
@@ -102,40 +101,6 @@ def fleiss_cases():
                 "interval": [float(limit) for limit in found["confidence_interval"]],
             }
         )
-    return cases
-
-
-def score_pairs():
-    rng = np.random.default_rng(1904)
-    yield [1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 1.0, 4.0, 3.0, 5.0]
-    yield [1.0, 1.0, 2.0, 3.0, 3.0, 3.0], [5.0, 4.0, 4.0, 1.0, 2.0, 1.0]
-    for n, slope in [(10, 0.5), (50, -2.0), (200, 0.0)]:
-        x = rng.normal(size=n).round(1)
-        yield x.tolist(), (slope * x + rng.normal(size=n)).round(1).tolist()
-
-
-def pearson_cases():
-    cases = []
-    for x, y in score_pairs():
-        found = stats.pearsonr(x, y)
-        cases.append(
-            {
-                "x": x,
-                "y": y,
-                "value": float(found.statistic),
-                "interval": list(map(float, found.confidence_interval(0.95))),
-            }
-        )
-    return cases
-
-
-def spearman_cases():
-    cases = []
-    for x, y in score_pairs():
-        rho = float(stats.spearmanr(x, y).statistic)
-        half = stats.norm.ppf(0.975) * math.sqrt((1 + rho**2 / 2) / (len(x) - 3))
-        interval = [float(np.tanh(np.arctanh(rho) + side * half)) for side in (-1, 1)]
-        cases.append({"x": x, "y": y, "value": rho, "interval": interval})
     return cases
 
 
@@ -228,15 +193,6 @@ print(
                 "`diagnoses` in the R package irr, where the command is "
                 "kappam.fleiss(diagnoses). R was not run for this file.",
                 "cases": [{"counts": DIAGNOSES, "value": 0.430}],
-            },
-            "pearson": {
-                "made_by": made("scipy", "pearsonr(x, y).confidence_interval(0.95)"),
-                "cases": pearson_cases(),
-            },
-            "spearman": {
-                "made_by": made("scipy", "spearmanr(x, y); the interval by norm.ppf from the ")
-                + "formula of Bonett and Wright (2000)",
-                "cases": spearman_cases(),
             },
             "auc": {
                 "made_by": made("scikit-learn", "roc_auc_score(labels, scores); ")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.check import Check, Finding, InnerCheck, parameters
-from gatekeeper.checks.composed import all_of, any_of
+from gatekeeper.checks.composed.all_or_any import ALL_OF, ANY_OF
 from gatekeeper.checks.composed.negation import NegatedCheck
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
@@ -44,26 +44,26 @@ class TestResults:
         ],
     )
     def test_follow_three_valued_logic(self, findings, every, some):
-        assert combined(all_of.CHECK, *findings).passed is every
-        assert combined(any_of.CHECK, *findings).passed is some
+        assert combined(ALL_OF, *findings).passed is every
+        assert combined(ANY_OF, *findings).passed is some
 
     def test_messages_name_the_part(self):
-        assert combined(all_of.CHECK, PASS, FAIL).message == "1 of 2 checks failed: `c1`: bad"
-        assert combined(any_of.CHECK, FAIL, FAIL).message == (
+        assert combined(ALL_OF, PASS, FAIL).message == "1 of 2 checks failed: `c1`: bad"
+        assert combined(ANY_OF, FAIL, FAIL).message == (
             "none of 2 checks passed: `c0`: bad; `c1`: bad"
         )
 
     def test_scores_are_the_lowest_and_the_highest(self):
         scored = Finding(True, score=0.9), Finding(False, "low", 0.4), PASS
-        assert combined(all_of.CHECK, *scored).score == 0.4
-        assert combined(any_of.CHECK, *scored).score == 1.0
-        assert combined(all_of.CHECK, PASS, FAIL).score is None
+        assert combined(ALL_OF, *scored).score == 0.4
+        assert combined(ANY_OF, *scored).score == 1.0
+        assert combined(ALL_OF, PASS, FAIL).score is None
 
     @given(st.lists(st.sampled_from([PASS, FAIL, OPEN]), min_size=1))
     def test_negation_swaps_the_two(self, findings):
         opposite = [NegatedCheck(lambda _, f=f: f)(SAMPLE) for f in findings]
-        every = NegatedCheck(lambda _: combined(all_of.CHECK, *findings))(SAMPLE).passed
-        assert combined(any_of.CHECK, *opposite).passed is every
+        every = NegatedCheck(lambda _: combined(ALL_OF, *findings))(SAMPLE).passed
+        assert combined(ANY_OF, *opposite).passed is every
 
     def test_negation_of_a_score_and_its_message(self):
         found = NegatedCheck(lambda _: Finding(True, score=0.75))(SAMPLE)
@@ -85,7 +85,7 @@ class Asking:
     forecast = questions
 
 
-@pytest.mark.parametrize("check", [all_of.CHECK, any_of.CHECK])
+@pytest.mark.parametrize("check", [ALL_OF, ANY_OF])
 def test_questions_to_judges_are_passed_on(check):
     plain = InnerCheck("p", lambda _: PASS)
     whole = NegatedCheck(check.prepare({"checks": (plain, InnerCheck("j", Asking()))}, None))

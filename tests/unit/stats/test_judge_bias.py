@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.stats.calibration import roc_auc
-from gatekeeper.stats.judge_bias import length_bias, length_share, position_bias
+from gatekeeper.stats.judge_bias import length_bias, position_bias
 
 choices = st.sampled_from(["first", "second", "tie"])
 
@@ -67,14 +67,6 @@ def test_length_bias_is_not_that_good_outputs_are_longer():
 def test_length_bias_needs_both_verdicts_of_the_judge():
     assert length_bias([1.0, 2.0], [True, False], [True, False]) is None
     assert length_bias([], [], []) is None
-
-
-def test_the_share_of_longer_outputs_leaves_out_ties_and_equal_lengths():
-    lengths = [(10.0, 5.0), (5.0, 10.0), (10.0, 5.0), (7.0, 7.0), (9.0, 1.0)]
-    found = length_share(lengths, ["first", "first", "second", "first", "tie"])
-    assert found is not None
-    assert found.value == pytest.approx(1 / 3)
-    assert length_share([(7.0, 7.0)], ["first"]) is None
 
 
 @pytest.mark.long

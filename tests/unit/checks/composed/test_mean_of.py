@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.check import Check, Finding, InnerCheck, ParameterError
-from gatekeeper.checks.composed import all_of, any_of, mean_of
+from gatekeeper.checks.composed import mean_of
+from gatekeeper.checks.composed.all_or_any import ALL_OF, ANY_OF
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial
 
 SAMPLE = Sample(
@@ -50,7 +51,7 @@ def test_the_message_names_what_failed() -> None:
     assert "`c1`: bad" in mean(1, (PASS, 1), (FAIL, 1)).message
 
 
-@pytest.mark.parametrize("check", [all_of.CHECK, any_of.CHECK])
+@pytest.mark.parametrize("check", [ALL_OF, ANY_OF])
 def test_weights_count_nowhere_else(check: Check) -> None:
     with pytest.raises(ParameterError):
         check.prepare({"checks": inner((PASS, 2))}, None)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.item_sets import SetCounts
+from gatekeeper.checks.values.item_sets import SetCounts
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ from unicodedata import normalize
 
 from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import (
+    Check,
+    Example,
+    Files,
     Finding,
     ParameterError,
     Parameters,
@@ -70,8 +73,7 @@ class SetCounts(NamedTuple):
         return self.both / of
 
 
-def prepare_sets(params: Parameters, score: Callable[[SetCounts], float]) -> SampleEvaluator:
-    """Return an evaluator of a check that compares sets, with its score."""
+def _prepare(params: Parameters, score: Callable[[SetCounts], float]) -> SampleEvaluator:
     read = _reader(params.get("ignore_case", False))
     wanted = read(_list(params["value"], params))
     least = params["min"]
@@ -168,7 +170,7 @@ def _message(value: float, least: float, found: set[str], wanted: set[str]) -> s
     return "; ".join(parts)
 
 
-SET_PARAMETERS = parameters(
+_PARAMETERS = parameters(
     required=("value", "min"),
     value={
         "type": ["array", "string"],
@@ -189,4 +191,69 @@ SET_PARAMETERS = parameters(
     ignore_case=IGNORE_CASE,
     field=FIELD,
 )
-"""The parameters of every check that compares sets."""
+
+
+def _check(about: str, score: Callable[[SetCounts], float], *examples: Example) -> Check:
+    def prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+        return _prepare(params, score)
+
+    return Check(_PARAMETERS, prepare, scores=True, group="values", examples=examples, about=about)
+
+
+F1 = _check(
+    """
+The F1 score of the items in the output is at least `min`. F1 is the harmonic mean of
+[precision](#precision) and [recall](#recall).
+
+The check compares the set of items in the output with the set of expected items. The order of
+items, repeated items, differences in white space and the order of keys in an item do not matter.
+The items of the output come from a JSON list, which is the whole output or one `field` of the
+output. The items can also come from the values that a JSONPath selects, or from a text with a
+`separator`. If there are no expected items and the output has no items, the score is 1. If only one
+of the two sets (the items in the output and the expected items) is empty, the score is 0. The
+message names the missing items and the unexpected items.
+""",
+    lambda counts: counts.f1,
+    Example(
+        '{type: f1, field: skills, value: "{{ expected }}", min: 0.8, ignore_case: true}',
+        '{"skills": ["python", "SQL", "Git"]}',
+        '{"skills": ["Python", "Excel"]}',
+        expected=["Python", "SQL"],
+    ),
+    Example(
+        "{type: f1, value: [red, green, blue], separator: ',', min: 0.6}",
+        "red, blue",
+        "red, yellow, black",
+    ),
+)
+PRECISION = _check(
+    """
+The share of expected items among the items in the output is at least `min`.
+
+The check finds and compares items in the same way as [f1](#f1). If the output names only one item,
+and this item is expected, the precision is 1. To require that no expected item is missing, use
+`recall` or `f1`.
+""",
+    lambda counts: counts.precision,
+    Example(
+        '{type: precision, field: "$.people[*].name", value: "{{ expected }}", min: 0.9}',
+        '{"people": [{"name": "Ann"}]}',
+        '{"people": [{"name": "Ann"}, {"name": "Eve"}]}',
+        expected=["Ann", "Bob"],
+    ),
+)
+RECALL = _check(
+    """
+The share of the expected items that the output contains is at least `min`.
+
+The check finds and compares items in the same way as [f1](#f1). Unexpected items do not lower the
+score. To count unexpected items, use `precision` or `f1`.
+""",
+    lambda counts: counts.recall,
+    Example(
+        '{type: recall, field: people, value: "{{ expected }}", min: 0.9}',
+        '{"people": ["Ann", "Bob", "Eve"]}',
+        '{"people": ["Ann"]}',
+        expected=["Ann", "Bob"],
+    ),
+)

@@ -1,0 +1,117 @@
+"""The checks that limit one measure of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gatekeeper.checks.check import (
+    PASSED,
+    Check,
+    Example,
+    Files,
+    Finding,
+    Parameters,
+    SampleEvaluator,
+    failed,
+    parameters,
+    undetermined,
+)
+from gatekeeper.contract.trial import Completion, Sample
+from gatekeeper.numbers import dollars, milliseconds
+
+
+def _check(
+    about: str,
+    limit: tuple[str, str],
+    measured: Callable[[Completion], float | None],
+    messages: tuple[str, Callable[[float, float], str]],
+    example: Example,
+) -> Check:
+    """Return a check of the parameter `limit`, a name and a description, on what is `measured`.
+    The messages are for a measure that is not known and for one above the limit."""
+    name, description = limit
+    unknown, above = messages
+
+    def prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+        most = params[name]
+
+        def evaluate(sample: Sample) -> Finding:
+            value = measured(sample.completion) if sample.completion else None
+            if value is None:
+                return undetermined(unknown)
+            return failed(above(most, value)) if value > most else PASSED
+
+        return evaluate
+
+    parameter = {"type": "number", "exclusiveMinimum": 0, "description": description}
+    own = parameters(required=(name,), **{name: parameter})
+    return Check(own, prepare, group="measures", examples=(example,), about=about)
+
+
+_MAX_MS = ("max_ms", "The longest time that passes, a number of milliseconds above 0.")
+
+COST = _check(
+    """
+The call cost at most `max_usd` US dollars.
+
+If the price of the call is not known, the check is undetermined. For an answer from a recording,
+the check uses the cost of the recorded call.
+""",
+    ("max_usd", "The highest cost that passes, a number of US dollars above 0."),
+    lambda completion: completion.cost_usd,
+    (
+        "the price of the call is not known",
+        lambda most, cost: f"expected a cost of at most {dollars(most)}; got {dollars(cost)}",
+    ),
+    Example(
+        "{type: cost, max_usd: 0.002}",
+        Completion("Hello.", cost_usd=0.0015),
+        Completion("Hello.", cost_usd=0.0031),
+    ),
+)
+LATENCY = _check(
+    """
+The request took at most `max_ms` milliseconds. The time that the request waits for a free slot
+in gatekeeper does not count.
+
+If the time of the request is not known, the check is undetermined. To limit the 95th percentile of
+the times of all requests, use `slo: {latency_p95_ms: …}`.
+""",
+    _MAX_MS,
+    lambda completion: completion.latency_ms,
+    (
+        "the provider did not report how long the request took",
+        lambda most, took: (
+            f"expected at most {milliseconds(most)}; the request took {milliseconds(took)}"
+        ),
+    ),
+    Example(
+        "{type: latency, max_ms: 4000}",
+        Completion("Yes.", latency_ms=800),
+        Completion("Yes.", latency_ms=4100),
+    ),
+)
+TTFT = _check(
+    """
+The first token of the answer came within `max_ms` milliseconds.
+
+If the time to the first token is not known, the check is undetermined. If a contract has this
+check, gatekeeper streams the answers so that it can time the first token. If gatekeeper cannot
+stream the answers of the model, gatekeeper reports an error before any call: see [time to first
+token](objectives.md#time-to-first-token).
+""",
+    _MAX_MS,
+    lambda completion: completion.ttft_ms,
+    (
+        "the time to the first token was not measured",
+        lambda most, took: (
+            f"expected the first token within {milliseconds(most)}; "
+            f"got it after {milliseconds(took)}"
+        ),
+    ),
+    Example(
+        "{type: ttft, max_ms: 800}",
+        Completion("Hello.", ttft_ms=300.0),
+        Completion("Hello.", ttft_ms=900.0),
+    ),
+)
