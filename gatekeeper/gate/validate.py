@@ -16,6 +16,7 @@ from gatekeeper.contract.contract_document import (
     ContractDocument,
     contract_paths_of,
     read_contract_document,
+    read_contract_documents,
 )
 from gatekeeper.contract.definition import Contract, Position
 from gatekeeper.contract.discovery.places import is_own
@@ -37,7 +38,7 @@ from gatekeeper.contract.own_code import unlisted_code_problems
 from gatekeeper.contract.placeholder_fixtures import placeholder_fixtures
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
-from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names
+from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
 from gatekeeper.contract.simulated_user.small_model import small_user
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
@@ -212,10 +213,11 @@ class _Validating:
 
     def _read_in(self, file: str) -> frozenset[str] | None:
         """Return the variables that any contract of the file reads; None if that cannot be said.
-        The prompts of a foreign file share their tests, and each may use others of the variables.
+        The prompts of a foreign file share their tests, and each may use others of the variables;
+        the value of a variable may name another variable there, too.
         """
         if file not in self.read_in:
-            found: frozenset[str] | None = frozenset()
+            found: frozenset[str] | None = frozenset(self._tags_in_suite(file))
             for path in contract_paths_of(self.revision, file):
                 try:
                     names = names_read(load_contract(self.revision, path, SHAPES))
@@ -226,6 +228,15 @@ class _Validating:
                     break
             self.read_in[file] = found
         return self.read_in[file]
+
+    def _tags_in_suite(self, file: str) -> Iterator[str]:
+        """Yield every word in a tag of a foreign file and of the files that it names."""
+        read = read_contract_documents(self.revision, file)
+        for path in sorted({file, *read[0].paths} if read and read[0].is_foreign else ()):
+            entry = self.revision.entries.get(path)
+            if entry is not None and entry.kind == "file":
+                content = self.revision.read(path)
+                yield from words_in_tags(content.decode("utf-8", errors="replace"))
 
     def _advice(self, contract: Contract, doubtful: Sequence[Problem]) -> Iterator[Problem]:
         """Yield what calls to the contract's models will meet; of a model that is likely misspelt,

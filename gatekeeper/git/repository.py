@@ -14,7 +14,13 @@ from gatekeeper.git.command import GitCommand, Option
 from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name
 from gatekeeper.git.merged import merged_change
 from gatekeeper.git.objects import CommitRevision, Objects, text
-from gatekeeper.git.worktree import WorktreeRevision, has_changes, read_worktree, worktree_change
+from gatekeeper.git.worktree import (
+    WorktreeRevision,
+    has_changes,
+    read_worktree,
+    with_renames,
+    worktree_change,
+)
 
 if TYPE_CHECKING:
     from gatekeeper.git.data_branch import DataBranch
@@ -229,8 +235,19 @@ class Repository:
         return CommitRevision(self.resolve(ref), self._objects)
 
     def worktree(self) -> WorktreeRevision:
-        """Return the files of the work tree, committed or not; there need not be any commit."""
-        return read_worktree(self._git, self._objects, self._work_tree_root())
+        """Return the files of the work tree, committed or not; there need not be any commit. The
+        renames are those since the branch left the default base, or since the last commit."""
+        tree = read_worktree(self._git, self._objects, self._work_tree_root())
+        return with_renames(self._git, tree, self._start_of_work)
+
+    def _start_of_work(self) -> str | None:
+        """Return the commit that the work began from, as far as the clone knows it."""
+        try:
+            head = self.resolve("HEAD")
+        except UsageError:
+            return None
+        bases = self._known_bases()
+        return (self.merge_base(self.resolve(bases[0]), head) if bases else None) or head
 
     def change(self, base_ref: str | None = None, head_ref: str | None = None) -> Change:
         """Return the change that merging head into base makes."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from gatekeeper.contract.change import Change, Entry, FileTooLargeError
@@ -26,15 +27,20 @@ _STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-
 
 @dataclass(frozen=True)
 class WorktreeRevision:
-    """The files as they stand, committed or not; `on_disk` differ from the index, and `renames` are
-    those since a commit, if there is one to compare with."""
+    """The files as they stand, committed or not; `on_disk` differ from the index, and
+    `find_renames` finds those since a commit, if there is one to compare with."""
 
     entries: Mapping[str, Entry]
     objects: Objects = field(repr=False, compare=False)
     root: Path
     on_disk: frozenset[str]
     sha: str = "worktree"
-    renames: Mapping[str, str] = field(default_factory=dict, compare=False)
+    find_renames: Callable[[], Mapping[str, str]] = field(default=dict, repr=False, compare=False)
+
+    @cached_property
+    def renames(self) -> Mapping[str, str]:
+        """Map earlier paths to later ones."""
+        return self.find_renames()
 
     def read(self, path: str) -> bytes:
         """Return the content that a commit of the file would store now."""
@@ -59,12 +65,27 @@ class WorktreeRevision:
 def worktree_change(git: GitCommand, objects: Objects, root: Path, base: str) -> Change:
     """Return the change of the work tree below `root` against the commit `base`."""
     origin = CommitRevision(base, objects)
-    head = read_worktree(git, objects, root)
-    options = ("--raw", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=all")
-    tracked = Difference.parse(git.run("diff-index", *options, base)).renames
-    moved = {old: new for old, new in tracked.items() if new in head.entries}
-    renames = _untracked_renames(origin.entries, head.entries) | moved
-    return Change(origin, replace(head, renames=renames), renames)
+    head = with_renames(git, read_worktree(git, objects, root), lambda: base)
+    return Change(origin, head, head.renames)
+
+
+def with_renames(
+    git: GitCommand, head: WorktreeRevision, find_base: Callable[[], str | None]
+) -> WorktreeRevision:
+    """Return the work tree with the renames since the commit, which is looked for when someone asks
+    for them."""
+
+    def renames() -> Mapping[str, str]:
+        base = find_base()
+        if base is None:
+            return {}
+        options = ("--raw", "-z", "-M", "-l400", "--no-abbrev", "--ignore-submodules=all")
+        tracked = Difference.parse(git.run("diff-index", *options, base)).renames
+        moved = {old: new for old, new in tracked.items() if new in head.entries}
+        before = CommitRevision(base, head.objects).entries
+        return _untracked_renames(before, head.entries) | moved
+
+    return replace(head, find_renames=renames)
 
 
 def has_changes(git: GitCommand) -> bool:

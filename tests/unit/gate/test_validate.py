@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.foreign_files import GITHUB
@@ -186,6 +187,36 @@ def test_a_variable_that_another_prompt_of_the_file_reads_is_used(
     assert len(found.contracts) == 2
     named = [w.problem.what for w in found.of_level("warning") if "the variable" in w.problem.what]
     assert {what.split("`")[1] for what in named} == (unused or {"shop", "other"})
+
+
+@pytest.mark.parametrize(
+    ("given", "unused"),
+    [
+        ({"text": "greetings from {{ who.sub }}", "who": {"sub": "Bob"}}, None),
+        ({"text": "from {{who}}", "who": "Bob"}, None),
+        ({"text": "{{ a }}", "a": "{{ b }}", "b": "{{ who }}", "who": "Bob"}, None),
+        ({"text": "the first: {{ who[0] }}", "who": [1, 2]}, None),
+        ({"text": "greetings from who", "who": "Bob"}, "who"),
+    ],
+)
+@pytest.mark.parametrize("place", ["tests", "default", "file"])
+def test_a_variable_in_the_value_of_another_variable_is_used(given, unused, place) -> None:
+    check = {"assert": [{"type": "contains", "value": "Bob"}]}
+    suite: dict[str, Any] = {
+        "prompts": ["Write: {{ text }}"],
+        "providers": ["openai:gpt-4o-mini"],
+        "tests": [{"vars": given, **check}],
+    }
+    files: dict[str, str] = {}
+    if place == "default":
+        suite |= {"defaultTest": {"vars": given}, "tests": [check]}
+    elif place == "file":
+        suite["tests"] = "file://tests.json"
+        files["contracts/tests.json"] = json.dumps([{"vars": given, **check}])
+    found = validate({"contracts/promptfooconfig.json": json.dumps(suite), **files}, SUITES)
+    assert len(found.contracts) == 1, found.problems
+    named = [w.problem.what for w in found.of_level("warning") if "the variable" in w.problem.what]
+    assert [what.split("`")[1] for what in named] == ([unused] if unused else [])
 
 
 def test_weights_of_another_tool_are_no_mistake() -> None:

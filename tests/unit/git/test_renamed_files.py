@@ -104,6 +104,33 @@ def test_a_rename_in_the_work_tree_is_followed(made, add):
     assert "name `prompts/kind.txt`" in told(made, worktree=True)
 
 
+@pytest.mark.parametrize("how", ["git mv", "plain move", "committed", "edited and committed"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("prompts/words.txt", "prompts/kind.txt"), ("contracts/words.csv", "data/inputs.csv")],
+)
+def test_the_work_tree_alone_tells_it_too(made, how, old, new):
+    """As `validate` reads it: no base is given."""
+    made.rename(old, new)
+    if how == "plain move":
+        made.git("reset", "-q")
+    elif how == "edited and committed":
+        made.commit("rename", {new: str(FILES[old]) + "More.\n"})
+    elif how == "committed":
+        made.commit("rename")
+    with Repository.open(made.path) as repository, pytest.raises(ContractError) as caught:
+        load_contract(repository.worktree(), "contracts/words.yaml", SHAPES)
+    assert f"name `{new}`, as this change renamed the file" in str(caught.value)
+
+
+def test_a_work_tree_without_a_commit_has_no_renames(git_repository):
+    made = git_repository("empty")
+    made.write("contracts/words.yaml", CONTRACT)
+    with Repository.open(made.path) as repository, pytest.raises(ContractError) as caught:
+        load_contract(repository.worktree(), "contracts/words.yaml", SHAPES)
+    assert "there is no file `prompts/words.txt`" in str(caught.value)
+
+
 def test_a_removed_file_has_the_nearest_name_as_before(made):
     made.delete("prompts/words.txt")
     made.commit("remove")
