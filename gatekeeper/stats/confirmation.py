@@ -13,19 +13,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
 
-from gatekeeper.stats.arguments import require_count, require_inside
+from gatekeeper.stats.arguments import require_count
 from gatekeeper.stats.multiple import holm
 
 Suspicion = Literal["suspect", "cleared", "open"]
 Finding = Literal["broke", "kept", "open"]
 
+MOST_PAIRS = 30
+"""How many fresh pairs a suspect has at most. So many find a fixture that now fails half of the
+time; one that always fails needs nine or fewer."""
+
 _FIRST_PAIRS = 3
 """How many pairs decide whether a fixture is a suspect, if it was sampled less often."""
-_STRAY = 1
-"""How many pairs of a broken fixture may fail to show the break."""
 
 
 def suspicion(differences: Sequence[int]) -> Suspicion:
@@ -36,67 +40,35 @@ def suspicion(differences: Sequence[int]) -> Suspicion:
     """
     _require_differences(differences)
     pairs, lead = len(differences), sum(differences)
-    needed = max(2, math.ceil(pairs / _FIRST_PAIRS))
+    needed = max(2, math.ceil(pairs / 3))
     missing = max(0, _FIRST_PAIRS - pairs)
     if lead >= needed:
         return "suspect"
     return "open" if lead > 0 and lead + missing >= needed else "cleared"
 
 
-def pairs_needed(suspects: int, level: float) -> int:
-    """Return how many fresh pairs each of so many suspects may take: the fewest with which the
-    first of Holm's steps finds a broken fixture of which one pair does not show the break."""
-    require_count("suspects", suspects)
-    require_inside("level", level)
-    pairs = _STRAY + 1
-    while suspects and p_value(pairs - _STRAY, pairs) > level / suspects:
-        pairs += 1
-    return pairs
-
-
-def p_value(lead: int, pairs: int) -> float:
-    """Return the largest chance that the lead ever reaches `lead` within `pairs` pairs, if head is
-    no worse.
-
-    The chance is largest if every sample passes half of the time. The lead then moves like a walk
-    of 2 `pairs` steps of 1/2 with a fair coin, and the principle of reflection gives the chance of
-    its maximum: P(S >= lead) + P(S > lead). Feller, W. (1968), An Introduction to Probability
-    Theory and Its Applications, volume 1, 3rd ed., section III.7; for tests that stop as soon as
-    one side leads by enough: Armitage, P. (1957), Restricted sequential procedures, Biometrika
-    44:9-26.
-    """
-    require_count("pairs", pairs)
-    if lead <= 0:
-        return 1.0
-    steps = 2 * pairs
-    ways = [math.comb(steps, k) for k in range(pairs + lead, steps + 1)]
-    return (2 * sum(ways) - sum(ways[:1])) / (1 << steps)
-
-
 def confirm(fresh: Sequence[Sequence[int]], level: float) -> tuple[Finding, ...]:
     """Return for each suspect whether its fresh pairs show that it broke.
 
     `open` means that the suspect needs one more pair. A suspect is settled as soon as no result of
-    the missing pairs, of any suspect, can change its answer, so that the decision is that of all
-    pairs. The chance that any suspect is called broken that did not get worse is at most `level`
-    (Holm), also if the suspects depend on each other.
+    the missing pairs, of any suspect, can change its answer, and given up as soon as its lead is
+    more than 1 below a quarter of its pairs. The chance that any suspect is called broken that did
+    not get worse is at most `level` (Holm), also if the suspects depend on each other. Giving up
+    can only lower this chance.
 
     Args:
         fresh: The differences of each suspect's fresh pairs, in the order in which they were taken.
-            An unknown answer is read as favourably to head as may be.
+            An unknown answer is read as favourably to head as may be. Of more than `MOST_PAIRS`,
+            the first count.
         level: The level of all suspects together.
     """
-    pairs = pairs_needed(len(fresh), level)
-    for differences in fresh:
-        _require_differences(differences)
-    reached = [_highest(differences[:pairs]) for differences in fresh]
-    within_reach = [
-        max(lead, sum(differences[:pairs]) + max(0, pairs - len(differences)))
-        for lead, differences in zip(reached, fresh, strict=True)
-    ]
+    shown = [_shown(differences) for differences in fresh]
     certain, possible = (
-        holm([p_value(lead, pairs) for lead in leads], level).rejected
-        for leads in (reached, within_reach)
+        holm([_chance(evidence) for evidence in each], level).rejected
+        for each in (
+            [evidence for evidence, _ in shown],
+            [max(evidence) for evidence in shown],
+        )
     )
     return tuple(
         "broke" if surely else "open" if perhaps else "kept"
@@ -104,9 +76,54 @@ def confirm(fresh: Sequence[Sequence[int]], level: float) -> tuple[Finding, ...]
     )
 
 
-def _highest(differences: Sequence[int]) -> int:
-    """Return the largest lead so far."""
-    return max(accumulate(differences), default=0)
+def p_value(lead: int, pairs: int) -> float:
+    """Return the p-value of a suspect whose best lead was `lead` after so many fresh pairs.
+
+    A lead counts by its size in standard deviations at most, lead^2 / pairs. The p-value is the
+    chance that a lead ever counts as much within `MOST_PAIRS`, if head is no worse. It is largest
+    if every sample passes half of the time, because a boundary that never falls is reached most
+    often by the walk that moves most. The lead then moves like the heads of two coins a pair, and
+    the distribution is computed exactly, as by Armitage, P., McPherson, C. K. and Rowe, B. C.
+    (1969), Repeated significance tests on accumulating data, JRSS A 132:235-244. For tests that end
+    as soon as one side leads by enough: Armitage, P. (1957), Restricted sequential procedures,
+    Biometrika 44:9-26.
+    """
+    require_count("lead", lead)
+    require_count("pairs", pairs)
+    if not lead <= pairs <= MOST_PAIRS:
+        raise ValueError(f"pairs: must lie between {lead} and {MOST_PAIRS}, got {pairs}")
+    return _chance(Fraction(lead**2, max(1, pairs)))
+
+
+@lru_cache(maxsize=512)
+def _chance(evidence: Fraction) -> float:
+    """Return the chance that lead^2 / pairs ever reaches `evidence` while the lead is positive."""
+    if not evidence:
+        return 1.0
+    ways = {0: 1}
+    reached = 0
+    for pairs in range(1, MOST_PAIRS + 1):
+        moved: dict[int, int] = {}
+        for lead, count in ways.items():
+            for step, coins in ((-1, 1), (0, 2), (1, 1)):
+                moved[lead + step] = moved.get(lead + step, 0) + coins * count
+        ways = {lead: n for lead, n in moved.items() if lead <= 0 or lead**2 < evidence * pairs}
+        crossed = sum(moved.values()) - sum(ways.values())
+        reached += crossed << 2 * (MOST_PAIRS - pairs)
+    return reached / (1 << 2 * MOST_PAIRS)
+
+
+def _shown(differences: Sequence[int]) -> tuple[Fraction, Fraction]:
+    """Return the most evidence that a suspect's pairs have shown, and that the missing ones can
+    still make it."""
+    _require_differences(differences)
+    most, lead = Fraction(0), 0
+    for pairs, lead in enumerate(accumulate(differences[:MOST_PAIRS]), start=1):
+        most = max(most, Fraction(max(0, lead) ** 2, pairs))
+        if 4 * (lead + 1) < pairs:
+            return most, most
+    missing = max(0, MOST_PAIRS - len(differences))
+    return most, Fraction(max(0, lead + missing) ** 2, MOST_PAIRS)
 
 
 def _require_differences(differences: Sequence[int]) -> None:
