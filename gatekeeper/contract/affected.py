@@ -67,6 +67,7 @@ class AffectedContract:
     and contract/new_contracts.py for a removed contract. `lost_prompt` is the prompt at base of a
     contract that could not be loaded there, if the prompt was removed and head's contract names
     another. `part_of` names the contract that this is a group of (contract/groups.py).
+    `also_tested_by` names head's contracts that test every prompt of a removed contract.
     """
 
     name: str
@@ -84,6 +85,7 @@ class AffectedContract:
     successors: tuple[str, ...] = ()
     lost_prompt: str | None = None
     part_of: str | None = None
+    also_tested_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ class _Comparison:
     shapes: Shapes
     notices: list[str] = field(default_factory=list)
     _faults_at_base: dict[str, ContractError] = field(default_factory=dict)
+    _tests: dict[str, Set[str]] = field(default_factory=dict)
+    """The prompts that each contract of head tests, by its name."""
 
     def __post_init__(self) -> None:
         self.before: Mapping[str, Entry] = self.change.base.entries
@@ -171,6 +175,7 @@ class _Comparison:
         for sketch in sketches:
             name = loaded[sketch.path].name if sketch.path in loaded else sketch.name
             names[name or sketch.path].append(sketch.path)
+            self._tests[name or sketch.path] = {*sketch.prompts}
         problems += shared_names(names)
         if problems:
             raise ContractError(problems)
@@ -280,7 +285,7 @@ class _Comparison:
             for sketch, _ in unusable
             if sketch.path in unknown
         ]
-        results += self._removed_broken(waiting.values(), covered)
+        results += self._removed_broken(waiting.values(), covered, following)
         # A file without a name that can be read was no contract anybody could have relied on.
         named = [side for side in waiting.values() if side.sketch.name is not None]
         files = {sketch.file for sketch, _ in unusable}
@@ -354,6 +359,8 @@ class _Comparison:
         kind: PathChange = "modified" if sketch.file in self.after else "deleted"
         files = [file for file in map(prompt_file, prompts) if file in self.before]
         replacement = next(filter(None, map(self.prompts.paths.replacement, files)), None)
+        there = {self.prompts.now(prompt) for prompt in prompts if self.prompts.is_there(prompt)}
+        others = [name for name, tested in self._tests.items() if there and there <= tested]
         return AffectedContract(
             sketch.name or sketch.path,
             sketch.path,
@@ -364,26 +371,33 @@ class _Comparison:
             base_target=base.target if base else None,
             left_as=replacement,
             successors=following.of_all([Watched(path, None) for path in prompts]),
+            also_tested_by=() if replacement else tuple(sorted(others)),
         )
 
     def _removed_broken(
-        self, left: Iterable[Side], covered: Set[str]
+        self, left: Iterable[Side], covered: Set[str], following: Successors
     ) -> Iterator[AffectedContract]:
         """Yield each suite with a mistake at base that the change removes, although it changes what
-        the suite should have tested, and no other contract tests it."""
+        the suite should have tested, or a file that replaces it, and no other contract tests it.
+        """
         open_ = (self.changed & self.after.keys()) - covered
         for side in left:
             sketch = side.sketch
             is_broken = sketch.is_foreign and sketch.name is None and side.file not in self.after
-            if is_broken and side.load() is None and sketch.depends_on(open_):
-                error = self._faults_at_base[sketch.path]
-                if not isinstance(error, NothingToRunError):
-                    yield self._unknown(sketch, error.problems[0])
+            if not is_broken or side.load() is not None:
+                continue
+            error = self._faults_at_base[sketch.path]
+            replacing = following.of_all([Watched(path, None) for path in sorted(sketch.closure)])
+            new = {path for path in open_.intersection(replacing) if not self._only_moved(path)}
+            if not isinstance(error, NothingToRunError) and (new or sketch.depends_on(open_)):
+                yield self._unknown(sketch, error.problems[0], new)
 
-    def _unknown(self, sketch: Sketch, problem: Problem) -> AffectedContract:
+    def _unknown(
+        self, sketch: Sketch, problem: Problem, new: Set[str] = frozenset()
+    ) -> AffectedContract:
         """Return the contract of a suite that gatekeeper can use neither at base nor at head. Its
         name is one that a waiver can name."""
-        paths = sorted(path for path in self.changed if sketch.depends_on({path}))
+        paths = sorted(new or {path for path in self.changed if sketch.depends_on({path})})
         causes = tuple(AffectedBy(path, self._kind(path)) for path in paths)
         name = sketch.name or contract_name(sketch.path, "suite")
         return AffectedContract(

@@ -40,8 +40,8 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     if contract.broken:
         text = (
             "Gatekeeper can no longer use the file of this contract: "
-            f"{_sentence(contract.broken)} The contract applied before this change, so nothing "
-            "would test its prompt."
+            f"{_sentence(contract.broken)} The contract applied before this change, so "
+            f"{_left_untested(contract)}."
         )
         return Reason("removed", text, "fail")
     if contract.prompt_still_there:
@@ -70,10 +70,10 @@ def left_reasons(
         text = f"The contract no longer tests {prompt}. The policy allows this."
         return [Reason("removed", text, "pass")]
     stays = f"which is {replaced_by}" if replaced_by else "which still exists"
-    keep = "Restore the regular file and keep" if replaced_by else "Keep"
+    let = "Restore the regular file and let" if replaced_by else "Let"
     text = (
-        f"The contract no longer tests {prompt}, {stays}. {keep} a contract for this "
-        "prompt, remove the prompt, or set `allow: {contract_removal: true}` in the base policy."
+        f"The contract no longer tests {prompt}, {stays}. {let} this contract test it as before, "
+        "remove the prompt, or set `allow: {contract_removal: true}` in the base policy."
     )
     return [Reason("removed", text, "fail")]
 
@@ -211,11 +211,18 @@ def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
         text = "The contract was removed, but its prompt remains. The policy allows this."
         return Reason("removed", text, "pass")
     stays = f"is {contract.left_as}" if contract.left_as else "remains"
+    keep = "Restore the regular file and keep" if contract.left_as else "Keep"
     text = (
-        f"The contract was removed, but its prompt {stays}, so no contract would test the prompt. "
-        "Keep the contract, or set `allow: {contract_removal: true}` in the base policy."
+        f"The contract was removed, but its prompt {stays}, so {_left_untested(contract)}. "
+        f"{keep} the contract, or set `allow: {{contract_removal: true}}` in the base policy."
     )
     return Reason("removed", text, "fail")
+
+
+def _left_untested(contract: AffectedContract) -> str:
+    """Return what a removed contract means for its prompt, which other contracts may test."""
+    names = _some(contract.also_tested_by)
+    return f"{f'only {names}' if names else 'no contract'} would test the prompt"
 
 
 def _sentence(problem: Problem) -> str:

@@ -39,6 +39,7 @@ def suite(*prompts: Any, providers: Any = ("openai:gpt-4o-mini",), **others: Any
 BASE = {PATH: suite(GOOD)}
 BROKEN = suite(GOOD).replace("defaultTest", "defaultTests")
 TEXT = {"evals/word.txt": GOOD}
+LONG = "".join(f"Rule {number}: answer the question as a friend would.\n" for number in range(9))
 
 
 def native(name: str) -> str:
@@ -211,6 +212,30 @@ def test_a_broken_suite_is_not_removed_to_change_its_prompt(run_gate, broken, he
     assert (answered.exit_code, answered.verdict) == (0, verdict)
     replaced = {PATH: None, OTHER: suite("file://../word.txt"), **TEXT}
     assert run_gate(base, replaced, policy=POLICY, answer=answer).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("head", "verdict"),
+    [
+        pytest.param({"evals/new.txt": f"{LONG}{WORSE}"}, "inconclusive", id="renamed"),
+        pytest.param({"evals/a/b.txt": f"{GOOD} {WORSE}"}, "inconclusive", id="longer"),
+        pytest.param(
+            {"evals/new.txt": f"{LONG}{WORSE}", "evals/copy.txt": f"{LONG}{GOOD}"},
+            "inconclusive",
+            id="beside a copy",
+        ),
+        pytest.param({"evals/new.txt": f"{LONG}{GOOD}"}, "pass", id="only moved"),
+        pytest.param({"evals/new.txt": "Nothing that is like it."}, "pass", id="another"),
+    ],
+)
+def test_a_broken_suite_is_not_removed_to_move_its_prompt(run_gate, head, verdict):
+    old = GOOD if "evals/a/b.txt" in head else f"{LONG}{GOOD}"
+    base = {PATH: suite("file://word.txt", scenaros=[]), "evals/word.txt": old}
+    gone = {PATH: None, "evals/word.txt": None}
+    answered = run_gate(base, {**gone, **head}, policy=POLICY, answer=answer)
+    assert (answered.exit_code, answered.verdict) == (0, verdict)
+    told = f"the change of {next(iter(head))}" in answered.text
+    assert told == (verdict == "inconclusive")
 
 
 def test_a_new_suite_without_anything_to_run_is_named(run_gate):

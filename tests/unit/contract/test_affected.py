@@ -18,6 +18,7 @@ from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.weakening import weakenings
 from gatekeeper.errors import ContractError
+from gatekeeper.gate.contract_reasons import removed_reason
 
 
 def names(affected: Affected) -> list[str]:
@@ -158,6 +159,57 @@ def test_a_removed_contract_says_whether_its_prompt_stays() -> None:
     moved = {"contracts/a.yaml": None, "prompts/a.md": None, "prompts/z.md": FILES["prompts/a.md"]}
     (kept,) = after({**moved}, {"prompts/a.md": "prompts/z.md"}).contracts
     assert kept.prompt_still_there
+
+
+SECOND = {"contracts/two.yaml": contract("two", "/prompts/a.md"), "contracts/two.jsonl": '{"x": 1}'}
+STEPS = """\
+contract: 1
+name: two
+steps: [{name: first, prompt: /prompts/a.md}]
+prompt: /prompts/b.md
+model: m
+fixtures: [{vars: {x: 1}}]
+checks: [{type: equals, value: 1}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "removed", "said"),
+    [
+        pytest.param(SECOND, {}, "only two would test the prompt", id="one more"),
+        pytest.param(
+            SECOND | {"contracts/d.yaml": SECOND["contracts/two.yaml"].replace("two", "three")},
+            {},
+            "only three, two would test the prompt",
+            id="two more",
+        ),
+        pytest.param({"contracts/two.yaml": STEPS}, {}, "only two would test", id="as a step"),
+        pytest.param({}, {}, "no contract would test the prompt", id="none"),
+        pytest.param(
+            SECOND, {"contracts/two.yaml": None}, "no contract would test the prompt", id="both"
+        ),
+    ],
+)
+def test_a_removed_contract_says_who_still_tests_its_prompt(others, removed, said) -> None:
+    base = {**FILES, **others}
+    base |= {"contracts/three.jsonl": '{"x": 1}'} if "contracts/d.yaml" in others else {}
+    gone = {"contracts/a.yaml": None, **removed}
+    head = {path: text for path, text in base.items() if path not in gone}
+    affected = find_affected(Change(revision(base), revision(head)), Policy(), SHAPES)
+    reasons = {c.name: removed_reason(c, Policy()) for c in affected.contracts if c.head is None}
+    assert reasons.keys() == ({"a", "two"} if removed else {"a"})
+    assert (reasons["a"].code, reasons["a"].verdict) == ("removed", "fail")
+    assert said in reasons["a"].text
+
+
+def test_a_removed_contract_whose_prompt_moved_says_who_tests_it_there() -> None:
+    base = {**FILES, **SECOND}
+    moved = {"contracts/two.yaml": contract("two", "/prompts/z.md")}
+    head = {**base, **moved, "prompts/z.md": base["prompts/a.md"]}
+    del head["contracts/a.yaml"], head["prompts/a.md"]
+    change = Change(revision(base), revision(head), {"prompts/a.md": "prompts/z.md"})
+    (gone,) = (c for c in find_affected(change, Policy(), SHAPES).contracts if c.head is None)
+    assert gone.also_tested_by == ("two",)
 
 
 def test_a_removed_contract_that_never_loaded() -> None:
