@@ -86,11 +86,11 @@ def compare(program: str, source: Path, path: str) -> Outcome | str:
             (folder / path).write_text(text + _PASSED_BY_ALL, encoding="utf-8")
         try:
             contracts = _callable_contracts(folder, path)
+            expected = _expected_keys(contracts)
         except ContractError as error:
             return f"not run by gatekeeper: {error.problems[0].what}"
         if not contracts:
             return "no model of this suite can be served here"
-        expected = _expected_keys(contracts)
         with serve_models(Answers.of_suite(text)) as server:
             rows = _run_promptfoo(program, folder, path, server.environment())
             theirs = server.take()

@@ -70,6 +70,12 @@ _DEFAULTS = {
 }
 _THINKS_FIRST = re.compile(r"(?:.*/)?(?:o\d|gpt-5|codex)")
 _FOR_REASONING = frozenset({"max_completion_tokens", "reasoning_effort", "verbosity"})
+_REASONING = {
+    "cerebras": re.compile(""),
+    "groq": re.compile("gpt-oss|qwen"),
+    "xai": re.compile(r"grok-(?:3-mini|4(?!.*non-reasoning)|build|code|latest)"),
+}
+"""The other models to which promptfoo sends `max_completion_tokens`."""
 
 DEFAULT_JUDGES = {
     "openai": "openai/gpt-5.5-2026-04-23",
@@ -156,6 +162,17 @@ def embedding_model_of(provider: str) -> str | None:
     return None
 
 
+def may_embed(provider: str) -> bool:
+    """Return whether promptfoo may compute embeddings with a provider. It asks its own embedding
+    model if it cannot."""
+    return _EMBEDS.search(provider) is not None
+
+
+_EMBEDS = re.compile(
+    r"embed|feature-extraction|sentence-similarity|^(?:voyage|file|python|golang|ruby):", re.I
+)
+
+
 def default_parameters(model: str) -> dict[str, Any]:
     """Return what promptfoo sends to the model if the file does not say."""
     vendor, _, name = model.partition("/")
@@ -174,6 +191,10 @@ def left_out(model: str, config: Mapping[str, Any]) -> frozenset[str]:
         return frozenset({"temperature", "max_tokens"})
     if vendor in ("openai", "azure"):
         return _FOR_REASONING - ({"reasoning_effort"} if "gpt-oss" in name else set())
+    if vendor in _LIKE_OPENAI and not (vendor in _REASONING and _REASONING[vendor].search(name)):
+        return frozenset({"max_completion_tokens"})
+    if vendor in ("ollama", "ollama_chat"):
+        return frozenset({"max_completion_tokens", "max_tokens"})
     if vendor != "anthropic":
         return frozenset()
     if refuses_sampling(name):

@@ -22,6 +22,7 @@ from gatekeeper.contract.formats.promptfoo.provider_names import (
     default_parameters,
     embedding_model_of,
     left_out,
+    may_embed,
     model_of,
     thinks,
     vendor_meant,
@@ -157,6 +158,8 @@ def _defaults(model: str, params: dict[str, At]) -> dict[str, Any]:
         defaults.pop("temperature", None)
     if "thinking" in params and thinks(params["thinking"].value):
         defaults["max_tokens"] = _MOST_WITH_THINKING
+    if "max_completion_tokens" in params:
+        defaults.pop("max_tokens", None)
     return defaults
 
 
@@ -312,9 +315,11 @@ def _graded_by(node: Node, grading: Grading, kind: str) -> Grading:
     embedding = embedding_model_of(identity)
     if embedding is not None:
         return replace(grading, embedding=embedding, embedding_fault=None)
-    if kind == "embedding":
+    if kind == "embedding" or may_embed(identity):
         why = f"gatekeeper cannot use `{identity[:100]}` as an embedding model"
-        return replace(grading, embedding_fault=why)
+        grading = replace(grading, embedding_fault=why)
+    if kind == "embedding":
+        return grading
     try:
         return replace(grading, judge=_model(node, identity), judge_fault=None)
     except CannotRunError as error:
