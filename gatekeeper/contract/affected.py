@@ -23,10 +23,18 @@ from gatekeeper.contract.contract_files import (
 )
 from gatekeeper.contract.definition import Contract, Target
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
-from gatekeeper.contract.formats.foreign_suite import NothingToRunError, contract_name
+from gatekeeper.contract.formats.foreign_suite import (
+    NothingToRunError,
+    contract_name,
+    file_of_contract,
+)
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.load_contracts import every_problem, load_contracts, shared_names
+from gatekeeper.contract.load_contracts import (
+    every_problem,
+    load_contracts,
+    shared_names,
+)
 from gatekeeper.contract.pairing import Side, is_in, pair_contracts
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompt_moves import PromptMoves
@@ -113,7 +121,7 @@ def every_contract(revision: Revision, policy: Policy, shapes: Shapes) -> Affect
     names: dict[str, list[str]] = defaultdict(list)
     for path, contract in loaded.items():
         names[contract.name].append(path)
-    problems += shared_names(names)
+    problems += every_problem(shared_names(names))
     if problems:
         raise ContractError(problems)
     return Affected(
@@ -147,7 +155,7 @@ class _Comparison:
     shapes: Shapes
     notices: list[str] = field(default_factory=list)
     _faults_at_base: dict[str, ContractError] = field(default_factory=dict)
-    _tests: dict[str, Set[str]] = field(default_factory=dict)
+    _tests: Mapping[str, Set[str]] = field(default_factory=dict)
     """The prompts that each contract of head tests, by its name."""
 
     def __post_init__(self) -> None:
@@ -170,15 +178,22 @@ class _Comparison:
         unusable = [sketch for sketch in suspects if sketch.path in failed and sketch.is_foreign]
         errors = [(sketch, failed.pop(sketch.path)) for sketch in unusable]
         sketches = [sketch for sketch in sketches if sketch not in unusable]
-        problems = every_problem(failed)
         names: dict[str, list[str]] = defaultdict(list)
         for sketch in sketches:
             name = loaded[sketch.path].name if sketch.path in loaded else sketch.name
             names[name or sketch.path].append(sketch.path)
-            self._tests[name or sketch.path] = {*sketch.prompts}
-        problems += shared_names(names)
+        touched = {name: paths for name, paths in names.items() if self._touches(paths)}
+        problems = [*every_problem(failed), *every_problem(shared_names(touched))]
         if problems:
             raise ContractError(problems)
+        shared = shared_names(names)
+        apart = [sketch for sketch in sketches if sketch.path in shared]
+        errors += [(replace(sketch, name=None), shared[sketch.path]) for sketch in apart]
+        unusable += apart
+        sketches = [sketch for sketch in sketches if sketch.path not in shared]
+        loaded = {path: one for path, one in loaded.items() if path not in shared}
+        prompts = {sketch.path: {*sketch.prompts} for sketch in sketches}
+        self._tests = {n: prompts[paths[0]] for n, paths in names.items() if paths[0] in prompts}
         at_base = self._base_sketches([*sketches, *unusable])
         covered = {path for sketch in sketches for path in sketch.closure}
         covered |= {path for contract in loaded.values() for path in contract.dependencies}
@@ -187,7 +202,8 @@ class _Comparison:
         results = self._against_base(heads, bases, covered, errors)
         self.notices += self._near_misses()
         run = {result.path for result in results if result.head}
-        others = [name for name, paths in names.items() if paths[0] not in run]
+        aside = run | shared.keys()
+        others = [name for name, paths in names.items() if paths[0] not in aside]
         return Affected(
             contracts=tuple(sorted(results, key=lambda result: result.name)),
             uncovered=self._uncovered(covered, sketches),
@@ -196,6 +212,10 @@ class _Comparison:
             others=tuple(sorted(others)),
             prompts_of_others=Counter(s.prompt for s in sketches if s.prompt and s.path not in run),
         )
+
+    def _touches(self, paths: Sequence[str]) -> bool:
+        """Return whether the change touches the file of one of the contracts."""
+        return not self.changed.isdisjoint(map(file_of_contract, paths))
 
     def _check_ahead(self, sketch: Sketch) -> None:
         """Begin to check the prompts of a contract at head that may be affected."""
@@ -400,9 +420,8 @@ class _Comparison:
         paths = sorted(new or {path for path in self.changed if sketch.depends_on({path})})
         causes = tuple(AffectedBy(path, self._kind(path)) for path in paths)
         name = sketch.name or contract_name(sketch.path, "suite")
-        return AffectedContract(
-            name, sketch.path, None, None, causes, True, broken=problem, is_foreign=True
-        )
+        result = AffectedContract(name, sketch.path, None, None, causes, True, broken=problem)
+        return replace(result, is_foreign=sketch.is_foreign)
 
     def _causes(self, base: Contract | None, head: Contract) -> list[AffectedBy]:
         """Return the paths of both closures whose meaning differs, under their names at head."""

@@ -30,14 +30,20 @@ def every_problem(failed: Mapping[str, ContractError]) -> list[Problem]:
     return list(dict.fromkeys(p for error in failed.values() for p in error.problems))
 
 
-def shared_names(names: Mapping[str, Sequence[str]]) -> list[Problem]:
-    """Return a problem for each contract whose name another one has. `names` maps each name to the
+class SharedNameError(ContractError):
+    """Contracts that have the same name, so that no result and no waiver can tell them apart."""
+
+
+def shared_names(names: Mapping[str, Sequence[str]]) -> dict[str, SharedNameError]:
+    """Return an error for each contract whose name another one has. `names` maps each name to the
     paths of its contracts."""
     fix = "give each contract its own name"
-    return [
-        Problem(
-            file_of_contract(path), f"`{paths[0]}` already has the name `{name}`", fix, field="name"
-        )
-        for name, paths in names.items()
-        for path in paths[1:]
-    ]
+    found = {}
+    for name, paths in names.items():
+        for path in paths if len(paths) > 1 else ():
+            first = path == paths[0]
+            other = f"`{paths[1]}` also has" if first else f"`{paths[0]}` already has"
+            what = f"{other} the name `{name}`"
+            problem = Problem(file_of_contract(path), what, fix, field="name")
+            found[path] = SharedNameError([problem])
+    return found

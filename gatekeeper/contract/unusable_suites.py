@@ -1,7 +1,7 @@
 """What a suite of another tool that cannot be used at head means for the contracts that it held.
 
 One such suite does not stop the gate for the others. But a pull request must not remove a contract
-by breaking its suite.
+by breaking its suite. Contracts that share a name since before the change are such files, too.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from gatekeeper.contract.formats.foreign_suite import NothingToRunError
+from gatekeeper.contract.load_contracts import SharedNameError
 from gatekeeper.contract.pairing import Side
 from gatekeeper.contract.references import Sketch
 from gatekeeper.errors import ContractError, Problem
@@ -36,6 +37,12 @@ def broken_contracts(
     notices: list[str] = []
     problems: list[Problem] = []
     for sketch, error in unusable:
+        if isinstance(error, SharedNameError):
+            if sketch.depends_on(changed):
+                unknown[sketch.path] = error.problems[0]
+            else:
+                notices.append(unusable_suite(sketch, error))
+            continue
         before = [side for side in left.values() if side.file == sketch.file]
         usable = [side.sketch.path for side in before if side.load() is not None]
         if usable:

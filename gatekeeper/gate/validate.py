@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ from gatekeeper.contract.discovery.places import is_own
 from gatekeeper.contract.folder_policies import misnamed_policies, read_policy
 from gatekeeper.contract.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
 from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.load_contracts import shared_names
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
     FindFault,
@@ -124,7 +126,7 @@ class _Validating:
     advise: Advise | None
     findings: list[Finding] = field(default_factory=list)
     contracts: list[ValidContract] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     known: set[tuple[FindingLevel, Problem]] = field(default_factory=set)
     read_in: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
@@ -144,11 +146,13 @@ class _Validating:
             self._add("error", error.problems, path)
             return
         contract = job.contract
-        first = self.names.setdefault(contract.name, path)
-        if first != path:
-            what = f"the contract {first} already has the name {contract.name!r}"
-            fix = "give each contract a different name"
-            self._add("error", [Problem(path, what, fix, field="name")], path)
+        named = self.names[contract.name]
+        named += [] if path in named else [path]
+        shared = shared_names({contract.name: named})
+        if shared:
+            self.contracts = [one for one in self.contracts if one.path not in shared]
+            for other, found in shared.items():
+                self._add("error", found.problems, other)
             return
         asked = (*judge_models(job), *user_models(job))
         models = [named_model(contract, contract.target.model), *asked]

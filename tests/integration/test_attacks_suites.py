@@ -238,6 +238,51 @@ def test_a_broken_suite_is_not_removed_to_move_its_prompt(run_gate, head, verdic
     assert told == (verdict == "inconclusive")
 
 
+TWINS = {"evals/a.yaml": native("twin"), "evals/b.yaml": native("twin"), **TEXT}
+THIRD = {"evals/c.yaml": native("third").replace("word.txt", "third.txt")}
+THIRD |= {"evals/third.txt": GOOD}
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        pytest.param({**TWINS, **THIRD}, id="two files"),
+        pytest.param({**TWINS, "evals/z/d.yaml": TWINS["evals/a.yaml"], **THIRD}, id="three"),
+        pytest.param(
+            {"evals/b.yaml": native("evals"), PATH: suite("file://word.txt"), **TEXT, **THIRD},
+            id="a suite and a contract",
+        ),
+    ],
+)
+def test_contracts_that_share_a_name_stop_no_other(run_gate, base):
+    base = base | ({"evals/z/word.txt": GOOD} if "evals/z/d.yaml" in base else {})
+    better = {"evals/third.txt": "Good and new prompt for {{word}}"}
+    answered = run_gate(base, better, policy=POLICY, answer=answer)
+    assert (answered.exit_code, answered.verdict) == (0, "pass")
+    notices = answered.result["notices"]
+    assert sum("has the name" in notice for notice in notices) == len(base) // 2
+    assert run_gate(base, {"evals/third.txt": WORSE}, policy=POLICY, answer=answer).exit_code == 1
+    # What they should test is not known, and never a pass.
+    answered = run_gate(base, {"evals/word.txt": WORSE}, policy=POLICY, answer=answer)
+    assert (answered.exit_code, answered.verdict) == (0, "inconclusive")
+    assert "So nothing tests the change of evals/word.txt" in answered.text
+    strict = f"{POLICY}require_contract: true\n"
+    assert run_gate(base, {"evals/word.txt": WORSE}, policy=strict, answer=answer).exit_code == 1
+
+
+@pytest.mark.parametrize("old", [{}, {"evals/a.yaml": native("other")}, TWINS])
+def test_a_change_that_gives_a_taken_name_is_bad_input(run_gate, old):
+    """Also if it touches one of two files that had the name before."""
+    head = {"evals/a.yaml": native("twin") + "description: new\n"}
+    base = {"evals/b.yaml": native("twin"), **TEXT, **THIRD, **old}
+    answered = run_gate(base, head, policy=POLICY, answer=answer)
+    assert answered.exit_code == 2
+    assert "evals/a.yaml" in answered.log
+    assert "evals/b.yaml" in answered.log
+    mended = {"evals/a.yaml": native("own")}
+    assert run_gate(base, mended, policy=POLICY, answer=answer).exit_code == 0
+
+
 def test_a_new_suite_without_anything_to_run_is_named(run_gate):
     head = {OTHER: suite(GOOD, providers=[PROGRAM])}
     answered = run_gate(BASE, head, policy=POLICY, answer=answer)

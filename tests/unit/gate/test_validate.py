@@ -299,15 +299,17 @@ def test_a_broken_contract_hides_no_other() -> None:
         f=written("sixth").replace("gpt-4o-mini", "gone"),
         g=written("seventh"),
     )
-    assert [contract.name for contract in found.contracts] == ["second", "fourth", "seventh"]
+    assert [contract.name for contract in found.contracts] == ["fourth", "seventh"]
     problems = [str(problem) for problem in found.problems]
     assert [problem.split(":")[0] for problem in problems] == [
         "contracts/a.yaml",
+        "contracts/b.yaml",
         "contracts/c.yaml",
         "contracts/e.yaml",
         "contracts/f.yaml",
     ]
-    assert "the contract contracts/b.yaml already has the name 'second'" in problems[1]
+    assert "`contracts/c.yaml` also has the name `second`" in problems[1]
+    assert "`contracts/b.yaml` already has the name `second`" in problems[2]
 
 
 def test_the_json_has_everything() -> None:
