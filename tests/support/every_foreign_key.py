@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from support.every_promptfoo_key import PROMPTFOO
+from support.foreign_examples import CRITERIA
 from support.key_example import Example
 
 
@@ -195,41 +196,6 @@ _PCSL = (
 )
 
 
-_CRITERIA = [
-    {
-        "type": "string_check",
-        "name": "label",
-        "operation": "eq",
-        "input": "{{ sample.output_text }}",
-        "reference": "{{ item.label }}",
-    },
-    {
-        "type": "label_model",
-        "name": "polite",
-        "model": "gpt-4o",
-        "input": [{"role": "user", "content": "Is {{sample.output_text}} polite?"}],
-        "labels": ["polite", "rude"],
-        "passing_labels": ["polite"],
-    },
-    {
-        "type": "score_model",
-        "name": "score",
-        "model": "gpt-4o",
-        "input": [{"role": "user", "content": {"type": "input_text", "text": "Rate it."}}],
-        "range": [1, 5],
-        "pass_threshold": 4,
-    },
-    {
-        "type": "text_similarity",
-        "name": "like",
-        "input": "{{ sample.output_text }}",
-        "reference": "{{ item.label }}",
-        "evaluation_metric": "rouge_l",
-        "pass_threshold": 0.5,
-    },
-]
-
-
 def _eval(*criteria: Any, **others: Any) -> Example:
     return Example(
         "openai_evals",
@@ -267,12 +233,12 @@ def _source(**source: Any) -> Any:
 
 _EVALS = (
     _eval(
-        *_CRITERIA,
+        *CRITERIA,
         data_source=_source(type="file_content", content=[{"item": {"text": "a", "label": "b"}}]),
     ),
-    _eval(_CRITERIA[0], run={"name": "a", "data_source": _source(type="file_id", id="rows.jsonl")}),
+    _eval(CRITERIA[0], run={"name": "a", "data_source": _source(type="file_id", id="rows.jsonl")}),
     *(
-        _eval(_CRITERIA[0], data_source=_source(**{name: "rows.jsonl"}))
+        _eval(CRITERIA[0], data_source=_source(**{name: "rows.jsonl"}))
         for name in ("path", "file_id")
     ),
 )

@@ -38,38 +38,43 @@ _HARNESS = {
         {"type": "judge", "spec": {"criteria": "good", "model": "openai/gpt-4o"}},
     ],
 }
+CRITERIA = [
+    {
+        "type": "string_check",
+        "name": "label",
+        "operation": "eq",
+        "input": "{{ sample.output_text }}",
+        "reference": "{{ item.label }}",
+    },
+    {
+        "type": "label_model",
+        "name": "polite",
+        "model": "gpt-4o",
+        "input": [{"role": "user", "content": "Is {{sample.output_text}} polite?"}],
+        "labels": ["polite", "rude"],
+        "passing_labels": ["polite"],
+    },
+    {
+        "type": "score_model",
+        "name": "score",
+        "model": "gpt-4o",
+        "input": [{"role": "user", "content": {"type": "input_text", "text": "Rate it."}}],
+        "range": [1, 5],
+        "pass_threshold": 4,
+    },
+    {
+        "type": "text_similarity",
+        "name": "like",
+        "input": "{{ sample.output_text }}",
+        "reference": "{{ item.label }}",
+        "evaluation_metric": "rouge_l",
+        "pass_threshold": 0.5,
+    },
+]
+"""Of an eval of OpenAI's API: one of each kind."""
 _EVAL = {
     "name": "labels",
-    "testing_criteria": [
-        {
-            "type": "string_check",
-            "name": "label",
-            "operation": "eq",
-            "input": "{{ sample.output_text }}",
-            "reference": "{{ item.label }}",
-        },
-        {
-            "type": "label_model",
-            "model": "gpt-4o",
-            "input": [{"role": "user", "content": "Is {{sample.output_text}} polite?"}],
-            "labels": ["polite", "rude"],
-            "passing_labels": ["polite"],
-        },
-        {
-            "type": "score_model",
-            "model": "gpt-4o",
-            "input": [{"role": "user", "content": {"type": "input_text", "text": "Rate it."}}],
-            "range": [1, 5],
-            "pass_threshold": 3,
-        },
-        {
-            "type": "text_similarity",
-            "input": "{{ sample.output_text }}",
-            "reference": "{{ item.label }}",
-            "evaluation_metric": "rouge_l",
-            "pass_threshold": 0.5,
-        },
-    ],
+    "testing_criteria": CRITERIA,
     "data_source": {
         "model": "gpt-4o-mini",
         "sampling_params": {"temperature": 0},

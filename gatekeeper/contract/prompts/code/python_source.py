@@ -21,18 +21,17 @@ from gatekeeper.contract.prompts.code.python_messages import message_items
 from gatekeeper.contract.prompts.code.python_scopes import FUNCTIONS, binds, line_of, scope_nodes
 from gatekeeper.contract.prompts.code.python_uses import Uses, last_name
 from gatekeeper.contract.prompts.code.written import (
+    SEPARATE,
     CodeFault,
     Computed,
+    Effort,
     Messages,
     Path,
     Written,
     kept_if_small,
 )
 
-_DEEPEST = 50
-_MOST_NAMES = 1_000
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
 _DEDENTING = {"textwrap.dedent": textwrap.dedent, "inspect.cleandoc": inspect.cleandoc}
 _LITERALS = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.UnaryOp, ast.Constant, ast.Compare)
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
@@ -42,7 +41,7 @@ def read_python(source: str, name: str) -> Messages:
     """Return the messages of the constant of that name; a text is one of the user. Raises
     CodeFault, with its line."""
     lines = [line.encode() for line in source.split("\n")]
-    return _Reading(_uses(source), lines, _Effort()).constant(name)
+    return _Reading(_uses(source), lines, Effort()).constant(name)
 
 
 def has_python_name(source: str, name: str) -> bool:
@@ -78,14 +77,6 @@ def _parse(source: str) -> ast.Module:
         raise CodeFault("the file is nested too deeply", "simplify the file", 1) from None
 
 
-@dataclass
-class _Effort:
-    """How far the reading has gone, because a hostile file may never end."""
-
-    depth: int = 0
-    names: int = 0
-
-
 @dataclass(frozen=True)
 class _Reading:
     """Reads constants in one scope. `own` are names that a function's caller gives a value, with
@@ -94,7 +85,7 @@ class _Reading:
 
     uses: Uses
     lines: Sequence[bytes]
-    effort: _Effort
+    effort: Effort
     own: Mapping[str, str] | None = None
     around: tuple[ast.ClassDef, ...] = ()
 
@@ -149,7 +140,7 @@ class _Reading:
             return replace(self, around=())  # `NAME = NAME` takes the module's
         if any(_place(node) > _place(reader) for node in bound) or name.startswith("__"):
             what = f"the class assigns `{name}` only after this line reads it"
-            raise CodeFault(what, _MOVE, reader.lineno)
+            raise CodeFault(what, SEPARATE, reader.lineno)
         return self if bound else replace(self, around=())
 
     def _only_binding(self, name: str, line: int, reader: ast.expr | None = None) -> ast.stmt:
@@ -161,19 +152,19 @@ class _Reading:
         if len(bound) > 1:
             places = ", ".join(map(str, lines[:10]))
             what = f"`{name}` is assigned more than once (lines {places})"
-            raise CodeFault(what, _MOVE, lines[1] if len(lines) > 1 else lines[0])
+            raise CodeFault(what, SEPARATE, lines[1] if len(lines) > 1 else lines[0])
         if isinstance(bound[0], ast.alias):
             fix = f"define `{name}` in this file, or use the file that defines `{name}`"
             raise CodeFault(f"`{name}` is imported", fix, lines[0])
         for statement in self._body:
             if bound[0] is statement or bound[0] in _targets(statement):
                 if reader is not None and self.own is None and _place(bound[0]) > _place(reader):
-                    raise CodeFault(f"`{name}` has no value yet", _MOVE, reader.lineno)
+                    raise CodeFault(f"`{name}` has no value yet", SEPARATE, reader.lineno)
                 self._refuse_later_stars(statement, name)
                 self.uses.refuse_stores(name, self.around[-1] if self.around else None)
                 return statement
         what = f"`{name}` is assigned under a condition, in a loop, or together with other names"
-        raise CodeFault(what, _MOVE, lines[0])
+        raise CodeFault(what, SEPARATE, lines[0])
 
     def _nearest(self, name: str) -> str:
         import difflib
@@ -200,11 +191,11 @@ class _Reading:
             body = body[1:]
         if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
             what = f"the function `{function.name}` does more than return a text"
-            raise CodeFault(what, _MOVE, function.lineno)
+            raise CodeFault(what, SEPARATE, function.lineno)
         static = [getattr(found, "id", "") for found in function.decorator_list]
         if {*static} - {"classmethod", "staticmethod"} or (static and not self.around):
             what = f"a decorator may change what `{function.name}` returns"
-            raise CodeFault(what, _MOVE, function.lineno)
+            raise CodeFault(what, SEPARATE, function.lineno)
         given = function.args
         named = [*given.kwonlyargs, given.vararg, given.kwarg, *given.posonlyargs, *given.args]
         own = {argument.arg: "" for argument in named if argument}
@@ -215,15 +206,8 @@ class _Reading:
 
     def value(self, node: ast.expr) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
-        self.effort.depth += 1
-        if self.effort.depth > _DEEPEST:
-            raise CodeFault(
-                "the program puts the text together in too many steps", _MOVE, node.lineno
-            )
-        try:
+        with self.effort.deeper(node.lineno):
             return self._value(node)
-        finally:
-            self.effort.depth -= 1
 
     def _value(self, node: ast.expr) -> Written:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -241,7 +225,7 @@ class _Reading:
     def _computed(self, node: ast.expr) -> Computed:
         shown = ast.unparse(node) if len(self.lines) < 10_000 else type(node).__name__
         short = shown if len(shown) <= 60 else f"{shown[:60]}…"
-        return Computed(f"the program computes `{short}` while it runs", _MOVE, node.lineno)
+        return Computed(f"the program computes `{short}` while it runs", SEPARATE, node.lineno)
 
     def _sum(self, node: ast.BinOp) -> Written:
         terms: list[ast.expr] = []
@@ -256,10 +240,7 @@ class _Reading:
 
     def _named(self, node: ast.Name) -> Written:
         """Return the text of another constant of the module."""
-        self.effort.names += 1
-        if self.effort.names > _MOST_NAMES:
-            what = "the program puts the text together in too many steps"
-            raise CodeFault(what, _MOVE, node.lineno)
+        self.effort.add_name(node.lineno)
         if node.id in (self.own or ()):
             raise self._computed(node)
         reading = self._of(node.id, node)

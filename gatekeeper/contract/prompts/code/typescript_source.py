@@ -26,17 +26,16 @@ from gatekeeper.contract.prompts.code.typescript_tree import (
 )
 from gatekeeper.contract.prompts.code.typescript_uses import Uses
 from gatekeeper.contract.prompts.code.written import (
+    SEPARATE,
     CodeFault,
     Computed,
+    Effort,
     Messages,
     Path,
     Written,
     kept_if_small,
 )
 
-_DEEPEST = 50
-_MOST_NAMES = 1_000
-_MOVE = "write the text in a separate constant, and use that constant here or as the prompt"
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
@@ -94,7 +93,7 @@ class _Reading:
 
     uses: Uses
     own: dict[str, str] = field(default_factory=dict)
-    _effort: list[int] = field(default_factory=lambda: [0, 0])
+    _effort: Effort = field(default_factory=Effort)
 
     def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
@@ -169,12 +168,12 @@ class _Reading:
         if len(found) > 1:
             lines = ", ".join(str(line_of(node)) for node in found[:10])
             what = f"`{name}` is declared more than once (lines {lines})"
-            raise CodeFault(what, _MOVE, line_of(found[1]))
+            raise CodeFault(what, SEPARATE, line_of(found[1]))
         parent = found[0].parent
         around = parent.parent if parent is not None and parent.type == "pair" else None
         if around is not None and any(part.type == "spread_element" for part in parts_of(around)):
             what = f"the spread `...` in this object may give `{name}` another value"
-            raise CodeFault(what, _MOVE, line_of(around))
+            raise CodeFault(what, SEPARATE, line_of(around))
         return found[0]
 
     def _inside(self, node: Node) -> Node:
@@ -196,20 +195,15 @@ class _Reading:
             values = parts_of(statements[0]) if is_return else []
             body = values[0] if values else None
         if body is None:
-            raise CodeFault("the function does more than return a text", _MOVE, line_of(function))
+            raise CodeFault(
+                "the function does more than return a text", SEPARATE, line_of(function)
+            )
         return body, _Reading(self.uses, own)
 
     def value(self, node: Node) -> Written:
         """Return the text of an expression. Raises CodeFault if the program computes it."""
-        self._effort[0] += 1
-        if self._effort[0] > _DEEPEST:
-            raise CodeFault(
-                "the program puts the text together in too many steps", _MOVE, line_of(node)
-            )
-        try:
+        with self._effort.deeper(line_of(node)):
             return self._value(self._inside(node))
-        finally:
-            self._effort[0] -= 1
 
     def _value(self, node: Node) -> Written:
         if node.type in ("string", "template_string"):
@@ -234,13 +228,10 @@ class _Reading:
 
     def _computed(self, node: Node) -> Computed:
         shown = " ".join(text_of(node)[:60].split())
-        return Computed(f"the program computes `{shown}` while it runs", _MOVE, line_of(node))
+        return Computed(f"the program computes `{shown}` while it runs", SEPARATE, line_of(node))
 
     def _module_constant(self, node: Node) -> Written:
-        self._effort[1] += 1
-        if self._effort[1] > _MOST_NAMES:
-            what = "the program puts the text together in too many steps"
-            raise CodeFault(what, _MOVE, line_of(node))
+        self._effort.add_name(line_of(node))
         name = text_of(node)
         value = self._only(self.declared(name), name, line_of(node))
         self.uses.refuse(name, value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
@@ -16,6 +17,11 @@ T = TypeVar("T")
 
 MOVE = "move the prompt to a file of its own, which no code changes"
 """The way out of what cannot be read. A shorter one may be known."""
+
+SEPARATE = "write the text in a separate constant, and use that constant here or as the prompt"
+"""The way out of a constant that a program computes."""
+_DEEPEST = 50
+_MOST_NAMES = 1_000
 
 Path = tuple[str | int, ...]
 Part = str | Path
@@ -32,6 +38,34 @@ class CodeFault(Exception):
 
 class Computed(CodeFault):
     """A value that only the running program knows."""
+
+
+@dataclass
+class Effort:
+    """How far the reading has gone, because a hostile file may never end."""
+
+    depth: int = 0
+    names: int = 0
+
+    @contextmanager
+    def deeper(self, line: int) -> Iterator[None]:
+        """Count a step into an expression. Raises CodeFault if there are too many."""
+        self.depth += 1
+        self._require(self.depth <= _DEEPEST, line)
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def add_name(self, line: int) -> None:
+        """Count a name that is looked up. Raises CodeFault if there are too many."""
+        self.names += 1
+        self._require(self.names <= _MOST_NAMES, line)
+
+    def _require(self, is_small: bool, line: int) -> None:
+        if not is_small:
+            what = "the program puts the text together in too many steps"
+            raise CodeFault(what, SEPARATE, line)
 
 
 @dataclass
