@@ -1,4 +1,4 @@
-"""Answers as the model that grades, for both programs: over HTTP for promptfoo, directly here.
+"""Answers as the model that grades, for both programs.
 
 A graded text ends with its grade, such as `[grade: 2 of 3]`. Every answer of the grader says that
 the text has this grade, in the form that the question asks for.
@@ -8,12 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from gatekeeper.contract.embeddings import is_comparison, written_cosine
 from gatekeeper.contract.trial import Completion, Request
@@ -75,44 +70,3 @@ def _grade(text: str) -> tuple[int, int]:
     if found is None:
         raise ValueError(f"no grade in {text!r}")
     return int(found[1]), int(found[2])
-
-
-@contextmanager
-def serve_grader() -> Iterator[str]:
-    """Run a server in the form of OpenAI's API, and yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        """Answer one request."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        data = json.dumps(_response(asked)).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Print nothing."""
-
-
-def _response(asked: dict[str, Any]) -> dict[str, Any]:
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    if "input" in asked:
-        texts = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
-        data = [{"index": n, "embedding": embed(text)} for n, text in enumerate(texts)]
-        return {"object": "list", "model": "m", "data": data, "usage": usage}
-    prompt = "\n".join(str(message["content"]) for message in asked["messages"])
-    message = {"role": "assistant", "content": answer_promptfoo(prompt)}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage}

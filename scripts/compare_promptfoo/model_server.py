@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -115,11 +115,11 @@ class ModelServer:
 
 
 @contextmanager
-def serve_models(answers: Answers) -> Iterator[ModelServer]:
-    """Run the server, and yield it."""
+def serve_models(answer: Callable[[str, Any], str]) -> Iterator[ModelServer]:
+    """Run a server that answers with the text for a model and messages, and yield it."""
     http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server = ModelServer(f"http://127.0.0.1:{http.server_port}")
-    http.answers, http.server = answers, server  # type: ignore[attr-defined]
+    http.answer, http.server = answer, server  # type: ignore[attr-defined]
     thread = threading.Thread(target=http.serve_forever)
     thread.start()
     try:
@@ -140,10 +140,11 @@ class _Handler(BaseHTTPRequestHandler):
             messages = [{"role": "system", "content": asked.pop("system")}, *messages]
         sent = Sent(model, _plain(messages), asked, self.path.rpartition("/")[2])
         self.server.server.received.append(sent)  # type: ignore[attr-defined]
-        text = self.server.answers.answer(model, _plain(messages))  # type: ignore[attr-defined]
-        self._write(_response(self.path, model, messages, text))
-
-    def _write(self, response: dict[str, Any]) -> None:
+        if self.path.endswith("/embeddings"):
+            response = _embeddings(messages)
+        else:
+            text = self.server.answer(model, sent.messages)  # type: ignore[attr-defined]
+            response = _response(self.path, model, text)
         data = json.dumps(response).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -172,14 +173,18 @@ def _plain_message(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": message.get("role"), "content": content}
 
 
-def _response(path: str, model: str, asked: Any, text: str) -> dict[str, Any]:
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    usage |= {"input_tokens": 1, "output_tokens": 1}
+_USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+
+
+def _embeddings(asked: Any) -> dict[str, Any]:
+    texts = asked if isinstance(asked, list) else [asked]
+    data = [{"index": n, "embedding": embed(str(one))} for n, one in enumerate(texts)]
+    return {"object": "list", "model": "m", "data": data, "usage": _USAGE}
+
+
+def _response(path: str, model: str, text: str) -> dict[str, Any]:
+    usage = {**_USAGE, "input_tokens": 1, "output_tokens": 1}
     common = {"id": "1", "model": model, "created": 1, "usage": usage}
-    if path.endswith("/embeddings"):
-        texts = asked if isinstance(asked, list) else [asked]
-        data = [{"index": n, "embedding": embed(str(one))} for n, one in enumerate(texts)]
-        return {**common, "object": "list", "data": data}
     if path.endswith("/messages"):
         content = [{"type": "text", "text": text}]
         own = {"type": "message", "role": "assistant", "stop_reason": "end_turn"}

@@ -20,7 +20,8 @@ from gatekeeper.contract.own_code import trust_code
 from gatekeeper.contract.policy import OwnChecks, Policy
 from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, ToolCall, Trial
 from scripts.compare_promptfoo.cases import FILES, TOOLS, Case
-from scripts.compare_promptfoo.grader import QUERY, answer_judge, serve_grader
+from scripts.compare_promptfoo.grader import QUERY, answer_judge, answer_promptfoo
+from scripts.compare_promptfoo.model_server import serve_models
 
 _CONFIG = "promptfooconfig.json"
 _PROVIDER = """\
@@ -96,11 +97,13 @@ def _passed(evaluator: Evaluator, sample: Sample) -> list[bool | None]:
 
 def promptfoo_results(cases: list[Case], program: str) -> dict[int, bool]:
     """Return whether each case passes in promptfoo."""
-    with tempfile.TemporaryDirectory() as folder, serve_grader() as grader:
+    with tempfile.TemporaryDirectory() as folder, serve_models(_graded) as grader:
         out = Path(folder, "out.json")
         written = {
             **FILES,
-            _CONFIG: json.dumps(_configuration(cases, "file://recorded.cjs", grader)),
+            _CONFIG: json.dumps(
+                _configuration(cases, "file://recorded.cjs", f"{grader.address}/v1")
+            ),
             "recorded.cjs": _PROVIDER,
             "answers.json": json.dumps([_answer(case) for case in cases]),
         }
@@ -118,6 +121,10 @@ def promptfoo_results(cases: list[Case], program: str) -> dict[int, bool]:
         )
         rows = json.loads(out.read_text(encoding="utf-8"))["results"]["results"]
     return {int(row["testCase"]["description"].split()[1]): row["success"] for row in rows}
+
+
+def _graded(_model: str, messages: Any) -> str:
+    return answer_promptfoo("\n".join(str(message["content"]) for message in messages))
 
 
 def _answer(case: Case) -> dict[str, Any]:

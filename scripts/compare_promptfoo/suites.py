@@ -91,7 +91,7 @@ def compare(program: str, source: Path, path: str) -> Outcome | str:
             return f"not run by gatekeeper: {error.problems[0].what}"
         if not contracts:
             return "no model of this suite can be served here"
-        with serve_models(Answers.of_suite(text)) as server:
+        with serve_models(Answers.of_suite(text).answer) as server:
             rows = _run_promptfoo(program, folder, path, server.environment())
             theirs = server.take()
             passed = _run_gatekeeper(folder, path, contracts, server.environment())
