@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
+from gatekeeper.checks.output import quote
 from gatekeeper.contract.affected import AffectedContract
 from gatekeeper.contract.definition import POLICY_NAME
 from gatekeeper.contract.policy import Policy
@@ -16,6 +18,9 @@ from gatekeeper.contract.unused_variables import names_sent
 from gatekeeper.errors import Problem
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.result import Reason
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.templates.structure import NewLine
 
 
 def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
@@ -118,8 +123,15 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 def untested_reasons(job: Job) -> list[Reason]:
     """Return the reason for a template that changed while every message of the contract's fixtures
-    stayed the same. A change of the model or its parameters does not test the template."""
-    if not job.leaves_messages or not job.changes_template:
+    stayed the same. A change of the model or its parameters does not test the template. Beside a
+    change that is tested, new text that no request has is only named."""
+    if job.base is None or job.left_prompt or not (job.leaves_messages or job.paired):
+        return []
+    unseen = _unseen(job.unseen_lines)
+    if not job.leaves_messages:
+        text = f"No request of the fixtures has {unseen}, so it was not tested."
+        return [Reason("untested", text, "pass")] if unseen else []
+    if not job.changes_template:
         return []
     same = "request of the fixtures is the same as before, so nothing was measured"
     if not job.leaves_requests:
@@ -127,10 +139,24 @@ def untested_reasons(job: Job) -> list[Reason]:
             "message of the fixtures is the same as before, so nothing tested the changed template"
         )
     text = (
-        f"The template in {job.contract.target.prompt.reference} changed, but every {same}. Add a "
-        "fixture that uses the changed part of the template."
+        f"The template in {job.contract.target.prompt.reference} changed, but every {same}. "
+        f"{f'No request has {unseen}. ' if unseen else ''}Add a fixture that uses the changed part "
+        "of the template."
     )
+    if any(line.in_comment for line in job.unseen_lines):
+        text += (
+            " If your program renders the prompt with Jinja, which drops comments, write "
+            "`template: jinja` in the contract."
+        )
     return [Reason("untested", text, "inconclusive")]
+
+
+def _unseen(lines: Sequence[NewLine]) -> str:
+    """Name the first new line that no request has, and count the others."""
+    if not lines:
+        return ""
+    more = f" and {numbers.count(len(lines) - 1, 'more new line')}" if len(lines) > 1 else ""
+    return f"the new text {quote(lines[0].text)} in {lines[0].path}:{lines[0].line}{more}"
 
 
 def lent_reasons(job: Job) -> list[Reason]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.contract.affected import AffectedContract
@@ -45,6 +45,9 @@ from gatekeeper.gate.outcomes import duplicates, messages_by_arm
 from gatekeeper.gate.plan_notices import plan_notices
 from gatekeeper.sampling.trial_order import in_order
 from gatekeeper.sampling.trials import plan_trials
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.templates.structure import NewLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +200,37 @@ class Job:
 
     @property
     def changes_template(self) -> bool:
-        """Whether the prompt's template differs from base's in more than comments and layout."""
+        """Whether the prompt's template differs from base's in more than comments and layout, or in
+        comments that the program may send."""
         from gatekeeper.contract.templates.structure import is_same_chain
 
         base, head = self.base, self.contract
         if base is None:
             return False
         renaming = find_renaming(base.fixtures, head.fixtures)
-        return not is_same_chain(base.target, head.target, renaming)
+        same = is_same_chain(base.target, head.target, renaming)
+        return not same or any(line.in_comment for line in self.unseen_lines)
+
+    @cached_property
+    def unseen_lines(self) -> tuple[NewLine, ...]:
+        """The new lines of the prompt that are in no request of head. Unknown with steps and turns,
+        whose requests are not complete before a model answers: then empty."""
+        from gatekeeper.contract.templates.structure import new_lines
+
+        base, head = self.base, self.contract
+        if base is None or base.target.steps or head.target.steps:
+            return ()
+        if any(fixture.turns or fixture.user for fixture in head.fixtures):
+            return ()
+        found = new_lines(base.target, head.target)
+        sent = {
+            message.content
+            for evaluation in (self.evaluations if found else ())
+            for trial in evaluation.trials
+            if trial.arm == "head"
+            for message in trial.request.messages
+        }
+        return tuple(line for line in found if not any(line.text in text for text in sent))
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:

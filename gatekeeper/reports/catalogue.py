@@ -223,9 +223,10 @@ _OPEN: dict[ReasonCode, ReasonEntry] = {
     ),
     "untested": ReasonEntry(
         "No fixture uses the changed part of a prompt",
-        "Every message of the contract's fixtures is the same as before the change.",
+        "No request of the contract's fixtures shows a part of the prompt that the change edits.",
         "Add a fixture that uses the changed part of the prompt.",
         "warning",
+        noted=True,
     ),
     "replaced": ReasonEntry(
         "A prompt was replaced without a comparison",

@@ -68,8 +68,17 @@ def title(result: GateResult) -> str:
         return "Do not merge"
     if result.verdict == "inconclusive":
         verb = "allows" if result.exit_code == 0 else "blocks"
-        return f"Not enough evidence: the policy {verb} the merge"
-    return "May merge"
+        open_ = {r for c in result.contracts for r in c.reasons if r.verdict == "inconclusive"}
+        untested = bool(open_) and all(map(_is_unseen, open_))
+        what = "Not tested" if untested else "Not enough evidence"
+        return f"{what}: the policy {verb} the merge"
+    unseen = any(_is_unseen(r) for c in result.contracts for r in c.reasons)
+    return "May merge, but a changed part of a prompt was not tested" if unseen else "May merge"
+
+
+def _is_unseen(reason: Reason) -> bool:
+    """Return whether a part of the prompt changed that no request shows."""
+    return (reason.code, reason.contract_from) == ("untested", "head")
 
 
 def _has_regressed(result: GateResult) -> bool:

@@ -7,9 +7,11 @@ fixture reaches, or in a condition that tells the fixtures apart from everything
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -18,6 +20,53 @@ from gatekeeper.contract.read import locate
 from gatekeeper.contract.templates.environment import environment_for
 
 _MOST_INLINED = 200_000
+_WORD = re.compile(r"\w")
+
+
+class NewLine(NamedTuple):
+    """A line of text that a prompt has and base's has not, where it is written. `in_comment` says
+    that Jinja drops it."""
+
+    text: str
+    path: str
+    line: int
+    in_comment: bool
+
+
+def new_lines(base: Target, head: Target) -> tuple[NewLine, ...]:
+    """Return each line of text that head's prompts write and base's do not, tags left out.
+
+    Lines of comments count if only the text shows that the prompt is read as Jinja: the program
+    may send them.
+    """
+    shown = {prompt.shown_by for target in (base, head) for prompt in target.prompts}
+    before = {line.text for prompt in base.prompts for line in _lines(prompt)}
+    return tuple(
+        line
+        for prompt in head.prompts
+        for line in _lines(prompt)
+        if line.text not in before and (shown == {"text"} or not line.in_comment)
+    )
+
+
+def _lines(prompt: Prompt) -> Iterator[NewLine]:
+    for message in prompt.messages:
+        for line in _written(message.content):
+            yield line._replace(path=prompt.path, line=message.line_at(line.line))
+    for path, content in prompt.includes.items():
+        yield from (line._replace(path=path) for line in _written(content))
+
+
+@lru_cache(maxsize=256)
+def _written(source: str) -> tuple[NewLine, ...]:
+    """Return the lines of text and of comments that have a letter or a digit."""
+    return tuple(
+        NewLine(line.strip(), "", number, kind == "comment")
+        for start, kind, text in environment_for(()).lex(source)
+        if kind in ("data", "comment")
+        for number, line in enumerate(text.split("\n"), start)
+        if _WORD.search(line)
+    )
 
 
 def is_same_chain(base: Target, head: Target, renaming: Mapping[str, str]) -> bool:

@@ -240,6 +240,65 @@ def test_a_prompt_that_shows_nothing_new_is_read_once(base: str, head: str) -> N
     assert {e.contract_from for e in work.jobs[0].evaluations} <= {"head", "base"}
 
 
+def named(found: Change) -> list[str]:
+    """The new text that no request has."""
+    work = plan_check(found, PLAIN)
+    return [line.text for job in (*work.jobs, *work.untested) for line in job.unseen_lines]
+
+
+@pytest.mark.parametrize("visible", ["Good", "Better"])
+@pytest.mark.parametrize("base", [JINJA, "{% if true %}Good {{word}}{% endif %}"])
+@pytest.mark.parametrize("hiding", HIDING)
+def test_text_that_a_second_pull_request_hides_is_named(
+    base: str, hiding: str, visible: str
+) -> None:
+    """The first one brought the tag that made a template of the text."""
+    head = base.replace("Good", visible) + HIDING[hiding].replace("@", WORSE)
+    found = change(repository("p.md", base), repository("p.md", head))
+    if not shown(found):
+        assert named(found) == [WORSE]
+        work = plan_check(found, PLAIN)
+        assert [job.contract.name for job in (*work.jobs, *work.untested)] == ["words"]
+
+
+LINES = "{% for x in [word] %}\n  - Good {{ x }},\n  one rule\n{% endfor %}\nEnd.\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        (LINES, LINES.replace("one rule", "another rule")),
+        (LINES, LINES.replace("\n  one rule", " and one rule")),
+        (JINJA, "{% if word == 'apple' %}Fruit{% else %}\n\tFood: {{word}}\n{% endif %}"),
+        (JINJA, JINJA.replace("Good", "{%- raw -%} Better {{%- endraw %}")),
+        (JINJA, "{% macro m(x) %}Kind {{ x }}{% endmacro %}{{ m(word) }}"),
+        (JINJA, "{% set tone %}Kind{% endset %}{{ tone }} {{ word }}"),
+        (JINJA, "{% if word %}Good{{ word }}{% endif %}{#\n#}{# - #}"),
+        ("Good {{word}}", "Better {{word}}\n- a\n- b { c }"),
+    ],
+)
+def test_text_that_some_request_has_is_not_named(base: str, head: str) -> None:
+    assert named(change(repository("p.md", base), repository("p.md", head))) == []
+
+
+def test_text_that_moves_into_an_include_is_not_new() -> None:
+    branch = "{% if word == 'none' %}@{% endif %}Good {{ word }}"
+    base = repository("p.md", branch.replace("@", "Be kind"))
+    head = repository("p.md", branch.replace("@", "{% include 'part.md' %}"))
+    assert named(change(base, head | {"prompts/part.md": "Be kind"})) == []
+    assert named(change(base, head | {"prompts/part.md": "Be rude"})) == ["Be rude"]
+
+
+def test_comments_of_a_declared_style_are_not_named() -> None:
+    declared = CONTRACT + "template: jinja\n"
+    base, head = (repository("p.md", t, declared) for t in (JINJA, "{# why #}" + JINJA))
+    work = plan_check(change(base, head), PLAIN)
+    assert (work.jobs, work.untested) == ((), ())
+    base, head = (repository("p.j2", t) for t in (JINJA, "{# why #}" + JINJA))
+    work = plan_check(change(base, head), PLAIN)
+    assert (work.jobs, work.untested) == ((), ())
+
+
 def test_declaring_the_style_that_base_shows_needs_no_call() -> None:
     base = repository("p.md", "Good {{word}}")
     head = repository("p.md", "Good {{word}}", CONTRACT + "template: jinja\n")
