@@ -451,7 +451,7 @@ def test_texts_that_functions_return_and_calls_get_are_prompts_too(monkeypatch):
     (message,) = load_prompt(revision, "src/app.ts:getHintsPrompt").messages
     assert message.content.startswith("About the origin of the request: {{")
     for name, problem in {
-        "systemPrompt": "the function does more than return a text",
+        "systemPrompt": "does more than return a text",
         "POST.system": "the prompt is inside the function `POST`",
         "agent.instructions": "`instructions` is written inside a call",
     }.items():

@@ -7,11 +7,12 @@ the parsers themselves can use up memory or the stack.
 | --- | --- |
 | `constant.py` | the parent's side: asks the child, makes a prompt of its answer |
 | `worker.py` | the child's service |
-| `python_source.py` | finds and reads a constant of Python, with `ast` |
-| `python_uses.py` | allows the uses of a name that leave its value as it is |
-| `python_flow.py` | follows a list of messages or a template wherever the file hands it on |
+| `tree.py` | the one small tree that both languages are lowered to, by a table of rows |
+| `python_source.py`, `typescript_source.py` | parse a file, lower it, and read its literals |
+| `names.py` | what each name of a file stands for, and where it is used |
+| `reading.py` | finds a constant and reads its text, or its messages |
+| `flow.py` | follows a list, an object or a template wherever the file hands it on |
+| `python_rules.py`, `typescript_rules.py` | the short lists of harmless uses of each language |
 | `langchain.py` | finds the text that LangChain's template classes are given |
-| `typescript_source.py` | the same for TypeScript and JavaScript, with tree-sitter |
-| `typescript_uses.py`, `typescript_flow.py` | the same for what may change such a constant |
 | `written.py`, `python_lines.py` | the text and the holes of a constant, with their lines |
 """

@@ -147,7 +147,7 @@ def _ask(kind: str, text: str, path: str, name: str) -> dict[str, Any]:
     digest = sha256(text.encode(errors="replace")).hexdigest()
     if digest in _overran:
         return {"fault": [_overran[digest], "move the prompt to a separate file", 1]}
-    request = {"kind": kind, "language": language, "source": text, "name": name}
+    request = {"kind": kind, "language": language, "source": text, "name": name, "path": path}
     try:
         answers = _CHILD.ask(request)
     except FrameError as error:

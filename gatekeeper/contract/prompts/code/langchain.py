@@ -9,29 +9,33 @@ from __future__ import annotations
 
 import ast
 
+from gatekeeper.contract.prompts.code.tree import Node
+
 CLASSES = ("PromptTemplate", "ChatPromptTemplate", "HumanMessagePromptTemplate")
 
 
-def template_argument(call: ast.Call) -> ast.expr | None:
+def template_argument(call: Node) -> Node | None:
     """Return the text that the call makes a template of; None if it is no such call, or if another
     argument may change what is sent."""
-    names = _names(call.func)
-    of_class = bool(names) and names[-1] in CLASSES
+    names = call.parts[0].dotted() if call.kind == "call" else []
     from_text = len(names) > 1 and names[-1] == "from_template" and names[-2] in CLASSES
-    if from_text and len(call.args) == 1 and not call.keywords:
-        return call.args[0]
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if not (of_class or from_text) or call.args or "template" not in given:
+    if not from_text and names[-1:] not in [[name] for name in CLASSES]:
         return None
-    others = given.keys() - {"template", "input_variables"}
-    return None if others else given["template"]
+    given = call.all("argument")
+    named = {part.text: part.parts[0] for part in given if part.kind == "keyword"}
+    if from_text and len(given) == 1 and given[0].kind not in ("keyword", "spread"):
+        return given[0]
+    is_plain = len(named) == len(given) and named.keys() <= {"template", "input_variables"}
+    return named.get("template") if is_plain else None
 
 
-def messages_argument(call: ast.Call) -> ast.expr | None:
+def messages_argument(call: Node) -> Node | None:
     """Return the list that `ChatPromptTemplate.from_messages([…])` makes a template of; None if it
     is no such call."""
-    is_chat = _names(call.func)[-2:] == ["ChatPromptTemplate", "from_messages"]
-    return call.args[0] if is_chat and len(call.args) == 1 and not call.keywords else None
+    names = call.parts[0].dotted() if call.kind == "call" else []
+    given = call.all("argument")
+    is_chat = names[-2:] == ["ChatPromptTemplate", "from_messages"] and len(given) == 1
+    return given[0] if is_chat and given[0].kind not in ("keyword", "spread") else None
 
 
 def langchain_imports(tree: ast.Module) -> list[ast.alias]:
@@ -47,12 +51,3 @@ def langchain_imports(tree: ast.Module) -> list[ast.alias]:
 
 def _is_langchain(module: str | None) -> bool:
     return (module or "").partition(".")[0].startswith("langchain")
-
-
-def _names(called: ast.expr) -> list[str]:
-    """Return the names in `a.b.c`; none if it is anything else."""
-    names: list[str] = []
-    while isinstance(called, ast.Attribute):
-        names.insert(0, called.attr)
-        called = called.value
-    return [called.id, *names] if isinstance(called, ast.Name) else []

@@ -1,35 +1,29 @@
-"""Finds and reads a string constant of a TypeScript or JavaScript file, with tree-sitter: nothing
-is run.
-
-`NAME` is a constant of the module, `NAME.key` a member of an object or a static field of a class.
-A function that does nothing but return a text counts as well: its template literal has the
-variables. Whatever the program computes is refused, and so is a name that the file assigns again.
-"""
+"""Parses a TypeScript or JavaScript file with tree-sitter and lowers it to the tree that is read:
+nothing is run."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Parser
+from tree_sitter import Node as Source
 
-from gatekeeper.contract.prompts.code.typescript_flow import Flow
-from gatekeeper.contract.prompts.code.typescript_messages import array_items
-from gatekeeper.contract.prompts.code.typescript_tree import (
-    FUNCTIONS,
-    WRAPPERS,
-    line_of,
-    names_in,
-    parts_of,
-    text_of,
-    walk,
+from gatekeeper.contract.prompts.code.names import Names
+from gatekeeper.contract.prompts.code.reading import Reading, has_name
+from gatekeeper.contract.prompts.code.tree import (
+    Described,
+    Node,
+    Parts,
+    Place,
+    Plain,
+    Row,
+    build,
+    rows,
 )
-from gatekeeper.contract.prompts.code.typescript_uses import Uses
+from gatekeeper.contract.prompts.code.typescript_rules import TypescriptRules
 from gatekeeper.contract.prompts.code.written import (
-    SEPARATE,
     CodeFault,
-    Computed,
-    Effort,
     Messages,
     Path,
     Written,
@@ -42,350 +36,349 @@ _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".joi
 """What `trim` takes away, which is not what Python does."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
-_LITERALS = ("array", "false", "null", "number", "object", "regex", "true")
 _STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
+_FUNCTIONS = ("arrow_function", "function_expression", "generator_function")
+_SKIPPED = (
+    "comment",
+    "property_identifier",
+    "string_fragment",
+    "escape_sequence",
+    "string_content",
+)
+_INLINE = (
+    "arguments",
+    "class_body",
+    "class_heritage",
+    "extends_clause",
+    "formal_parameters",
+    "lexical_declaration",
+    "variable_declaration",
+)
+"""What stands around the parts of a node, and is none itself."""
+_ROLES = {
+    "condition": "test",
+    "value": "value",
+    "result": "result",
+    **dict.fromkeys(("alternative", "body", "consequence", "finalizer", "handler"), "body"),
+}
+_ROWS = rows(
+    """
+    program                                       module
+    statement_block                               block
+    identifier,type_identifier,this,super         name @.
+    false,null,number,regex,true,undefined        literal @.
+    string,template_string                        text *=hole
+    template_substitution                         hole *=value
+    member_expression                             member @property object=object
+    subscript_expression                          item @index object=object index=key
+    call_expression                               call function=function arguments=argument
+    new_expression                                call:new constructor=function arguments=argument
+    array,array_pattern                           list *=item
+    object,object_pattern                         object *=item
+    pair,pair_pattern                             pair @key key=key
+    spread_element,rest_pattern                   spread *=value
+    function_declaration,method_definition        function @name parameters=parameter
+    generator_function_declaration                function @name parameters=parameter
+    arrow_function                    function:=> parameters=parameter parameter=parameter
+    function_expression,generator_function        function parameters=parameter
+    required_parameter,optional_parameter         parameter pattern=target
+    class_declaration,abstract_class_declaration  class @name
+    class                                         class
+    assignment_pattern,object_assignment_pattern  default left=target right=value
+    variable_declarator                           store name=target
+    assignment_expression                         store:= left=target right=value
+    augmented_assignment_expression               store:+= left=target right=value
+    augmented_assignment_expression??=            store:= left=target right=value
+    augmented_assignment_expression||=            store:= left=target right=value
+    augmented_assignment_expression&&=            store:= left=target right=value
+    update_expression                             store:del argument=target
+    for_in_statementof                            store:for left=target right=value
+    for_in_statementin                            store:in left=target right=value
+    catch_clause                                  store:bind parameter=target
+    enum_declaration                              store:enum name=target
+    public_field_definition                       store name=other
+    ternary_expression                            either consequence=value alternative=value
+    binary_expression                             compare left=value right=value
+    binary_expression+                            sum left=value right=value
+    binary_expression??,binary_expression||       either left=value right=value
+    binary_expression&&                           either left=value right=value
+    parenthesized_expression,as_expression        through *=value
+    satisfies_expression,non_null_expression      through *=value
+    type_assertion,await_expression               through *=value
+    return_statement                              return *=value
+    yield_expression                              return:yield *=value
+    expression_statement,jsx_expression           end *=value
+    unary_expression                              end argument=value
+    unary_expressiondelete                        store:del argument=target
+    import_statement                              import @source
+    export_statement                              export *=value
+    export_clause                                 export *=value
+    export_specifier                              export name=value
+    namespace_export                              export
+    implements_clause,interface_declaration       type
+    nested_type_identifier,type_query             type
+    type_alias_declaration,type_annotation        type
+    type_arguments,type_parameters                type
+    """
+)
+_TYPE, _STATEMENT, _OTHER = rows("type type\nstatement statement\nother other").values()
 
 
-def read_typescript(source: str, name: str, language: str) -> Messages:
+def read_typescript(source: str, name: str, language: str, path: str = "") -> Messages:
     """Return the messages of the constant of that name; a text is one of the user. `language` is
     `typescript` or `tsx`, which reads JavaScript too. Raises CodeFault, with its line."""
-    return _Reading(_uses(source, language)).constant(name)
+    names = _names(source, language, path)
+    return Reading(names).constant(name)
 
 
 def has_typescript_name(source: str, name: str, language: str) -> bool:
     """Return whether the file declares the name itself."""
-    first, *steps = name.split(".")
-    reading = _Reading(_uses(source, language))
-    found = reading.declared(first)
-    if not found:
-        return False
-    node: Node | None = found[0]
-    for step in steps:
-        members = reading.members(node, step) if node is not None else []
-        if not members:
-            return False
-        node = members[0]
-    return True
+    return has_name(_names(source, language, ""), name)
 
 
 @kept_if_small
-def _uses(source: str, language: str) -> Uses:
+def _names(source: str, language: str, path: str) -> Names:
     """Parse a file once for all of its constants, at base and at head."""
-    return Uses(_parse(source, language))
+    return Names(build(_parse(source, language), _describe, _place_of), _Typescript(), path)
 
 
-def _parse(source: str, language: str) -> Node:
+def _parse(source: str, language: str) -> Source:
     import tree_sitter_typescript as grammars
 
     made = grammars.language_tsx() if language == "tsx" else grammars.language_typescript()
     source = source.replace("\r\n", "\n").replace("\r", "\n")  # as the language reads it
     root = Parser(Language(made)).parse(source.encode()).root_node
     if root.has_error:
-        wrong = next((n for n in walk(root) if n.is_error or n.is_missing), root)
-        raise CodeFault("not TypeScript or JavaScript", "correct the file", line_of(wrong))
+        waiting = [root]
+        while not (waiting[-1].is_error or waiting[-1].is_missing):
+            waiting += reversed(waiting.pop().children)
+        wrong = waiting[-1]
+        raise CodeFault("not TypeScript or JavaScript", "correct the file", _place_of(wrong)[0])
     return root
 
 
-@dataclass
-class _Reading:
-    """Reads constants of one file. `own` are names that a function's caller gives a value,
-    with the code of their defaults."""
+def _place_of(node: Source) -> Place:
+    return int(node.start_point.row) + 1, int(node.start_point.column)
 
-    uses: Uses
-    own: dict[str, str] = field(default_factory=dict)
-    _effort: Effort = field(default_factory=Effort)
 
-    def constant(self, name: str) -> Messages:
-        """Return what the name stands for. Raises CodeFault."""
-        first, *steps = name.split(".")
-        inner = name.rpartition(".")[2]
-        if not self.declared(first) and self.uses.bound | self.uses.defined.keys() >= {inner}:
-            line = line_of(self.uses.named[inner][0]) if self.uses.named[inner] else 1
-            fix = "move the text out of the function, into a constant of the file"
-            raise CodeFault(f"`{inner}` is inside a function", fix, line)
-        if not self.declared(first):
-            self._refuse_given(inner)
-        declared = node = self._only(self.declared(first), first, 1)
-        self.uses.refuse(first, node)
-        if node.type == "class_declaration":
-            self.uses.refuse_hidden(steps[-1] if steps else "")
-        for step in steps:
-            if node.type in FUNCTIONS:
-                fix = f"move the text out of `{first}`, into a constant of the file"
-                raise CodeFault(f"the prompt is inside the function `{first}`", fix, line_of(node))
-            found = self.members(node, step)
-            if not found:
-                self._refuse_given(step)
-            node = self._only(found, step, line_of(node))
-        value, reading = self._returned(node) if node.type in FUNCTIONS else (node, self)
-        value = self._inside(value)
-        is_array = value.type == "array"
-        if steps or (is_array and node.type not in FUNCTIONS):
-            Flow(self.uses, steps).refuse(first, declared)
-        if is_array:
-            self.uses.refuse_hidden()
-        if is_array and steps:
-            Flow(self.uses, ()).refuse(steps[-1], value)
-        if not is_array:
-            return [("user", reading.value(value))]
-        items = array_items(value, self._inside, _member_key)
-        return [(item.role, reading.value(item.content)) for item in items]
+def _text(node: Source | None) -> str:
+    """Return the source of the node; empty for none."""
+    return (node.text or b"").decode(errors="replace") if node is not None else ""
 
-    def _refuse_given(self, name: str) -> None:
-        """Refuse a text that a call gets under the name: no contract can name it."""
-        given = (n for n in self.uses.named[name] if n.parent is not None)
-        pair = next((n for n in given if n.parent is not None and n.parent.type == "pair"), None)
-        if pair is not None:
-            fix = "write the text in a constant of the file, and use that constant here"
-            raise CodeFault(f"`{name}` is written inside a call", fix, line_of(pair))
 
-    def declared(self, name: str) -> list[Node]:
-        """Return the value of each declaration of the name in the module."""
-        return [_declared_value(node) for node in self.uses.declared.get(name, ())]
+def _parts(node: Source) -> Iterator[tuple[str, Source]]:
+    """Yield the nodes right inside the node, each with its field."""
+    for at, child in enumerate(node.children):
+        if child.is_named and child.type not in _SKIPPED:
+            yield from _inlined(node, node.field_name_for_child(at) or "", child)
 
-    def members(self, node: Node, key: str) -> list[Node]:
-        """Return the value of each member of that key in an object or class."""
-        node = self._inside(node)
-        frozen = text_of(node.child_by_field_name("function")) == "Object.freeze"
-        if frozen and "Object" not in self.uses.bound:
-            arguments = node.child_by_field_name("arguments")
-            given = parts_of(arguments) if arguments is not None else []
-            node = self._inside(given[0]) if len(given) == 1 else node
-        if node.type == "object":
-            found = [part for part in parts_of(node) if _member_key(part) == key]
-            return [part.child_by_field_name("value") or part for part in found]
-        body = node.child_by_field_name("body") if node.type == "class_declaration" else None
-        found = [
-            part
-            for part in (parts_of(body) if body is not None else ())
-            if any(child.type == "static" for child in part.children) and _member_key(part) == key
+
+def _inlined(holder: Source, name: str, child: Source) -> Iterator[tuple[str, Source]]:
+    is_body = child.type == "statement_block" and _row(holder).kind == "function"
+    exports = child.type == "export_statement" and child.child_by_field_name("declaration")
+    if child.type == "template_string" and holder.type == "call_expression":
+        for _, hole in _parts(child):
+            yield from (("tag", part) for _, part in _parts(hole))
+    elif is_body or exports or child.type in _INLINE:
+        yield from ((name, part) for _, part in _parts(child))
+    else:
+        is_result = name == "body" and holder.type == "arrow_function"
+        yield "result" if is_result else name, child
+
+
+def _row(node: Source) -> Row:
+    kind = node.type
+    if kind.endswith("_type"):
+        return _TYPE
+    is_statement = kind.endswith(("_statement", "_body", "_case", "_block"))
+    operator = node.child_by_field_name("operator")
+    row = _ROWS.get(f"{kind}{_text(operator)}") if operator is not None else None
+    return row or _ROWS.get(kind, _STATEMENT if is_statement else _OTHER)
+
+
+def _role(row: Row, name: str, child: Source) -> str:
+    """Return the role of a part, by its field or by what it is."""
+    if child.type == "decorator":
+        return "decorator"
+    kind = _row(child).kind
+    if kind == "type":
+        return "type"
+    if name in row.roles or "*" in row.roles:
+        return row.roles.get(name, row.roles.get("*", ""))
+    if row.kind == "class" and name != "body":
+        return "base"
+    is_body = kind in ("statement", "store", "function", "class") or row.kind in ("module", "block")
+    return _ROLES.get(name, "body" if is_body else "other")
+
+
+def _describe(node: Source) -> Described:
+    """Return the kind, the text and the parts of a node."""
+    row, type_ = _row(node), node.type
+    kind, text, field = row.kind, row.text, node.child_by_field_name
+    named = "" if row.named_by in row.roles else row.named_by
+    parts: Parts = [
+        (_role(row, name, part), part)
+        for name, part in _parts(node)
+        if name != named or not name or not _key(part)
+    ]
+    if row.named_by:
+        text = _key(node if row.named_by == "." else field(row.named_by))
+    if type_ in ("string", "template_string"):
+        text = _key(node)
+    elif type_ == "subscript_expression" and field("index").type.endswith("string"):  # type: ignore[union-attr]
+        kind = "member" if text else "item"
+    elif type_ == "type_assertion":
+        parts.reverse()
+    elif type_ == "variable_declarator":
+        text = node.parent.children[0].type if node.parent is not None else ""
+    elif type_ == "public_field_definition":
+        text = "static" if any(part.type == "static" for part in node.children) else "field"
+        parts.append(("target", Plain("name", _key(field("name")), [], node)))
+    elif type_.startswith("shorthand_property_identifier"):
+        kind, text, parts = "pair", _text(node), [("value", Plain("name", _text(node), [], node))]
+    elif type_ == "import_statement":
+        parts = [("alias", _alias(part, text)) for part in _imported(node)]
+    elif kind == "export":
+        text, parts = _export(node, parts)
+    if kind in ("module", "block", "function", "statement"):
+        parts = [each for part in parts for each in _with_required(*part)]
+    if kind == "function":
+        parts = [
+            (role, _parameter(part)) if role == "parameter" else (role, part)
+            for role, part in parts
         ]
-        return [part.child_by_field_name("value") or part for part in found]
+    if kind == "object":
+        parts = [(role, _with_default(part)) for role, part in parts]
+    return kind, text, parts
 
-    def _only(self, found: list[Node], name: str, line: int) -> Node:
-        if not found:
-            raise CodeFault(f"there is no `{name}`", "correct the name", line)
-        if len(found) > 1:
-            lines = ", ".join(str(line_of(node)) for node in found[:10])
-            what = f"`{name}` is declared more than once (lines {lines})"
-            raise CodeFault(what, SEPARATE, line_of(found[1]))
-        parent = found[0].parent
-        around = parent.parent if parent is not None and parent.type == "pair" else None
-        if around is not None and any(part.type == "spread_element" for part in parts_of(around)):
-            what = f"the spread `...` in this object may give `{name}` another value"
-            raise CodeFault(what, SEPARATE, line_of(around))
-        return found[0]
 
-    def _inside(self, node: Node) -> Node:
-        """Return the expression without parentheses and types around it."""
-        while node.type in WRAPPERS and parts_of(node):
-            node = parts_of(node)[0]
+def _parameter(node: Source) -> Source | Plain:
+    """Return a parameter without types as one with them."""
+    is_one = _row(node).kind == "parameter"
+    return node if is_one else Plain("parameter", "", [("target", node)], node)
+
+
+def _with_default(node: Source) -> Source | Plain:
+    """Return `{ name = default }` of a pattern as the pair that it is."""
+    left = node.child_by_field_name("left")
+    if node.type != "object_assignment_pattern" or left is None:
         return node
-
-    def _returned(self, function: Node) -> tuple[Node, _Reading]:
-        """Return what a function returns, if it does nothing else, and what reads it."""
-        given = function.child_by_field_name("parameters") or function.child_by_field_name(
-            "parameter"
-        )
-        own = _defaults(given) if given is not None else {}
-        body = function.child_by_field_name("body")
-        if body is not None and body.type == "statement_block":
-            statements = parts_of(body)
-            is_return = len(statements) == 1 and statements[0].type == "return_statement"
-            values = parts_of(statements[0]) if is_return else []
-            body = values[0] if values else None
-        if body is None:
-            raise CodeFault(
-                "the function does more than return a text", SEPARATE, line_of(function)
-            )
-        return body, _Reading(self.uses, own)
-
-    def value(self, node: Node) -> Written:
-        """Return the text of an expression. Raises CodeFault if the program computes it."""
-        with self._effort.deeper(line_of(node)):
-            return self._value(self._inside(node))
-
-    def _value(self, node: Node) -> Written:
-        if node.type in ("string", "template_string"):
-            return self._literal(node)
-        if node.type == "binary_expression":
-            return self._sum(node)
-        if node.type == "identifier" and text_of(node) not in self.own:
-            found = Written()
-            found.add(self._module_constant(node), line_of(node))
-            return found
-        function = node.child_by_field_name("function")
-        arguments = node.child_by_field_name("arguments")
-        if node.type == "call_expression" and function is not None and arguments is not None:
-            method = text_of(function.child_by_field_name("property"))
-            inner = function.child_by_field_name("object")
-            if method in _STRIPS and inner is not None and not parts_of(arguments):
-                self.uses.refuse_hidden(method)
-                left, right = _STRIPS[method]
-                found = self.value(inner)
-                return found.stripped(left=left, right=right, line=line_of(node), blanks=_BLANKS)
-        raise self._computed(node)
-
-    def _computed(self, node: Node) -> Computed:
-        shown = " ".join(text_of(node)[:60].split())
-        return Computed(f"the program computes `{shown}` while it runs", SEPARATE, line_of(node))
-
-    def _module_constant(self, node: Node) -> Written:
-        self._effort.add_name(line_of(node))
-        name = text_of(node)
-        value = self._only(self.declared(name), name, line_of(node))
-        self.uses.refuse(name, value)
-        return _Reading(self.uses, _effort=self._effort).value(value)
-
-    def _sum(self, node: Node) -> Written:
-        terms: list[Node] = []
-        left: Node | None = node
-        while left is not None and left.type == "binary_expression":
-            right = left.child_by_field_name("right")
-            if text_of(left.child_by_field_name("operator")) != "+" or right is None:
-                raise self._computed(left)
-            terms.append(right)
-            left = left.child_by_field_name("left")
-        found = Written()
-        for term in ([left] if left is not None else []) + terms[::-1]:
-            found.add(self.value(term))
-        return found
-
-    def _literal(self, node: Node) -> Written:
-        found = Written()
-        source, start = node.text or b"", node.start_byte
-        place, line = 1, line_of(node)
-        for child in node.named_children:
-            begin, end = child.start_byte - start, child.end_byte - start
-            line += self._add_raw(found, source[place:begin], line)
-            if child.type == "template_substitution":
-                self._add_hole(found, child)
-                line = int(child.end_point.row) + 1
-            elif child.type == "escape_sequence":
-                written = source[begin:end].decode()
-                found.add_text(_unescaped(written, line_of(child)), line)
-                line += written.count("\n")
-            else:
-                line += self._add_raw(found, source[begin:end], line)
-            place = end
-        self._add_raw(found, source[place:-1], line)
-        return _with_whole_characters(found, line_of(node))
-
-    def _add_raw(self, found: Written, source: bytes, line: int) -> int:
-        text = source.decode(errors="replace")
-        found.add_text(text, line, spans_lines=True)
-        return text.count("\n")
-
-    def _add_literal(self, found: Written, value: Node, path: Path, hole: Node) -> None:
-        """Add the text of a constant that is a number, `true`, `false` or `null`."""
-        text = text_of(value)
-        is_plain = value.type != "number" or _is_plain_number(text)
-        if len(path) > 1 or value.type in ("array", "object", "regex") or not is_plain:
-            what = f"gatekeeper does not read this part of `{path[0]}`"
-            fix = "write the text into a constant of its own, and use only its name"
-            raise CodeFault(what, fix, line_of(hole))
-        self.uses.refuse(str(path[0]), value)
-        found.add_text(text, line_of(hole))
-
-    def _add_hole(self, found: Written, node: Node) -> None:
-        inner = parts_of(node)
-        path = _path(self._inside(inner[0])) if len(inner) == 1 else None
-        if path is None:
-            shown = " ".join(text_of(node)[:60].split())
-            what = f"the placeholder `{shown}` computes its value"
-            fix = "assign the value to a variable first; fixtures then set that variable"
-            raise CodeFault(what, fix, line_of(node))
-        name = str(path[0])
-        known = self.declared(name) if name not in self.own else []
-        kind = self._inside(known[0]).type if known else ""
-        if kind in _LITERALS:
-            self._add_literal(found, self._inside(known[0]), path, node)
-            return
-        known = known if len(path) == 1 else []
-        texts = ("string", "template_string", "binary_expression", "call_expression")
-        if known and kind in texts:
-            try:
-                found.add(self._module_constant(inner[0]), line_of(node))
-                return
-            except Computed:
-                pass  # its value comes from elsewhere, so the fixture gives it
-        found.add_hole(path, line_of(node))
-        made = self.declared(name) if name not in self.own else []
-        made = (self.members(made[0], str(path[1])) if len(path) > 1 and made else []) or made
-        if name in self.own:
-            found.computed[name] = self.own[name]
-        elif made:
-            shown = ".".join(map(str, path))
-            found.computed[shown] = " ".join(" ".join(map(text_of, made)).split())
+    parts: Parts = [("target", Plain("name", _text(left), [], left))]
+    parts.append(("value", node.child_by_field_name("right")))
+    return Plain("pair", _text(left), [("value", Plain("default", "", parts, node))], node)
 
 
-def _defaults(parameters: Node) -> dict[str, str]:
-    """Return the names of the parameters, each with the code of its default; empty without one."""
-    found = dict.fromkeys(names_in(parameters), "")
-    for node in walk(parameters):
-        named = node.child_by_field_name("pattern") or node.child_by_field_name("left")
-        value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        if named is not None and value is not None:
-            for name in names_in(named):
-                found[name] = f"{found.get(name, '')} {text_of(value)}"
-    return found
+def _with_required(role: str, node: Source) -> Parts:
+    """Return a part; after a variable, what it requires of another module."""
+    value = _text(node.child_by_field_name("value"))
+    name = node.child_by_field_name("name")
+    if node.type != "variable_declarator" or name is None or not value.startswith("require("):
+        return [(role, node)]
+    path = value[len("require(") :].strip("\"'`)")
+    return [(role, node), *(("body", _alias(part, path)) for part in _identifiers(name))]
+
+
+def _alias(node: Source, path: str) -> Plain:
+    return Plain("alias", _text(node), [("path", Plain("end", path, [], node))], node)
+
+
+def _identifiers(node: Source) -> Iterator[Source]:
+    if node.type in ("identifier", "shorthand_property_identifier_pattern"):
+        yield node
+    for part in node.named_children:
+        yield from _identifiers(part)
+
+
+def _imported(node: Source) -> Iterator[Source]:
+    """Yield the names that an import binds."""
+    for part in node.named_children:
+        name = part.child_by_field_name("alias") or part.child_by_field_name("name")
+        if name is not None or part.type == "identifier":
+            yield name or part
+        else:
+            yield from _imported(part)
+
+
+def _export(node: Source, parts: Parts) -> tuple[str, Parts]:
+    """Return the name that is exported, and the name of the file that it stands for."""
+    name = node.child_by_field_name("name")
+    if node.type == "export_specifier":
+        shown = _text(node.child_by_field_name("alias") or name).strip("\"'")
+        return f"as {shown}", [("value", Plain("name", _text(name), [], node))]
+    if node.type == "namespace_export":
+        return f"as {_text(node.named_children[0])}", []
+    is_whole = any(child.type == "=" for child in node.children)
+    return "=" if is_whole else "from" if node.child_by_field_name("source") else "", parts
+
+
+def _key(node: Source | None) -> str:
+    """Return a name, or the text of a key; empty if only the running program knows it."""
+    text = _text(node)
+    if node is None or node.type in (
+        "computed_property_name",
+        "unary_expression",
+        "binary_expression",
+    ):
+        return ""
+    if node.type == "number":
+        return text if _is_plain_number(text) else ""  # `0x1` is `1`
+    if node.type in ("string", "template_string"):
+        return "" if "\\" in text or "${" in text else text[1:-1]
+    return text
 
 
 def _is_plain_number(text: str) -> bool:
     return text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0")
 
 
-def _declared_value(node: Node) -> Node:
-    """Return the value of a declaration; itself if it has none, or several names."""
-    name = node.child_by_field_name("name")
-    is_pattern = name is not None and name.type.endswith("_pattern")
-    return node if is_pattern else node.child_by_field_name("value") or node
+class _Typescript(TypescriptRules):
+    """Reads what only TypeScript and JavaScript write as they do: literals, and `trim`."""
 
+    def shown(self, node: Node) -> str:
+        """Return the source of the node."""
+        return _text(node.source)
 
-def _member_key(part: Node) -> str | None:
-    """Return the key of a member of an object or class; None for what is no member.
+    def number(self, node: Node) -> str | None:
+        """Return what a literal other than a text is in a text; None if that is not known."""
+        is_known = node.text in ("true", "false", "null") or _is_plain_number(node.text)
+        return node.text if node.kind == "literal" and is_known else None
 
-    Raises CodeFault for a key that is only known when the program runs.
-    """
-    key = part.child_by_field_name("key") or part.child_by_field_name("name")
-    if part.type == "shorthand_property_identifier":
-        key = part
-    if key is None:
-        return None
-    is_odd = key.type == "number" and not _is_plain_number(text_of(key))  # `0x1` is `1`
-    if is_odd or key.type == "computed_property_name" or b"\\" in (key.text or b""):
-        what = f"the program computes the key `{text_of(key)[:60]}` while it runs"
-        raise CodeFault(what, "write the key as plain text", line_of(key))
-    return _key(key)
-
-
-def _key(node: Node | None) -> str:
-    """Return the text of a key, without quotes."""
-    text = text_of(node)
-    return text[1:-1] if node is not None and node.type == "string" else text
-
-
-def _path(node: Node) -> Path | None:
-    """Return the variable of a hole, with the keys of the part that it names."""
-    steps: list[str | int] = []
-    while node.type != "identifier":
-        inner = node.child_by_field_name("object")
-        if inner is None:
+    def cleaned(self, names: Names, call: Node, value: Callable[[Node], Written]) -> Written | None:
+        """Return the text of a call that only trims; None for any other call."""
+        called = call.parts[0]
+        if called.kind != "member" or called.text not in _STRIPS or call.all("argument"):
             return None
-        if node.type == "member_expression" and "?." not in text_of(node):
-            steps.append(text_of(node.child_by_field_name("property")))
-        elif node.type == "subscript_expression":
-            index = node.child_by_field_name("index")
-            if index is None or index.type not in ("number", "string"):
-                return None
-            key = _key(index)
-            if index.type == "number" and not key.isdecimal():
-                return None
-            steps.append(int(key) if index.type == "number" else key)
-        else:
-            return None
-        node = inner
-    return (text_of(node), *reversed(steps))
+        names.refuse_changes(called.text)
+        left, right = _STRIPS[called.text]
+        inner = value(called.parts[0])
+        return inner.stripped(left=left, right=right, line=call.line, blanks=_BLANKS)
+
+    def literal(self, node: Node, add_hole: Callable[[Written, Node], None]) -> Written:
+        """Return a string literal with the line of each of its lines in the file."""
+        found, made, holes = Written(), node.source, iter(node.parts)
+        source, start = made.text or b"", made.start_byte
+        place, line = 1, node.line
+        for child in made.named_children:
+            begin, end = child.start_byte - start, child.end_byte - start
+            line += _add_raw(found, source[place:begin], line)
+            if child.type == "template_substitution":
+                add_hole(found, next(holes))
+                line = int(child.end_point.row) + 1
+            elif child.type == "escape_sequence":
+                written = source[begin:end].decode()
+                found.add_text(_unescaped(written, _place_of(child)[0]), line)
+                line += written.count("\n")
+            else:
+                line += _add_raw(found, source[begin:end], line)
+            place = end
+        _add_raw(found, source[place:-1], line)
+        return _with_whole_characters(found, node.line)
+
+
+def _add_raw(found: Written, source: bytes, line: int) -> int:
+    text = source.decode(errors="replace")
+    found.add_text(text, line, spans_lines=True)
+    return text.count("\n")
 
 
 def _unescaped(written: str, line: int) -> str:

@@ -24,10 +24,11 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     language, source, name = request["language"], request["source"], request["name"]
+    path = request["path"]
     if language == "python":
         if request["kind"] == "has":
             return {"has": has_python_name(source, name)}
-        return _as_json(read_python(source, name))
+        return _as_json(read_python(source, name, path))
     from gatekeeper.contract.prompts.code.typescript_source import (
         has_typescript_name,
         read_typescript,
@@ -35,7 +36,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
     if request["kind"] == "has":
         return {"has": has_typescript_name(source, name, language)}
-    return _as_json(read_typescript(source, name, language))
+    return _as_json(read_typescript(source, name, language, path))
 
 
 def _as_json(messages: Messages) -> dict[str, Any]:

@@ -168,6 +168,170 @@ def test_python_that_changes_how_the_constant_is_made_is_refused(source: str, na
     assert line_of_refusal("a.py", source, name)
 
 
+TEXT = "P = 'x'\n"
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "import timeit",
+        "import cProfile as c",
+        "from doctest import testmod",
+        "import pickle",
+        "from code import interact",
+        "import runpy",
+        "from pkgutil import resolve_name",
+        "import pydoc",
+        "import trace, json",
+        "from importlib import import_module",
+        "import importlib.util",
+        "from importlib.metadata import entry_points",
+        "import logging.config",
+        "from logging import config",
+        "import multiprocessing.connection",
+        "from typing import get_type_hints",
+        "import string; string.Formatter()",
+        "import typing; typing._eval_type",
+        "import unittest.mock",
+        "compile('1', '', 'eval')",
+        "import json; json.codecs.sys",
+        "def f(x: 'P.clear()'): pass",
+        "def f() -> list['P.clear()']: pass",
+        "y: 'P.clear()'",
+        "from . import a",
+        "from .a import P as Q",
+        "from src import a as me",
+        "import src.a",
+        "from src.a import P as Q",
+        "from .. import src; from ..src import a",
+    ],
+)
+def test_python_that_may_run_a_text_or_find_its_own_names_is_refused(added: str) -> None:
+    assert line_of_refusal("src/a.py", TEXT + added, "P") == 2
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "import logging, logging.handlers, os.path, concurrent.futures, xml.etree.ElementTree",
+        "from importlib.metadata import PackageNotFoundError, version",
+        "from importlib.resources import files",
+        "import importlib.resources\nx = importlib.resources.files('a')",
+        "import re\nfrom re import compile\ncompile('a'), re.compile('b')",
+        "from typing import Annotated, Literal\nx: Literal['a (b)']\n"
+        "y: Annotated['str', 'a note (of no use)']",
+        "from . import b\nfrom .b import c\nfrom a import c\nimport b.a",
+        "import a",
+        "x: 'list[str] | None'",
+    ],
+)
+def test_ordinary_imports_and_types_are_harmless(added: str) -> None:
+    assert read("src/a.py", TEXT + added, "P") == "x"
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "require('./a')[k] = 1;",
+        "const me = require('../src/a.js');",
+        "import * as me from './a';",
+        "import { P as Q } from './a.js';",
+        "import me from '@/src/a';",
+        "const me = await import('./a.js');",
+        "require(k);",
+        "import(k);",
+        "require(`./${k}`);",
+        "require('./' + 'a');",
+        "const vm = require('vm');",
+        "import { runInThisContext } from 'node:vm';",
+        "import { createRequire } from 'module';",
+        "require('node:repl').start();",
+        "new Function('exports.P = 1')();",
+        "(() => {}).constructor('return 1')();",
+        "const c = (() => {})['constructor'];",
+        "(() => {})['con' + 'structor']('return 1')();",
+        "setTimeout(eval, 0, 'P');",
+        "process.mainModule.exports[k] = 1;",
+        "process.getBuiltinModule('vm');",
+        "module.children[0].exports[k] = 1;",
+        "require.main.exports[k] = 1;",
+    ],
+)
+def test_javascript_that_may_run_a_text_or_find_its_own_exports_is_refused(added: str) -> None:
+    assert line_of_refusal("src/a.ts", "const P = 'x';\n" + added, "P") == 2
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "import { a } from './b'; import c from 'a'; import d from '../a';",
+        "const x = require('./b'); const { y } = require('fs');",
+        "if (require.main === module) { f(P); }",
+        "const b = await import('./b.js');",
+        "class A { constructor() { this.b = this.constructor.name; } }",
+        "const x = y['a' + b];",
+    ],
+)
+def test_ordinary_modules_of_javascript_are_harmless(added: str) -> None:
+    assert read("src/a.ts", "const P = 'x';\n" + added, "P") == "x"
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("prompts/index.ts", "const P = 'x';\nimport * as me from '../prompts';"),
+        ("prompts/index.js", "const P = 'x';\nrequire('.').Q;"),
+        ("app/prompts/__init__.py", "P = 'x'\nfrom app import prompts"),
+    ],
+)
+def test_the_index_of_a_folder_is_the_folder(path: str, source: str) -> None:
+    assert line_of_refusal(path, source, "P") == 2
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "h = [lambda m: m.clear()]\nh[0](P)",
+        "h = {'a': lambda m: m.clear()}\nh['a'](P)",
+        "h = (f if f else g)\nh(P)",
+        "def f(): return g\nf()(P)",
+    ],
+)
+def test_a_list_given_to_an_unknown_function_of_the_file_is_refused(added: str) -> None:
+    assert line_of_refusal("a.py", "P = [('user', 'x')]\n" + added, "P") == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "name"),
+    [
+        ("a.py", "P = {'a': {'b': 'x', 'c': 'y'}}\nprint(P['a']['c'], P.keys())", "P.a.b"),
+        ("a.py", "P: dict = {'a': 'x'}\ndef f(k): return P[k], P.get(k)\nq = {**P}", "P.a"),
+        ("a.py", "class C:\n    P = {'a': 'x'}\nprint(C.P['a'])", "C.P.a"),
+        ("a.ts", "const T = { a: ['x', 'y'] };\nconst P = `${T.a[0]}`;", "P"),
+    ],
+)
+def test_a_text_inside_a_literal_is_read(path: str, source: str, name: str) -> None:
+    assert read(path, source, name) == "x"
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "P['a'] = 'y'",
+        "P.update(a='y')",
+        "q = P\nq['a'] = 'y'",
+        "P |= {'a': 'y'}",
+        "for k in P: P[k] = 'y'",
+        "f(P)",
+        "del P['a']",
+        "P.setdefault('a', 'y')",
+        "q = P.pop\nq('a')",
+    ],
+)
+def test_a_dictionary_that_may_change_is_refused(added: str) -> None:
+    assert line_of_refusal("a.py", "P = {'a': 'x'}\n" + added, "P.a")
+
+
 def test_reads_of_a_class_change_nothing() -> None:
     used = "def f(c: C, d: 'C') -> list[C]:\n    return isinstance(c, C) and C.P + C().P\n"
     assert read("a.py", f"{PYTHON}{used}class D(C): pass\n", "C.P") == "x"

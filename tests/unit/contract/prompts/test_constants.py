@@ -237,7 +237,7 @@ def test_members_that_change_are_refused(source: str, line: int) -> None:
         ("import { P } from './b';", "P", 1),
         ("var P = 'a';\n\\u0050 = 'b';", "P", 1),
         ("var P = 'a';\nif (x) { var P = 'b'; }", "P", 1),
-        ("var P = 'a';\nvar { P } = x;", "P", 2),
+        ("var P = 'a';\nvar { P } = x;", "P", 1),
         ("const P = { a: 'x', get a() { return 'y'; } };", "P.a", 1),
         ("const P = { a: 'x', ['a']: 'y' };", "P.a", 1),
         ("const P = { a: 'x', '\\u0061': 'y' };", "P.a", 1),

@@ -646,6 +646,23 @@ HANDED = [
         )
     ),
 ]
+# Python's own library runs a text as code, or finds a name by its text.
+BY_TEXT = [
+    "import pkgutil\npkgutil.resolve_name(__name__ + ':P').clear()",
+    "import importlib.metadata as im\nim.EntryPoint('a', __name__ + ':P.clear', 'g').load()()",
+    "import typing\ndef f(x: 'P.clear()'): pass\ntyping.get_type_hints(f)",
+    "import pickle\ncode = 'import sys; sys.modules[' + repr(__name__) + '].P.clear()'\n"
+    "pickle.loads(('cbuiltins\\nexec\\n(S' + repr(code) + '\\ntR.').encode())",
+    "import string\nstring.Formatter().get_field('m', (), {'m': P})[0].clear()",
+    "import timeit\ntimeit.timeit('m.clear()', number=1, globals={'m': P})",
+    "import cProfile\ncProfile.runctx('m.clear()', {'m': P}, {})",
+    "from code import InteractiveInterpreter as I\nI({'m': P}).runsource('m.clear()')",
+    "h = [lambda m: m.clear()]\nh[0](P)",
+    "h = {'a': lambda m: m.clear()}\nh['a'](P)",
+    "def f(m): m.clear()\nh = (f, 1)\nh[0](P)",
+    "def f(): return lambda m: m.clear()\nf()(P)",
+    "h = (lambda m: m.clear()) if P else None\nh(P)",
+]
 ENUM = "import enum\nclass C(enum.Enum):\n    P = 'Good'\n"
 # What a member of an enum stands for is its value, which `run_python` does not see.
 OTHER_VALUES = [
@@ -677,6 +694,7 @@ CASES: list[Case] = [
     *((LIST + code, "P") for code in MORE_OF_LISTS),
     *((CHAIN + code, "P") for code in MORE_OF_TEMPLATES),
     *((LIST + code, "P") for code in HANDED),
+    *((LIST + code, "P") for code in BY_TEXT),
     ("P = 'Good'\nfrom prompts import __dict__ as names\nnames['P'] = 'Worse'", "P"),
     *MORE,
 ]

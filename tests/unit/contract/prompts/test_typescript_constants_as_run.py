@@ -929,6 +929,19 @@ MORE: list[Case] = [
     ),
 ]
 
+# A text runs as code, or the file finds its own exports.
+BY_TEXT = [
+    "exports.P = P; (() => {}).constructor('e', 'e.exports[\"P\"] = \"Worse\"')(module);",
+    "exports.P = P; const k = 'P'; (() => require)()('./self')[k] = 'Worse';",
+    "exports.P = P; const k = 'P'; const o = { s: require('./self') }; o.s[k] = 'Worse';",
+    "exports.P = P; const f = (s, k) => { s[k] = 'Worse'; }; f(require('./self'), 'P');",
+    "exports.P = P; const f = (s, k) => { s[k] = 'Worse'; }; f(require('./se' + 'lf'), 'P');",
+    "exports.P = P; const k = 'P'; const at = './self'; require(at)[k] = 'Worse';",
+    "exports.P = P; const k = 'P'; module['exp' + 'orts'][k] = 'Worse';",
+    "exports.P = P; Reflect.get(module, 'exports')['P'] = 'Worse';",
+    "exports.P = P; new Function('e', 'e.P = \"Worse\"')(require('./self'));",
+]
+
 CASES: list[Case] = [
     *((TEXT + code, "P") for code in EXPORTS),
     *((OBJECT + code, "P.system") for code in OF_OBJECTS),
@@ -953,6 +966,7 @@ CASES: list[Case] = [
     ),
     *((f"{LIST}function change() {{ {code}\n}}\nchange();", "P") for code in OF_LISTS),
     *((TEXT + code, "P") for code in MORE_EXPORTS),
+    *((TEXT + code, "P") for code in BY_TEXT),
     *((FUNCTION + code, "P") for code in MORE_OF_FUNCTIONS),
     *((KLASS + code, "P.system") for code in MORE_OF_CLASSES),
     *((LIST + code, "P") for code in MORE_OF_LISTS),
@@ -962,7 +976,7 @@ CASES: list[Case] = [
 
 def said_by(source: str, name: str) -> list[Any]:
     """Return what the reader says, with the program's values in the holes of a function."""
-    messages: Messages = read_typescript(source, name, "tsx")
+    messages: Messages = read_typescript(source, name, "tsx", "self.js")
     return [
         [role, "".join(p if isinstance(p, str) else str(p[0]).upper() for p in written.parts)]
         for role, written in messages
