@@ -51,7 +51,8 @@ class Reading:
     def constant(self, name: str) -> Messages:
         """Return what the name stands for. Raises CodeFault."""
         first, *steps = name.split(".")
-        self._refuse_inner(first, name.rpartition(".")[2])
+        if not self.names.bindings(self.at, first):
+            self._refuse_inner(name.rpartition(".")[2])
         holder = self.only(first, 1)
         self.language.refuse_file(self.names)
         value, reading = _value_of(holder), self
@@ -74,10 +75,9 @@ class Reading:
         scope = None if self.language.has_members else reading.scope
         return replace(reading, scope=scope)._messages(name.rpartition(".")[2], holder, value)
 
-    def _refuse_inner(self, first: str, inner: str) -> None:
+    def _refuse_inner(self, inner: str) -> None:
         """Refuse a text inside a function or a call, which no contract can name."""
-        uses = [] if self.names.bindings(self.at, first) else self.names.named.get(inner, [])
-        for use in uses:
+        for use in self.names.named.get(inner, []):
             if use.kind == "pair" and not use.parts[-1].is_target():
                 fix = "write the text in a constant of the file, and use that constant here"
                 raise CodeFault(f"`{inner}` is written inside a call", fix, use.line)
@@ -185,6 +185,7 @@ class Reading:
         """Return the value of a key of an object or list. Raises CodeFault."""
         found = _members(self.names, holder, key)
         if not found:
+            self._refuse_inner(key)
             raise CodeFault(f"there is no `{key}`", "correct the name", bound.line)
         if len(found) > 1:
             self._refuse_more(key, [part.line for part in found])
