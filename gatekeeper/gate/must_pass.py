@@ -8,7 +8,7 @@ only the favourable reading can find it broken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gatekeeper.contract.definition import Contract
@@ -17,8 +17,6 @@ from gatekeeper.gate.alpha import must_pass_level
 from gatekeeper.gate.fixture_result import MustPassFinding, MustPassResult, Tally
 from gatekeeper.stats.fisher import fisher_exact
 from gatekeeper.stats.multiple import holm
-
-Flag = Callable[[Outcome], bool | None]
 
 
 class Unit(NamedTuple):

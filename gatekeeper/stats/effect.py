@@ -15,13 +15,10 @@ from gatekeeper.stats.arguments import require_finite, require_share
 
 @dataclass(frozen=True, slots=True)
 class PairedTTest:
-    """`statistic` is Student's t with `freedom` degrees of freedom. `p_worse` is the p-value
-    against differences below 0, `p_two_sided` that against any."""
+    """`statistic` is Student's t, and `p_worse` the p-value against differences below 0."""
 
     statistic: float
-    freedom: int
     p_worse: float
-    p_two_sided: float
 
 
 def paired_t_test(differences: Sequence[float]) -> PairedTTest | None:
@@ -36,11 +33,8 @@ def paired_t_test(differences: Sequence[float]) -> PairedTTest | None:
         return None
     from scipy.special import stdtr
 
-    freedom = len(differences) - 1
     t = effect * math.sqrt(len(differences))
-    return PairedTTest(
-        t, freedom, float(stdtr(freedom, t)), min(1.0, 2 * float(stdtr(freedom, -abs(t))))
-    )
+    return PairedTTest(t, float(stdtr(len(differences) - 1, t)))
 
 
 def cohen_d_paired(differences: Sequence[float]) -> float | None:

@@ -1,6 +1,6 @@
 """Compares gatekeeper with promptfoo: the same assertions on the same outputs, case by case.
 
-    npm install --prefix .gatekeeper/promptfoo promptfoo node-sql-parser
+    npm install --prefix .gatekeeper/promptfoo promptfoo@0.121.20 node-sql-parser
     .venv/bin/python -m scripts.compare_promptfoo .gatekeeper/promptfoo/node_modules/.bin/promptfoo
 
 promptfoo runs with a provider that gives recorded answers. The models that grade are scripted, so

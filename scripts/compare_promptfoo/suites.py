@@ -1,11 +1,19 @@
 """Compares gatekeeper with promptfoo on whole suites: their requests, and which tests pass.
 
-    .venv/bin/python -m scripts.compare_promptfoo.suites PROGRAM FOLDER
+These commands repeat the comparison that docs/formats.md reports, in about half an hour:
 
-Each `promptfooconfig*.yaml` in FOLDER runs in both programs against one server on this machine,
-such as the examples in promptfoo's own repository. The server answers with texts that the suite's
-own assertions name, so some tests pass and others fail. A suite without `defaultTest` gets one
-assertion that every answer passes, because gatekeeper does not send a test without an assertion.
+    cd .gatekeeper
+    npm install --prefix promptfoo promptfoo@0.121.20 node-sql-parser
+    git clone --filter=blob:none --no-checkout https://github.com/promptfoo/promptfoo source
+    git -C source checkout eb8d7af3815964362128f08771db58f068c6b812 -- examples
+    cd ..
+    .venv/bin/python -m scripts.compare_promptfoo.suites \\
+        .gatekeeper/promptfoo/node_modules/.bin/promptfoo .gatekeeper/source/examples
+
+Each `promptfooconfig*` in the folder runs in both programs against one server on this machine. The
+server answers with texts that the suite's own assertions name, so some tests pass and others fail.
+A suite without `defaultTest` gets one assertion that every answer passes, because gatekeeper does
+not send a test without an assertion. Nothing else is changed, and no model is called.
 
 It prints one line for each suite, and each difference: a request that promptfoo does not send in
 the same form, and a test that only one of the programs passes. These things do not count: the seed,

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Literal
 
 from gatekeeper.contract.definition import Contract, Fixture
 from gatekeeper.gate.sweep.pairs import (
@@ -35,7 +35,6 @@ from gatekeeper.stats.intervals import clustered_rate_interval
 TestSet = Literal["rule", "inverse_rule", "both", "valid", "baseline"]
 """`both` are the tests of rules and of their opposites, `valid` those of them that are valid."""
 
-TEST_SETS: tuple[TestSet, ...] = get_args(TestSet)
 FROM_RULES = ("rule", "inverse_rule")
 """The categories of fixtures that were made from a rule of the prompt."""
 
@@ -134,7 +133,7 @@ def summarise_suitability(
 
 
 def _test_sets(fixtures: Sequence[Fixture]) -> dict[TestSet, list[Fixture]]:
-    """Return the sets that have tests, in the order of `TEST_SETS`."""
+    """Return the sets that have tests, in the order of `TestSet`."""
     both = [f for f in fixtures if f.category in FROM_RULES]
     sets: dict[TestSet, list[Fixture]] = {
         "rule": [f for f in both if f.category == "rule"],

@@ -20,8 +20,6 @@ def test_the_t_test_agrees_with_scipy_and_d_with_statsmodels(case):
     found = paired_t_test(case["differences"])
     assert found.statistic == pytest.approx(case["statistic"], rel=1e-12)
     assert found.p_worse == pytest.approx(case["worse"], rel=1e-10)
-    assert found.p_two_sided == pytest.approx(case["two_sided"], rel=1e-10)
-    assert found.freedom == len(case["differences"]) - 1
     assert cohen_d_paired(case["differences"]) == pytest.approx(case["d_z"], rel=1e-12)
 
 
@@ -32,10 +30,8 @@ def test_order_does_not_matter_and_sides_mirror_each_other(values, random):
     found, mirrored = paired_t_test(values), paired_t_test([-value for value in values])
     assert paired_t_test(shuffled) == found
     assert mirrored.statistic == -found.statistic
-    assert mirrored.p_two_sided == found.p_two_sided
     assert mirrored.p_worse == pytest.approx(1 - found.p_worse)
     assert 0 <= found.p_worse <= 1
-    assert found.p_two_sided == pytest.approx(2 * min(found.p_worse, mirrored.p_worse))
 
 
 @given(differences, st.floats(0.1, 100))

@@ -26,7 +26,6 @@ class Case:
 
     node: Node
     parts: tuple[Node, ...]
-    from_scenario: bool = False
 
     def field(self, name: str) -> Node | None:
         """Return the value of a key: that of the last part that has it."""
@@ -193,7 +192,7 @@ def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> 
         raise scenario.problem(what, f"keep at most {MOST_FIXTURES:,} tests")
     for data in settings:
         for test in tests:
-            yield Case(test, (default, data, test), from_scenario=True)
+            yield Case(test, (default, data, test))
 
 
 def _listed(sources: Sources, node: Node) -> Iterator[Node]:
