@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.contract.change import Entry, Revision, prefetch
 from gatekeeper.contract.contract_files import find_contracts
-from gatekeeper.contract.discovery.places import is_plain_text, may_hold_suite
+from gatekeeper.contract.discovery.places import is_of_agents, is_plain_text, may_hold_suite
 from gatekeeper.contract.discovery.prompt_files import (
     CODE_SUFFIXES,
     PromptKind,
@@ -85,11 +86,24 @@ class FolderCoverage:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """Everything found, in the order of paths. `unread` counts files that were left out because
-    there are too many."""
+    there are too many. `of_agents` are texts for agents in hidden folders, which are no prompts of
+    the program, unless a contract or a pattern names them."""
 
     prompts: tuple[InventoryPrompt, ...] = ()
     suites: tuple[InventorySuite, ...] = ()
     unread: int = 0
+    of_agents: tuple[str, ...] = ()
+
+    @property
+    def about_agents(self) -> str:
+        """Return a sentence on the texts for agents; "" without any."""
+        if not self.of_agents:
+            return ""
+        texts = numbers.count(len(self.of_agents), "text")
+        return (
+            f"Not counted: {texts} for agents in hidden folders, such as {self.of_agents[0]}. "
+            "`gatekeeper init --from FILE` proposes a contract for one."
+        )
 
     @property
     def uncovered(self) -> tuple[InventoryPrompt, ...]:
@@ -136,10 +150,12 @@ class _Inventory:
         taken.update(policy_paths(self.files))
         covering = _covering(sketches)
         prompts = {prompt.reference: prompt for prompt in self._prompts(sketches, taken, covering)}
+        known = taken.union(closures, (prompt.path for prompt in prompts.values()))
         return Inventory(
             tuple(sorted(prompts.values(), key=lambda prompt: (prompt.path, prompt.line))),
             tuple(sorted(suites, key=lambda suite: suite.path)),
             self.unread,
+            tuple(sorted(path for path in self.files if is_of_agents(path) and path not in known)),
         )
 
     def _contracts(self, sketches: Sequence[Sketch]) -> Iterator[InventorySuite]:

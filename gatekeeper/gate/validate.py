@@ -39,8 +39,10 @@ from gatekeeper.contract.overruled_keys import overruled_keys
 from gatekeeper.contract.own_code import unlisted_code_problems
 from gatekeeper.contract.placeholder_fixtures import placeholder_fixtures
 from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
+from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.simulated_user.small_model import small_user
 from gatekeeper.contract.size_limits import require_few_trials
 from gatekeeper.contract.unmatched_patterns import unmatched_patterns
@@ -78,6 +80,8 @@ class Advice(Protocol):
     def param(self) -> str | None: ...
 
 
+_MOST_UNCOVERED = 40
+"""The most prompts without a contract that are read to say why they cannot have one."""
 Advise = Callable[[str, Mapping[str, Any]], Iterable[Advice]]
 """Advises on calls to a model with these parameters."""
 
@@ -111,6 +115,7 @@ def validate_contracts(
     watched = {prompt.path for prompt in inventory.prompts}
     validating.note_keys(watched.union(filter(is_own, revision.entries)))
     validating.note_unused(inventory)
+    validating.note_unreadable(inventory)
     validating.note_unmatched()
     return validating.result(inventory, whole=True)
 
@@ -199,6 +204,17 @@ class _Validating:
                 )
                 fix = f"add this path to `contracts` in {self.policy.path_for(suite.path)}"
                 self._add("warning", [Problem(suite.path, what, fix)], None)
+
+    def note_unreadable(self, inventory: Inventory) -> None:
+        """Say of prompts without a contract why one could not test them as they are."""
+        for prompt in inventory.uncovered[:_MOST_UNCOVERED]:
+            try:
+                load_prompt(self.revision, prompt.reference)
+            except ContractError as error:
+                self._add("note", error.problems, None)
+            except UnreadableError as error:
+                found = Problem(prompt.path, error.what, error.fix, error.line or prompt.line)
+                self._add("note", [found], None)
 
     def note_unmatched(self) -> None:
         """Warn of patterns of the policies that match no file, of rules of folders that a stricter

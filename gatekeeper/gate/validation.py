@@ -95,4 +95,5 @@ class Validation:
             "suites": [asdict(suite) for suite in inventory.suites],
             "folders": [asdict(folder) for folder in inventory.by_folder()],
             "unread": inventory.unread,
+            "of_agents": list(inventory.of_agents),
         }

@@ -180,9 +180,12 @@ CATALOGUE: Mapping[str, Provider] = MappingProxyType(
 
 def key_variable(name: str) -> str | None:
     """Return the variable in which people usually keep the key of a provider: `NAME_API_KEY`, if it
-    has that; None for a provider that nobody knows or that needs no key."""
+    has that, or the last of its credentials, which is the one that holds them itself; None for a
+    provider that nobody knows or that needs no key."""
     provider = CATALOGUE.get(name)
-    if provider is None or provider.keyless or not provider.keys:
+    if provider is None or provider.keyless:
         return None
+    if not provider.keys:
+        return provider.private[-1] if provider.private else None
     usual = f"{name.upper()}_API_KEY"
     return usual if usual in provider.keys else provider.keys[0]

@@ -263,3 +263,65 @@ def test_a_prompt_of_a_project_gets_its_contract_there(git_repository) -> None:
     assert (repository.path / "services/mail/contracts/tag.yaml").exists()
     policy = yaml.safe_load((repository.path / POLICY).read_text("utf-8"))
     assert not any(pattern.startswith("services/") for pattern in policy["contracts"])
+
+
+@pytest.mark.parametrize(
+    ("model", "keys"),
+    [
+        ("vertex_ai/gemini-2.0-flash", ["VERTEXAI_CREDENTIALS"]),
+        ("gemini/gemini-2.0-flash", ["GEMINI_API_KEY"]),
+        ("bedrock/anthropic.claude-3-haiku-20240307-v1:0", ["AWS_BEARER_TOKEN_BEDROCK"]),
+        ("ollama/llama3.2", []),
+    ],
+)
+def test_the_workflows_pass_the_credentials_of_the_models(git_repository, model, keys, capsys):
+    repository = git_repository("keys")
+    text = f"---\nmodel: {model}\n---\nGreet {{{{ name }}}} in one kind sentence.\n"
+    repository.commit("prompt", {"prompts/greet.md": text})
+    assert main(["init", "--repo", str(repository.path)]) == 0
+    told = capsys.readouterr().out
+    for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
+        workflow = (repository.path / ".github/workflows" / name).read_text("utf-8")
+        assert [key for key in keys if f"{key}: ${{{{ secrets.{key} }}}}" in workflow] == keys
+        assert "OPENAI_API_KEY" not in workflow
+    assert f"Then {'set ' + keys[0] + ' and ' if keys else ''}run `gatekeeper run`" in told
+
+
+def test_a_text_for_agents_gets_a_contract_if_it_is_named(git_repository, capsys):
+    repository = git_repository("skills")
+    skill = ".claude/skills/review/SKILL.md"
+    files = {skill: "Review the code {{ code }}.\n", "prompts/a.md": "Greet {{ name }} kindly.\n"}
+    repository.commit("prompts", files)
+    place = ["--repo", str(repository.path)]
+    assert main(["init", *place]) == 0
+    assert f"1 text for agents in hidden folders, such as {skill}." in capsys.readouterr().out
+    assert main(["init", *place, "--from", str(repository.path / skill)]) == 0
+    capsys.readouterr()
+    assert main(["validate", *place]) == 0
+    told = capsys.readouterr().out
+    assert ".claude/skills/review" in told
+    assert "for agents" not in told
+
+
+UNCLEAR = 'SYSTEM = "You are kind. Answer {{number}} questions of {name} in one sentence."\n'
+
+
+def test_validate_says_why_a_prompt_cannot_have_a_contract_as_it_is(git_repository, capsys):
+    repository = git_repository("unclear")
+    repository.commit("prompt", {"src/app.py": UNCLEAR})
+    place = ["--repo", str(repository.path)]
+    assert main(["init", *place]) == 0
+    proposed = capsys.readouterr()
+    assert main(["validate", *place]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    why = "in a contract for this prompt, write `template: fstring`"
+    assert why in " ".join((proposed.out + proposed.err).split())
+    assert "note: src/app.py:1" in told
+    assert why in told
+    contract = (
+        "contract: 1\nname: a\nprompt: ../src/app.py:SYSTEM\ntemplate: fstring\nmodel: openai/x\n"
+        "fixtures: [{vars: {name: Ann}}]\nchecks: [{type: length, max: 90}]\n"
+    )
+    repository.write("contracts/a.yaml", contract.replace("openai/x", "openai/gpt-4o-mini"))
+    main(["validate", *place])
+    assert why not in " ".join(capsys.readouterr().out.split())

@@ -69,7 +69,8 @@ class Proposal:
     policy's patterns, `models` the patterns of models in use, `providers` those of hosted ones,
     `code` the files of checks in Python.
     `missing` are patterns that the repository's own policy lacks; it is not changed. `unread`
-    counts files that were not looked into. `mistakes` are those of files that were there before,
+    counts files that were not looked into, and `about_agents` says which were not counted.
+    `mistakes` are those of files that were there before,
     which `gatekeeper validate` reports with the proposal as without it."""
 
     rows: tuple[ProposalRow, ...] = ()
@@ -81,6 +82,7 @@ class Proposal:
     missing: tuple[str, ...] = ()
     has_contracts: bool = False
     unread: int = 0
+    about_agents: str = ""
     mistakes: tuple[Problem, ...] = ()
 
     @property
@@ -177,9 +179,13 @@ class _Proposing:
             self._missing(chosen, suites, skeletons) if has_policy else (),
             bool(used),
             second.unread,
+            "" if self.only else second.about_agents,
         )
 
     def _inventory(self, policy: Policy) -> Inventory:
+        if self.only:  # a file that is named is a prompt, wherever it is
+            named = tuple(map(literal_pattern, self.only))
+            policy = replace(policy, prompts=(*policy.prompts, *named))
         found = take_inventory(self.revision, policy, SHAPES)
         if not self.only:
             return found

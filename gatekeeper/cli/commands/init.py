@@ -73,7 +73,7 @@ def init(arguments: argparse.Namespace) -> int:
     if is_empty:
         texts = dict(starter.example_files())
     keys = list(filter(None, map(key_variable, found.providers)))
-    texts |= starter.workflow_files(branch, keys)
+    texts |= starter.workflow_files(branch, keys if found.providers else None)
     action = action or installed_release()
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
@@ -96,6 +96,8 @@ def _nothing(found: Proposal, files: int) -> Iterator[str]:
 
 
 def _unread(found: Proposal) -> Iterator[str]:
+    if found.about_agents:
+        yield found.about_agents
     if found.unread:
         yield (
             f"Not read, because the repository has so many: {count(found.unread, 'file')} of code "

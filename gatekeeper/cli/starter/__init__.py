@@ -63,19 +63,19 @@ def policy_text(lines: Mapping[str, str]) -> str:
     return text
 
 
-def workflow_files(branch: str, keys: Sequence[str] = ()) -> Mapping[str, str]:
+def workflow_files(branch: str, keys: Sequence[str] | None = None) -> Mapping[str, str]:
     """Return the two workflows.
 
     Args:
         branch: The branch whose pushes the nightly workflow measures.
-        keys: The names of the keys that the models need; none means OPENAI_API_KEY.
+        keys: The names of the keys that the models need; None means OPENAI_API_KEY.
     """
     found = {}
     for name, place in WORKFLOWS.items():
         text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
-        if KEY_OF_THE_JOB in keys:
+        if keys and KEY_OF_THE_JOB in keys:
             text = _PERMISSION.sub(r"\1models: read # to call GitHub Models\n\g<0>", text, 1)
-        found[place] = _KEY.sub(lambda at: _env(at[1], keys), text) if keys else text
+        found[place] = text if keys is None else _KEY.sub(lambda at: _env(at[1], keys), text)
     return found
 
 

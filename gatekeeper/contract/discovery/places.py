@@ -84,6 +84,11 @@ _TESTS = frozenset(
 )
 _TEST_FILE = re.compile(r"test_|.*\.(?:test|spec|vitest)\.")
 _DOCUMENTATION = frozenset({"doc", "docs"})
+_OF_AGENTS = re.compile(
+    r"(?:.*/)?\.[^/]+/(?:.*/)?(?:skills?|agents?|rules|commands|prompts|instructions|(?:chat)?modes)"
+    r"/.+\.(?:mdc?|markdown|txt|prompt|toml)|\.github/copilot-instructions\.md|(?:.*/)?\.cursorrules",
+    re.IGNORECASE,
+)
 
 
 def is_own(path: str) -> bool:
@@ -91,6 +96,14 @@ def is_own(path: str) -> bool:
     *folders, _ = path.lower().split("/")
     hidden = (part for part in folders if part.startswith("."))
     return not _INSTALLED.intersection(folders) and not any(hidden)
+
+
+def is_of_agents(path: str) -> bool:
+    """Return whether the file is a text for agents in a hidden folder, such as a skill: agents read
+    it, so that it is a prompt, but not one of the program."""
+    if not path.startswith(".") and "/." not in path:
+        return False
+    return _OF_AGENTS.fullmatch(path) is not None
 
 
 def is_about_the_project(path: str) -> bool:

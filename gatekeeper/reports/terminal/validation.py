@@ -56,6 +56,8 @@ def show_inventory(inventory: Inventory, console: Console) -> None:
     if uncovered or foreign:
         advice = "Next: `gatekeeper init` proposes contracts for these, or says why not."
         console.print(_text(advice, "dim"))
+    if inventory.of_agents:
+        console.print(_text(inventory.about_agents, "dim"))
     if inventory.unread:
         files = numbers.count(inventory.unread, "file")
         console.print(_text(f"{files} were not read, because there are too many files.", "dim"))

@@ -474,3 +474,47 @@ def test_a_json_schema_of_prompts_holds_none():
     editor = text % """, "$schema": "./prompts.schema.json\""""
     assert found({"prompts.json": schema}) == []
     assert found({"prompts.json": editor}) == [("prompts.json#description", "key", 1)]
+
+
+OF_AGENTS = (
+    ".claude/skills/review/SKILL.md",
+    ".claude/agents/triage.md",
+    ".claude/commands/fix.md",
+    ".github/agents/triage.md",
+    ".github/instructions/tests.instructions.md",
+    ".github/copilot-instructions.md",
+    ".cursor/rules/tests.mdc",
+    ".cursorrules",
+    ".gemini/commands/plan.toml",
+    "packages/app/.claude/skills/review/SKILL.md",
+)
+OF_NOBODY = (
+    ".github/workflows/rules.md",
+    ".github/ISSUE_TEMPLATE/bug.md",
+    ".github/pull_request_template.md",
+    ".changeset/brave-cats.md",
+    ".git-hooks/readme.txt",
+    "rules/tests.md",
+    ".venv/readme.md",
+    ".claude/settings.json",
+)
+
+
+def test_texts_for_agents_in_hidden_folders_are_told_and_not_counted():
+    taken = inventory(dict.fromkeys((*OF_AGENTS, *OF_NOBODY), "Review the code."))
+    assert set(taken.of_agents) == set(OF_AGENTS)
+    assert taken.prompts == ()
+    assert f"{len(OF_AGENTS)} texts for agents in hidden folders" in taken.about_agents
+    assert inventory(dict.fromkeys(OF_NOBODY, "x")).about_agents == ""
+
+
+def test_a_text_for_agents_that_is_watched_or_has_a_contract_is_a_prompt():
+    skill = OF_AGENTS[0]
+    watched = inventory({skill: "Review."}, Policy(prompts=(".claude/**",)))
+    assert ([p.path for p in watched.prompts], watched.of_agents) == ([skill], ())
+    contract = CONTRACT.replace("prompts/words.md", skill)
+    covered = inventory({"contracts/words.yaml": contract, skill: "Review {{ word }}."})
+    assert ([p.contracts for p in covered.prompts], covered.of_agents) == (
+        [("contracts/words.yaml",)],
+        (),
+    )

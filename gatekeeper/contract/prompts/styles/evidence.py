@@ -103,5 +103,8 @@ def refuse_both(text: str) -> None:
     both = _JINJA_NAME.search(text)
     if both:
         what = f"the text contains both `{both.group()[:100]}` and names in single braces"
-        fix = "write `template: fstring` or `template: jinja` in the contract"
+        fix = (
+            "in a contract for this prompt, write `template: fstring` if `str.format` fills in the "
+            "names, or `template: jinja`"
+        )
         raise StyleFault(what, fix, text.count("\n", 0, both.start()) + 1)
