@@ -74,7 +74,7 @@ for number, (source, name) in enumerate(json.load(sys.stdin)):
         exec(compile(source, made.__file__, "exec"), made.__dict__)
         value = made
         for step in name.split("."):
-            value = getattr(value, step)
+            value = value[step] if isinstance(value, dict) else getattr(value, step)
         globals_of = {k: str(v) for k, v in vars(made).items() if not k.startswith("__")}
         if inspect.isfunction(value) or inspect.ismethod(value):
             globals_of |= {n: n.upper() for n in inspect.signature(value).parameters}

@@ -27,11 +27,11 @@ class Flow:
         self.steps, self.is_class = steps, is_class
         self.ends = {steps[-1]} if steps else self.language.keys
 
-    def refuse(self, name: str, own: Sequence[Node] = ()) -> None:
+    def refuse(self, names: Sequence[str], own: Sequence[Node] = ()) -> None:
         """Refuse a use of the value, or of a part of it, through which it may change. `own` are
         the names by which its own code means it."""
         todo = [held for node in own for held in self._held(node, 0)]
-        todo.append((name, 0))
+        todo += [(name, 0) for name in names]
         seen: set[tuple[str, int]] = set()
         while todo:
             found = todo.pop()

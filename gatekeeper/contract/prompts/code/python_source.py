@@ -12,9 +12,8 @@ from typing import Any
 from gatekeeper.contract.prompts.code.names import Names
 from gatekeeper.contract.prompts.code.python_lines import literal_lines
 from gatekeeper.contract.prompts.code.python_rules import PythonRules
-from gatekeeper.contract.prompts.code.reading import Reading, has_name
 from gatekeeper.contract.prompts.code.tree import Described, Node, Parts, Plain, build, rows
-from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Written, kept_if_small
+from gatekeeper.contract.prompts.code.written import CodeFault, Written, kept_if_small
 
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _SKIPPED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
@@ -74,23 +73,10 @@ _DEDENTING = {"textwrap.dedent": textwrap.dedent, "inspect.cleandoc": inspect.cl
 _STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
 
 
-def read_python(source: str, name: str, path: str = "") -> Messages:
-    """Return the messages of the constant of that name; a text is one of the user. Raises
-    CodeFault, with its line."""
-    names = _names(source, path)
-    return Reading(names).constant(name)
-
-
-def has_python_name(source: str, name: str) -> bool:
-    """Return whether the file gives the name a value itself, and not only by an import."""
-    return has_name(_names(source, ""), name)
-
-
 @kept_if_small
-def _names(source: str, path: str) -> Names:
-    """Parse a file once for all of its constants, at base and at head."""
-    nodes = build(_parse(source), _describe, _place_of)
-    return Names(nodes, _Python(source), path)
+def python_names(source: str, path: str) -> Names:
+    """Parse a file once for all of its constants, at base and at head. Raises CodeFault."""
+    return Names(build(_parse(source), _describe, _place_of), _Python(source), path)
 
 
 def _parse(source: str) -> ast.Module:

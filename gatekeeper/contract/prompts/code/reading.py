@@ -64,8 +64,8 @@ class Reading:
                 raise CodeFault(what, fix, holder.line)
             if holder.text:
                 own = self.language.own_names(value) if value is not None else []
-                is_class = holder.kind == "class"
-                Flow(self.names, steps[at:], is_class=is_class).refuse(holder.text, own)
+                flow = Flow(self.names, steps[at:], is_class=holder.kind == "class")
+                flow.refuse(_named_with(holder), own)
             if holder.kind == "class":
                 reading = replace(self, scope=holder)
                 holder = reading.only(step, holder.line)
@@ -96,9 +96,7 @@ class Reading:
         listed = (chat or value).inside()
         may_change = listed.kind == "list" or self._langchain(value, template_argument)
         if may_change and not is_function:
-            targets = bound.around.all("target") if bound.kind == "name" else []
-            for target in [node.text for node in targets] or [name]:
-                Flow(self.names).refuse(target)
+            Flow(self.names).refuse(_named_with(bound) if bound.kind == "name" else [name])
         if listed.kind != "list":
             return [("user", reading.value(value))]
         if not listed.parts:
@@ -324,7 +322,7 @@ class Reading:
         made = found.enclosing("store") if found.kind == "name" else found
         if value is not None and value.kind in ("literal", "list", "object", "end", "compare"):
             if value.kind in ("list", "object"):
-                Flow(self.names, [*map(str, path[1:])]).refuse(name)
+                Flow(self.names, [*map(str, path[1:])]).refuse(_named_with(found))
             return replace(reading, own=None)._part(value, path, root), {}
         if value is not None and value.kind == "class" and len(path) > 1:
             members = self.names.bindings(value, str(path[1]))
@@ -384,6 +382,12 @@ def _is_direct(bound: Node, scope: Node) -> bool:
         return False
     is_plain = store.text in ("=", "const", "let", "var", "static")
     return is_plain and bound.role == "target" and store.get("value") is not None
+
+
+def _named_with(bound: Node) -> list[str]:
+    """Return the names that a statement gives one value."""
+    targets = bound.around.all("target") if bound.kind == "name" else [bound]
+    return [target.text for target in targets if target.kind in ("class", "member", "name")]
 
 
 def _value_of(bound: Node) -> Node | None:

@@ -10,7 +10,6 @@ from tree_sitter import Language, Parser
 from tree_sitter import Node as Source
 
 from gatekeeper.contract.prompts.code.names import Names
-from gatekeeper.contract.prompts.code.reading import Reading, has_name
 from gatekeeper.contract.prompts.code.tree import (
     Described,
     Node,
@@ -24,7 +23,6 @@ from gatekeeper.contract.prompts.code.tree import (
 from gatekeeper.contract.prompts.code.typescript_rules import TypescriptRules
 from gatekeeper.contract.prompts.code.written import (
     CodeFault,
-    Messages,
     Path,
     Written,
     kept_if_small,
@@ -124,21 +122,10 @@ _ROWS = rows(
 _TYPE, _STATEMENT, _OTHER = rows("type type\nstatement statement\nother other").values()
 
 
-def read_typescript(source: str, name: str, language: str, path: str = "") -> Messages:
-    """Return the messages of the constant of that name; a text is one of the user. `language` is
-    `typescript` or `tsx`, which reads JavaScript too. Raises CodeFault, with its line."""
-    names = _names(source, language, path)
-    return Reading(names).constant(name)
-
-
-def has_typescript_name(source: str, name: str, language: str) -> bool:
-    """Return whether the file declares the name itself."""
-    return has_name(_names(source, language, ""), name)
-
-
 @kept_if_small
-def _names(source: str, language: str, path: str) -> Names:
-    """Parse a file once for all of its constants, at base and at head."""
+def typescript_names(source: str, path: str, language: str) -> Names:
+    """Parse a file once for all of its constants, at base and at head. `language` is `typescript`
+    or `tsx`, which reads JavaScript too. Raises CodeFault."""
     return Names(build(_parse(source, language), _describe, _place_of), _Typescript(), path)
 
 
@@ -225,8 +212,10 @@ def _describe(node: Source) -> Described:
         text = _key(node if row.named_by == "." else field(row.named_by))
     if type_ in ("string", "template_string"):
         text = _key(node)
-    elif type_ == "subscript_expression" and field("index").type.endswith("string"):  # type: ignore[union-attr]
-        kind = "member" if text else "item"
+    elif type_ == "subscript_expression":
+        index = str(getattr(field("index"), "type", ""))
+        text = text if index.endswith("string") or index == "number" else ""
+        kind = "member" if text and index != "number" else "item"
     elif type_ == "type_assertion":
         parts.reverse()
     elif type_ == "variable_declarator":
@@ -240,15 +229,11 @@ def _describe(node: Source) -> Described:
         parts = [("alias", _alias(part, text)) for part in _imported(node)]
     elif kind == "export":
         text, parts = _export(node, parts)
-    if kind in ("module", "block", "function", "statement"):
-        parts = [each for part in parts for each in _with_required(*part)]
     if kind == "function":
         parts = [
             (role, _parameter(part)) if role == "parameter" else (role, part)
             for role, part in parts
         ]
-    if kind == "object":
-        parts = [(role, _with_default(part)) for role, part in parts]
     return kind, text, parts
 
 
@@ -256,26 +241,6 @@ def _parameter(node: Source) -> Source | Plain:
     """Return a parameter without types as one with them."""
     is_one = _row(node).kind == "parameter"
     return node if is_one else Plain("parameter", "", [("target", node)], node)
-
-
-def _with_default(node: Source) -> Source | Plain:
-    """Return `{ name = default }` of a pattern as the pair that it is."""
-    left = node.child_by_field_name("left")
-    if node.type != "object_assignment_pattern" or left is None:
-        return node
-    parts: Parts = [("target", Plain("name", _text(left), [], left))]
-    parts.append(("value", node.child_by_field_name("right")))
-    return Plain("pair", _text(left), [("value", Plain("default", "", parts, node))], node)
-
-
-def _with_required(role: str, node: Source) -> Parts:
-    """Return a part; after a variable, what it requires of another module."""
-    value = _text(node.child_by_field_name("value"))
-    name = node.child_by_field_name("name")
-    if node.type != "variable_declarator" or name is None or not value.startswith("require("):
-        return [(role, node)]
-    path = value[len("require(") :].strip("\"'`)")
-    return [(role, node), *(("body", _alias(part, path)) for part in _identifiers(name))]
 
 
 def _alias(node: Source, path: str) -> Plain:

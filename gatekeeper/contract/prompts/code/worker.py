@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from gatekeeper.contract.prompts.code.python_source import has_python_name, read_python
+from gatekeeper.contract.prompts.code.python_source import python_names
+from gatekeeper.contract.prompts.code.reading import Reading, has_name
 from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Written
 
 
@@ -23,20 +24,16 @@ def answer(request: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    language, source, name = request["language"], request["source"], request["name"]
-    path = request["path"]
+    language, source, path = request["language"], request["source"], request["path"]
     if language == "python":
-        if request["kind"] == "has":
-            return {"has": has_python_name(source, name)}
-        return _as_json(read_python(source, name, path))
-    from gatekeeper.contract.prompts.code.typescript_source import (
-        has_typescript_name,
-        read_typescript,
-    )
+        names = python_names(source, path)
+    else:
+        from gatekeeper.contract.prompts.code.typescript_source import typescript_names
 
+        names = typescript_names(source, path, language)
     if request["kind"] == "has":
-        return {"has": has_typescript_name(source, name, language)}
-    return _as_json(read_typescript(source, name, language, path))
+        return {"has": has_name(names, request["name"])}
+    return _as_json(Reading(names).constant(request["name"]))
 
 
 def _as_json(messages: Messages) -> dict[str, Any]:

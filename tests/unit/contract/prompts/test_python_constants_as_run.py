@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from support.constants_as_run import Case, run_python
 
-from gatekeeper.contract.prompts.code.python_source import read_python
+from gatekeeper.contract.prompts.code.python_source import python_names
+from gatekeeper.contract.prompts.code.reading import Reading
 from gatekeeper.contract.prompts.code.written import CodeFault, Messages
 
 TEXT = "P = 'Good {x}'\n"
@@ -646,6 +647,76 @@ HANDED = [
         )
     ),
 ]
+# Each changes the dictionary's `P.a.s`, unless its comment says otherwise.
+DICT = "P = {'a': {'s': 'Good', 'o': 'x'}, 'b': {'s': 'other'}}\n"
+OF_DICTS = [
+    "P['a']['s'] = 'Worse'",
+    "P['a'] = {'s': 'Worse'}",
+    "P['a']['s'] += ' Worse'",
+    "P['a'] |= {'s': 'Worse'}",
+    "P |= {'a': {'s': 'Worse'}}",
+    "P.update(a={'s': 'Worse'})",
+    "P['a'].update(s='Worse')",
+    "P.get('a').update(s='Worse')",
+    "P.setdefault('a', {}).update(s='Worse')",
+    "P.pop('a')\nP['a'] = {'s': 'Worse'}",
+    "q = P\nq['a']['s'] = 'Worse'",
+    "q = P['a']\nq['s'] = 'Worse'",
+    "q = {**P}\nq['a']['s'] = 'Worse'",
+    "q = dict(P)\nq['a']['s'] = 'Worse'",
+    "q = P.copy()\nq['a']['s'] = 'Worse'",
+    "q = P | {}\nq['a']['s'] = 'Worse'",
+    "for k in P: P[k]['s'] = 'Worse'",
+    "for k, v in P.items(): v['s'] = 'Worse'",
+    "for v in P.values(): v['s'] = 'Worse'",
+    "[v.update(s='Worse') for v in P.values()]",
+    "{k: v.update(s='Worse') for k, v in P.items()}",
+    "k = 'a'\nP[k]['s'] = 'Worse'",
+    "k = 'a'\nq = P[k]\nk = 's'\nq[k] = 'Worse'",
+    "def f(p): p['a']['s'] = 'Worse'\nf(P)",
+    "def f(p): p['s'] = 'Worse'\nf(P['a'])",
+    "def f(*p): p[0]['s'] = 'Worse'\nf(P['a'])",
+    "def f(s, o): return s\nf(**P['a'])  # stays",
+    "def f(a, b): a['s'] = 'Worse'\nf(**P)",
+    "def f(): return P\nf()['a']['s'] = 'Worse'",
+    "def f(): return P['a']\nf().update(s='Worse')",
+    "class D:\n    p = P\nD.p['a']['s'] = 'Worse'",
+    "class D:\n    def __init__(self): self.p = P['a']\nD().p['s'] = 'Worse'",
+    "dict.update(P['a'], s='Worse')",
+    "P.__setitem__('a', {'s': 'Worse'})",
+    "u = P['a'].update\nu(s='Worse')",
+    "P['a'].__init__(s='Worse')",
+    "q = [P]\nq[0]['a']['s'] = 'Worse'",
+    "q = (P, 1)\nfor r in q[:1]: r['a']['s'] = 'Worse'",
+    "q, r = P.values()\nq['s'] = 'Worse'",
+    "match P:\n    case {'a': m}: m['s'] = 'Worse'",
+    "del P['a']['s']\nP['a']['s'] = 'Worse'",
+    "import operator\noperator.setitem(P['a'], 's', 'Worse')",
+    "P = Q = {'a': {'s': 'Worse'}}",
+    "print(P['a']['s'], P['a'].get('o'), P.keys(), len(P), 'a' in P)  # stays",
+    "q = P['a']['s'] + '!'\nq += '?'  # stays",
+    "def f(k): return P[k]['s'].format(x=1)\nf('a')  # stays",
+]
+MADE_DICTS = [
+    "P = Q = {'a': {'s': 'Good'}}\nQ['a']['s'] = 'Worse'",
+    "Q = P = {'a': {'s': 'Good'}}\nQ['a'] = {'s': 'Worse'}",
+    "class C: pass\nC.q = P = {'a': {'s': 'Good'}}\nC.q['a']['s'] = 'Worse'",
+    "P = {'a': {'s': 'Good', 's': 'Worse'}}",
+    "k = 's'\nP = {'a': {'s': 'Good', k: 'Worse'}}",
+    "P = {'a': {'s': 'Good', **{'s': 'Worse'}}}",
+    "P = {'a': {'s': 'Good'}, **{'a': {'s': 'Worse'}}}",
+    "A = {'s': 'Good'}\nP = {'a': A}\nA['s'] = 'Worse'",
+    "P = {'a': {'s': 'Good'}} or {}",
+    "P = {'a': {'s': 'Good'}} | {'a': {'s': 'Worse'}}",
+    "P = {k: {'s': 'Worse'} for k in 'a'}",
+    "P = {'a': {'s': 'Good' 'x' + 'y'}}",
+    "T = 'Good'\nP = {'a': {'s': T + f'{T}'}}",
+    "P = dict(a={'s': 'Good'})",
+    "P = {'a': {b's': 'Good', 's': 'x'}}",
+    "P: dict = {'a': {'s': 'Good'}}\nP['a']: dict = {'s': 'Worse'}",
+    "A = B = {'x': 'Good'}\nB['x'] = 'Worse'\nP = {'a': {'s': f\"{A['x']}\"}}",
+]
+
 # Python's own library runs a text as code, or finds a name by its text.
 BY_TEXT = [
     "import pkgutil\npkgutil.resolve_name(__name__ + ':P').clear()",
@@ -695,9 +766,17 @@ CASES: list[Case] = [
     *((CHAIN + code, "P") for code in MORE_OF_TEMPLATES),
     *((LIST + code, "P") for code in HANDED),
     *((LIST + code, "P") for code in BY_TEXT),
+    *((DICT + code, "P.a.s") for code in OF_DICTS),
+    *((f"{DICT}def change():\n{indented(code)}\nchange()", "P.a.s") for code in OF_DICTS),
+    *((f"class C:\n    {DICT}P = C.P\n{code}", "C.P.a.s") for code in OF_DICTS),
+    *((code, "P.a.s") for code in MADE_DICTS),
     ("P = 'Good'\nfrom prompts import __dict__ as names\nnames['P'] = 'Worse'", "P"),
     *MORE,
 ]
+
+
+def read_python(source: str, name: str) -> Messages:
+    return Reading(python_names(source, "self.py")).constant(name)
 
 
 def text_of(messages: Messages, names: dict[str, str]) -> Any:

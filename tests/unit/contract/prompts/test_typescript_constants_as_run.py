@@ -9,7 +9,8 @@ import pytest
 from support.constants_as_run import Case, run_node
 from support.machine_needs import NODE
 
-from gatekeeper.contract.prompts.code.typescript_source import read_typescript
+from gatekeeper.contract.prompts.code.reading import Reading
+from gatekeeper.contract.prompts.code.typescript_source import typescript_names
 from gatekeeper.contract.prompts.code.written import CodeFault, Messages
 
 TEXT = 'const P = "Good";\n'
@@ -148,6 +149,25 @@ OF_OBJECTS = [
     'const q = structuredClone(P); q.system = "mine"; // stays',
     'const q = { ...P }; q.system = "mine"; // stays',
     "const { system } = P; console.log(system, P.system.length, P.get()); // stays",
+]
+# Each changes `P.a.system` by a key that only the running program knows.
+OF_KEYS = [
+    'const k = "a"; P[k].system = "Worse";',
+    'const k = "a"; const q = P[k]; q.system = "Worse";',
+    'const system = "a"; P[system].system = "Worse";',
+    'const system = "a"; const q = P[system]; q["system"] = "Worse";',
+    'const k = "a"; for (const q of [P[k]]) q.system = "Worse";',
+    'for (const k in P) P[k].system = "Worse";',
+    'for (const k of Object.keys(P)) { const q = P[k]; q.system = "Worse"; }',
+    'const f = (k) => P[k]; f("a").system = "Worse";',
+    'const f = (k) => { return P[k]; }; const q = f("a"); q.system = "Worse";',
+    'const k = `a`; const { [k]: q } = P; q.system = "Worse";',
+    'const k = { toString: () => "a" }; P[k].system = "Worse";',
+    'P[["a"]].system = "Worse";',
+    'P["a" + ""].system = "Worse";',
+    'P[`${"a"}`].system = "Worse";',
+    'P?.["a"] && (P["a"].system = "Worse");',
+    'const k = "a"; console.log(P[k].system); // stays',
 ]
 MADE = [
     ('const P = { system: "Good", system: "Worse" };', "P.system"),
@@ -951,6 +971,7 @@ CASES: list[Case] = [
         if "exports" not in code
     ),
     *((DEEP + code, "P.a.system") for code in OF_OBJECTS),
+    *((DEEP + code, "P.a.system") for code in OF_KEYS),
     *MADE,
     *((FUNCTION + code, "P") for code in EXPORTS),
     *((KLASS + code, "P.system") for code in OF_CLASSES),
@@ -976,7 +997,7 @@ CASES: list[Case] = [
 
 def said_by(source: str, name: str) -> list[Any]:
     """Return what the reader says, with the program's values in the holes of a function."""
-    messages: Messages = read_typescript(source, name, "tsx", "self.js")
+    messages: Messages = Reading(typescript_names(source, "self.js", "tsx")).constant(name)
     return [
         [role, "".join(p if isinstance(p, str) else str(p[0]).upper() for p in written.parts)]
         for role, written in messages
