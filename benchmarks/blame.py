@@ -29,7 +29,7 @@ from gatekeeper.author.blame.rates import Rates, expected_rates
 from gatekeeper.author.blame.search import Group, find_causes, smallest_revert
 from gatekeeper.stats.first_round_boundary import walk_boundary
 from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.sequential import WALK_SHARE
+from gatekeeper.stats.sequential import WALK_SHARE_ALONE
 
 BEGIN, END = "<!-- bench-blame:begin -->", "<!-- bench-blame:end -->"
 EDITS, FIXTURES = 10, 40
@@ -199,7 +199,7 @@ def _check(world: World) -> tuple[list[int], int, float] | None:
     """Return the fixtures that broke, how many were fixed, and base's pass rate; None for a change
     that the gate does not block. The check ends at the boundary of its first round, and the search
     samples pairs until enough broken fixtures are known, at most as many as the check."""
-    boundary = walk_boundary(FIXTURES, LEVEL * WALK_SHARE)
+    boundary = walk_boundary(FIXTURES, LEVEL * WALK_SHARE_ALONE)
     broke: list[int] = []
     bases: list[bool] = []
     fixed, blocked, most = 0, False, FIXTURES

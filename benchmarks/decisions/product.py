@@ -15,6 +15,7 @@ from benchmarks.decisions.designs import (
 )
 from benchmarks.decisions.scenarios import ALPHA
 from benchmarks.decisions.stream import Stream
+from gatekeeper.stats.futility import is_look
 from gatekeeper.stats.sequential import SequentialTest, Stop
 
 if TYPE_CHECKING:
@@ -39,14 +40,47 @@ def adaptive(stream: Stream, level: float, margin: float) -> Decisions:
     kindest, harshest = stream.kindest_by_cluster, stream.harshest_by_cluster
     for run in range(stream.runs):
         stop, clusters, rounds = _one_run(test, kindest[run], harshest[run])
+        pairs[run] = _drawn(stream, clusters, rounds)
+        futile = _futile(test, kindest[run], harshest[run], clusters, rounds)
+        if futile is not None:
+            stop, (clusters, rounds, further) = "exhausted", futile
+            pairs[run] = rounds * stream.fixtures + _drawn(stream, further, 0)
         ended[run] = _ENDED[stop]
         if stop != "regressed" and _could_be_worse(
             test, kindest[run], harshest[run], clusters, rounds
         ):
             ended[run] = UNMEASURED
-        drawn_first = int(stream.pairs_after_cluster[clusters - 1])
-        pairs[run] = rounds * stream.fixtures if rounds else drawn_first
     return Decisions(ended, pairs)
+
+
+def _drawn(stream: Stream, clusters: int, rounds: int) -> int:
+    """How many pairs that many rounds are, or without one that many inputs of the first."""
+    if rounds:
+        return rounds * stream.fixtures
+    return int(stream.pairs_after_cluster[clusters - 1]) if clusters else 0
+
+
+def _futile(
+    test: SequentialTest, kindest: Differences, harshest: Differences, clusters: int, rounds: int
+) -> tuple[int, int, int] | None:
+    """Where sampling is futile before the test decides: the inputs of the first round and the
+    complete rounds that the answer rests on, and the inputs drawn of the next round."""
+    inputs = len(kindest)
+    end = rounds * inputs or clusters
+    step = range(1, inputs + 1)
+    looks = [k for k in step if is_look(k, inputs)]
+    for number in range(test.rounds):
+        for k in looks:
+            if number * inputs + k >= end:
+                return None
+            done, further = (number + 1, 0) if k == inputs else (number, k)
+            seen = harshest[:, :done] if done else harshest[:further, 0]
+            if (
+                test.is_futile(kindest[:, :done], kindest[:further, number])
+                and seen.mean() <= test.margin
+            ):
+                return (inputs if done else further), done, further
+    return None
 
 
 def _one_run(

@@ -110,13 +110,17 @@ def failing_calls(base: float = 0.95, failing: float = 0.05) -> Draw:
 
 
 def broken(
-    share: float, base: float = 0.95, fixtures: int = FIXTURES, kept: float | None = None
+    share: float,
+    base: float = 0.95,
+    fixtures: int = FIXTURES,
+    kept: float | None = None,
+    rounds: int = ROUNDS,
 ) -> Draw:
     """Head never passes on some fixtures, each with probability `share`; the rest is as before.
     Where something is `kept`, they pass that much of the times they did."""
 
     def draw(rng: Generator, runs: int) -> Stream:
-        shape = (runs, fixtures, ROUNDS)
+        shape = (runs, fixtures, rounds)
         whole = ~_passes(rng, share, (runs, fixtures, 1))
         before, after = _passes(rng, base, shape), _passes(rng, base, shape)
         spared = whole if kept is None else whole | _passes(rng, kept, shape)

@@ -137,7 +137,9 @@ class EvaluationMonitor:
         early = self.comparison is not None and self.comparison.test.early
         if self.comparison and early and self.comparison.stopped:
             return self.comparison.stopped
-        return "exhausted" if self.complete or (self.settled and not early) else None
+        if self.complete or not self.settled:
+            return "exhausted" if self.complete else None
+        return "futile" if early else "exhausted"
 
     @property
     def regressed(self) -> bool:
@@ -153,7 +155,7 @@ class EvaluationMonitor:
             return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
-        if self.comparison.stopped is None:
+        if self.comparison.stopped is None and not self.comparison.futile:
             return False
         # An objective that looks met may stay open; one in doubt is worth more samples.
         return not contract.slo or (

@@ -116,11 +116,15 @@ def paired_result(
     counted = units.both, units.broke, units.fixed, units.neither
     drops = comparison.drops()
     measured = bool(drops)
-    intervals = difference_intervals(*counted, drops, clustered=clusters is not None)
+    early = stopped in ("regressed", "not_worse", "futile") and not comparison.complete
+    # Every method for intervals assumes that the samples did not choose when sampling ended.
+    intervals = (
+        {} if early else difference_intervals(*counted, drops, clustered=clusters is not None)
+    )
     # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
     spread = comparison.rounds > 1 or clusters is not None
     shown = intervals.get("bootstrap_fixtures") if spread else None
-    if shown is None or shown.low == shown.high:
+    if not early and (shown is None or shown.low == shown.high):
         shown = paired_difference_interval(*counted)
     return PairedResult(
         method=method(comparison.test, clustered=clusters is not None),

@@ -107,6 +107,9 @@ class Comparison:
         self.stopped: Stop | None = None
         self.rounds = 0
         """The number of complete rounds that the decision uses."""
+        self.futile = False
+        """Whether more samples could hardly show that head is worse. If they are taken
+        nevertheless, the test goes on."""
         self._pairs = 0
         # Holm, the report and the reasons need the same results, and each takes thousands of signs.
         self._evaluations: dict[tuple[object, ...], SequentialResult] = {}
@@ -141,6 +144,7 @@ class Comparison:
         self._expected += self._sizes_in_order[row]
         if self.stopped is None:
             self._look(number)
+            self._predict(number)
 
     def evaluate(
         self, level: float, *, harshly: bool = False, better: bool = False
@@ -185,6 +189,12 @@ class Comparison:
     def pairs(self) -> int:
         """Return how many pairs were taken so far, in all rounds."""
         return sum(self._sampled)
+
+    @property
+    def complete(self) -> bool:
+        """Return whether the decision uses all planned rounds."""
+        rounds = self.rounds or int(self._sampled[0] == len(self._rows))
+        return rounds == self.test.rounds
 
     @property
     def changed(self) -> tuple[int, int]:
@@ -243,6 +253,18 @@ class Comparison:
                 self._looked_at(self._arrays.harshest),
             )
             self.stopped = self.test.after_round(kindest, harshest, self._sizes_of(len(kindest)))
+
+    def _predict(self, number: int) -> None:
+        """Tell whether sampling is futile, at the moments at which this is asked."""
+        complete = self._sampled[number] == len(self._rows)
+        rounds = number + complete
+        further = 0 if complete else self._sampled[number]
+        if self.stopped is None:
+            kindest = self._arrays.kindest
+            found = self.test.is_futile(kindest[:, :rounds], kindest[:further, number])
+            if found is not None:
+                # A drop above the margin needs every sample: it may yet turn out to be chance.
+                self.futile = found and self.largest_drop() <= self.test.margin
 
     def _sizes_of(self, units: int) -> Sizes | None:
         """Return how many inputs each of the first units has; None if each has one."""

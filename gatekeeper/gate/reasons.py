@@ -391,7 +391,7 @@ def _names(fixtures: Sequence[str]) -> str:
 
 
 def _unknown_because(paired: PairedResult) -> str:
-    early = paired.stopped in ("regressed", "not_worse")
+    early = paired.stopped in ("regressed", "not_worse", "futile")
     return "not sampled to the end" if early else "unknown"
 
 

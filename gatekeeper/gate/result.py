@@ -63,7 +63,7 @@ ReasonCode = Literal[
     "not_run",
     "waived",
 ]
-Stopped = Literal["regressed", "not_worse", "exhausted"]
+Stopped = Literal["regressed", "not_worse", "futile", "exhausted"]
 WaiverKind = Literal["waive", "accept"]
 RunKind = Literal["check", "run", "diff"]
 """`check`: base against head. `run`: one revision. `diff`: two revisions or two earlier runs."""
@@ -178,8 +178,7 @@ class PairedResult:
     the pairs taken have no outcome on an arm.
 
     `planned_rounds` is how many rounds were planned. If sampling ended earlier, the samples chose
-    the moment: `difference` tends to be too large, and `interval`, which assumes a fixed number of
-    samples, is too narrow.
+    the moment: `difference` tends to be too large, and there is no interval.
 
     `margin` is the largest drop that the contract accepts. `family` is how many comparisons of the
     run share alpha with this one, itself included; `fixtures_needed` is how many fixtures would

@@ -16,6 +16,7 @@ from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, Paired
 from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.comparison_text import (
     difference,
+    early_size,
     ended_early,
     is_better,
     is_significant,
@@ -209,8 +210,11 @@ def _difference(contract: ContractResult) -> Cell:
     if any(arm is not None and rates(arm, paired).value is None for arm in arms):
         return Cell(_UNKNOWN)
     early = ended_early(paired)
-    interval = "early estimate" if early else numbers.points_interval(paired.interval)
-    lines = [difference(paired), *([interval] if interval else [])]
+    if early:
+        size, *note = early_size(paired).split(", ")
+        lines = [size, *(["early estimate"] if note else [])]
+    else:
+        lines = [*filter(None, (difference(paired), numbers.points_interval(paired.interval)))]
     lines += [
         f"judges: {found.base_preferred:,} for base, {found.head_preferred:,} for head"
         for found in contract.preferences

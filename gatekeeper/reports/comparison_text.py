@@ -60,6 +60,22 @@ def difference(paired: PairedResult) -> str:
     return f"about {numbers.points(round(exact, 2) if abs(exact) >= _ROUGH else exact)}"
 
 
+def early_size(paired: PairedResult) -> str:
+    """Return how large the change is after an early stop, which leaves no interval.
+
+    If head was found worse before each fixture had one sample, that is how many fixtures broke of
+    those sampled: the difference of so few says nothing of all fixtures.
+    """
+    if is_significant(paired) and not paired.compared_rounds:
+        return f"{paired.broke:,} of {_drawn(paired):,} broke"
+    return f"{difference(paired)}, estimated after an early stop"
+
+
+def _drawn(paired: PairedResult) -> int:
+    """Return how many fixtures were sampled in an incomplete first round."""
+    return paired.fixtures - max(0, paired.unknown - paired.unmeasured)
+
+
 def corrected_difference(paired: PairedResult) -> str:
     """Return head minus base as people would find it; empty if no calibrated judge alone gates."""
     found = paired.corrected_difference
@@ -124,24 +140,27 @@ def counts(paired: PairedResult) -> str:
 
 
 def ended_early(paired: PairedResult) -> bool:
-    """Return whether sampling ended because the result was certain before every planned pair was
-    sampled."""
-    return paired.stopped in ("regressed", "not_worse") and paired.incomplete
+    """Return whether sampling ended before every planned pair was sampled, because the result was
+    certain or could hardly change any more."""
+    return paired.stopped in ("regressed", "not_worse", "futile") and paired.incomplete
 
 
 def early_stop(paired: PairedResult) -> str:
-    """Say how soon the result was certain; empty if sampling did not end for that."""
+    """Say how soon sampling ended and why; empty if all planned pairs were sampled."""
     if not ended_early(paired):
         return ""
     if paired.stopped == "regressed" and not is_significant(paired):
         return "sampling ended because the result of the contract's other comparison was certain"
     if paired.compared_rounds:
         planned = numbers.count(paired.planned_rounds, "sample")
-        return (
-            f"the result was certain after {paired.compared_rounds:,} of {planned} of each fixture"
-        )
-    drawn = paired.fixtures - max(0, paired.unknown - paired.unmeasured)
-    return f"the result was certain after {drawn:,} of {numbers.count(paired.fixtures, 'fixture')}"
+        part = f"{paired.compared_rounds:,} of {planned}"
+        of_each = " of each fixture"
+    else:
+        part, of_each = f"{_drawn(paired):,} of {numbers.count(paired.fixtures, 'fixture')}", ""
+    if paired.stopped == "futile":
+        because = "because more could hardly have changed the answer"
+        return f"sampling ended after {part} {because}"
+    return f"the result was certain after {part}{of_each}"
 
 
 def deciding_test(paired: PairedResult) -> str:

@@ -24,6 +24,7 @@ from gatekeeper.reports.comparison_text import (
     base_contract_label,
     counts,
     difference,
+    early_size,
     early_stop,
     ended_early,
     in_samples,
@@ -246,11 +247,10 @@ def _shares(contract: ContractResult, paired: PairedResult) -> str:
 
 def _size(paired: PairedResult) -> str:
     """Return the size of the difference, and its interval."""
-    size = f"**{difference(paired)}**"
-    if not ended_early(paired):
-        return f"{size} {numbers.points_interval(paired.interval)}".rstrip()
-    too_large = ", likely too large" if is_significant(paired) else ""
-    return f"{size} (estimated after an early stop{too_large})"
+    if ended_early(paired):
+        size, *note = early_size(paired).split(", ")
+        return f"**{size}**" + "".join(f" ({text})" for text in note)
+    return f"**{difference(paired)}** {numbers.points_interval(paired.interval)}".rstrip()
 
 
 def _passed(arm: ArmResult) -> str:

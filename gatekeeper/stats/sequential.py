@@ -24,6 +24,9 @@ Biometrika 70:659-663, with the exact conditional distribution instead of Browni
   the margin. Stopping for this reason never makes a false alarm more likely.
 - `exhausted`: all samples are taken, or more rounds could not make the result more precise because
   only the variation between fixtures remains, as at temperature 0.
+
+More samples may also be *futile* (`stats.futility`): they could hardly show that head is worse. The
+test goes on if samples come in nevertheless.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gatekeeper.stats.arguments import require_inside
 from gatekeeper.stats.e_process import not_worse_capital
 from gatekeeper.stats.first_round_boundary import Walk, first_crossing, walk_boundary, walk_p_value
+from gatekeeper.stats.futility import is_futile, is_look
 from gatekeeper.stats.noninferiority import not_worse
 from gatekeeper.stats.sign_flip import sign_flip_test
 
@@ -52,9 +56,9 @@ if TYPE_CHECKING:
 
 Stop = Literal["regressed", "not_worse", "exhausted"]
 
-WALK_SHARE = 0.4
-"""The part of alpha that the first round may spend; the looks between it and the last spend
-0.3 in equal parts, and the last what is left."""
+WALK_SHARE, WALK_SHARE_ALONE = 0.2, 0.4
+"""The part of alpha that the first of several rounds may spend, and that of the only round before
+its end; the looks between it and the last spend 0.3 in equal parts, and the last what is left."""
 BETWEEN_SHARE = 0.3
 BETTING_SHARE = 0.1
 """The part of alpha that the e-process may spend; the looks spend the rest in equal parts."""
@@ -88,8 +92,13 @@ def looks(rounds: int, *, early: bool = True) -> tuple[Look, ...]:
     ends = [*_LOOKS, *(m * 10**k for k in range(1, 4) for m in (1, 2, 5))]
     at = [r for r in ends if r < rounds] + [rounds]
     between = BETWEEN_SHARE / max(1, len(at) - 2)
-    spent = [WALK_SHARE + between * i for i in range(len(at) - 1)] + [1.0]
+    spent = [walk_share(rounds) + between * i for i in range(len(at) - 1)] + [1.0]
     return tuple(Look(r, s, 1 / len(at)) for r, s in zip(at, spent, strict=True))
+
+
+def walk_share(rounds: int) -> float:
+    """Return the part of alpha that the first of so many rounds may spend before its end."""
+    return WALK_SHARE if rounds > 1 else WALK_SHARE_ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ class SequentialTest:
     @property
     def walk(self) -> Walk:
         """Return the boundary of the first round."""
-        return walk_boundary(self.fixtures, WALK_SHARE * self.level)
+        return walk_boundary(self.fixtures, walk_share(self.rounds) * self.level)
 
     def after_pairs(
         self, kindest: Differences, harshest: Differences, sizes: Sizes | None = None
@@ -162,6 +171,19 @@ class SequentialTest:
             return "not_worse"
         return "exhausted" if last else None
 
+    def is_futile(self, sampled: Differences, further: Differences) -> bool | None:
+        """Return whether more samples could hardly show that head is worse; None at a moment at
+        which no prediction is made.
+
+        `sampled` holds the complete rounds, by the reading favourable to head, and `further` the
+        pairs of the next one. In the first of several rounds, every fixture is sampled first.
+        """
+        if not self.early or not is_look(len(further) or len(sampled), len(sampled)):
+            return None
+        if len(further) and not sampled.shape[1] and self.rounds > 1:
+            return None
+        return is_futile(sampled, further, self.rounds, self.alpha)
+
     def evaluate(
         self, sampled: Differences, first: Differences, level: float | None = None
     ) -> SequentialResult:
@@ -188,7 +210,7 @@ class SequentialTest:
         changed, broke = int((observed != 0).sum()), int((observed > 0).sum())
         if crossing is not None:
             return SequentialResult(True, float(self.walk.spent[changed]))
-        p, share, reached = walk_p_value(self.walk, changed, broke), WALK_SHARE, None
+        p, share, reached = walk_p_value(self.walk, changed, broke), walk_share(self.rounds), None
         for look in [look for look in self.looks if look.rounds <= sampled.shape[1]]:
             rounds = sampled[:, : look.rounds]
             last = self.is_last(rounds)
@@ -270,7 +292,7 @@ class SequentialTest:
         if not self.early:
             return 0.0
         earlier = [look.spent for look in self.looks if look.rounds < rounds]
-        return self.level * max(earlier, default=WALK_SHARE)
+        return self.level * max(earlier, default=walk_share(self.rounds))
 
     def _not_worse(self, sampled: Differences, look: Look, sizes: Sizes | None) -> bool:
         if not self.early:

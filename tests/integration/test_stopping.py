@@ -14,6 +14,7 @@ from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.result import GateResult
 from gatekeeper.gate.work import plan_check, plan_run
+from gatekeeper.reports.markdown.comment import render_comment
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 CONTRACT = """\
@@ -113,13 +114,47 @@ def test_copies_are_not_drawn_ten_times():
     assert {fixture.p_value for fixture in found.fixtures} == {None}
 
 
+def test_sampling_ends_when_more_could_hardly_show_a_drop():
+    result = check(Model(0.9, 0.9), fixtures=20)
+
+    (found,) = result.contracts
+    assert (result.verdict, found.paired.stopped) == ("pass", "futile")
+    assert result.calls.made < 400
+    assert found.paired.interval is None
+    assert not found.paired.intervals
+    ended = f"sampling ended after {found.paired.rounds} of 10 samples because more could hardly"
+    assert f"{ended} have changed the answer" in render_comment(result).replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "gate: {tolerance: 0.5}",
+        "gate: {cost: +20%}",
+        "slo: {success_rate: 0.85}",
+    ],
+)
+def test_what_needs_every_sample_gets_it_although_no_drop_could_be_shown(more):
+    result = check(Model(0.8, 0.8), fixtures=20, more=more)
+
+    assert result.calls.made == 400
+    assert result.contracts[0].paired.stopped == "exhausted"
+
+
+def test_fixed_sampling_is_never_futile():
+    result = check(Model(0.8, 0.8), fixtures=20, mode="fixed")
+
+    assert result.calls.made == 400
+    assert result.contracts[0].paired.stopped == "exhausted"
+
+
 def test_an_objective_in_doubt_is_worth_more_samples():
     plain = check(Model(0.9, 0.9))
-    doubted = check(Model(0.9, 0.9), more="slo: {success_rate: 0.97}")
+    doubted = check(Model(0.9, 0.9), more="slo: {success_rate: 0.99}")
 
-    assert plain.contracts[0].paired.stopped == "not_worse"
+    assert plain.contracts[0].paired.stopped == "futile"
     (objective,) = doubted.contracts[0].slo
-    assert objective.observed < 0.97
+    assert objective.observed < 0.99
     assert doubted.calls.made > plain.calls.made
 
 

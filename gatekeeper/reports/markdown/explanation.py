@@ -15,6 +15,7 @@ from gatekeeper.reports.comparison_text import (
     counts,
     deciding_test,
     difference,
+    early_size,
     ended_early,
     is_better,
     is_significant,
@@ -84,10 +85,9 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
 def _size(paired: PairedResult) -> str:
     if paired.difference is None:
         return ""
-    text = f"**By how much**: {difference(paired)} in the pass rate"
     if ended_early(paired):
-        too_large = ", likely too large" if is_significant(paired) else ""
-        return f"{text}, estimated after an early stop{too_large}."
+        return f"**By how much**: {early_size(paired)}."
+    text = f"**By how much**: {difference(paired)} in the pass rate"
     interval = numbers.points_interval(paired.interval)
     return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
 

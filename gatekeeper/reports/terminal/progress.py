@@ -44,7 +44,12 @@ _LAYOUTS = (
     ("near",),
     (),
 )
-_ANSWERS = {"regressed": "is worse", "not_worse": "is not worse", "exhausted": "all sampled"}
+_ANSWERS = {
+    "regressed": "is worse",
+    "not_worse": "is not worse",
+    "futile": "no drop shown",
+    "exhausted": "all sampled",
+}
 _STYLES = {"regressed": "red", "not_worse": "green"}
 
 

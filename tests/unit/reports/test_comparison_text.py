@@ -30,8 +30,8 @@ def _lead(result: GateResult) -> str:
 
 def test_a_regression_found_at_once_says_how_soon() -> None:
     assert _lead(early_examples.EARLY) == (
-        "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **about −100 points** "
-        "(estimated after an early stop, likely too large), p = 0.0020, more than chance explains. "
+        "`speech-tag` got **worse**: 9 of 9 → 0 of 9 fixtures pass, **9 of 9 broke**, "
+        "p = 0.0020, more than chance explains. "
         "9 broke, 0 fixed; the result was certain after 9 of 100 fixtures."
     )
     assert "18 calls made, 182 not needed, 3 not used for the decision" in _read(
@@ -97,10 +97,10 @@ def test_samples_that_were_cut_short_name_no_drop_that_only_all_of_them_could_sh
 
 def test_an_early_estimate_is_one_in_every_report() -> None:
     comment = _read(early_examples.EARLY)
-    assert "| **about −100 points**<br>early estimate | 0.0020 |" in comment
+    assert "| **9 of 9 broke** | 0.0020 |" in comment
     assert "[−100, −55]" not in comment
     explained = render_explanation(early_examples.EARLY, "speech-tag").replace("\u00a0", " ")
-    assert "about −100 points in the pass rate, estimated after an early stop" in explained
+    assert "**By how much**: 9 of 9 broke." in explained
     assert "[−100, −55]" not in explained
 
 
@@ -121,6 +121,16 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
         (
             {"unknown": 1000, "stopped": "not_worse", "rounds": 0, "fixtures": 2000},
             "1 broke, 2 fixed; the result was certain after 1,000 of 2,000 fixtures",
+        ),
+        (
+            {"unknown": 30, "stopped": "futile", "rounds": 0},
+            "1 broke, 2 fixed; sampling ended after 10 of 40 fixtures because more could hardly "
+            "have changed the answer",
+        ),
+        (
+            {"stopped": "futile", "rounds": 3, "planned_rounds": 10},
+            "1 broke, 2 fixed; sampling ended after 3 of 10 samples because more could hardly "
+            "have changed the answer",
         ),
         (
             {"unknown": 30, "unmeasured": 2, "stopped": "not_worse", "rounds": 0},
@@ -287,9 +297,7 @@ def test_arms_that_are_not_known_are_left_out() -> None:
     bare = replace(
         contract, base=None, fixtures=(replace(long, base_output=None, base=None),), slo=()
     )
-    assert _lead(examples.result(bare)).startswith(
-        "`speech-tag` got **worse**: **about −100 points**"
-    )
+    assert _lead(examples.result(bare)).startswith("`speech-tag` got **worse**: **9 of 9 broke**")
     comment = _read(examples.result(bare))
     assert "Head said:" in comment
     assert "Base said:" not in comment

@@ -252,7 +252,7 @@ def test_an_early_stop_shows_no_effect_as_if_it_were_exact() -> None:
         assert interval not in decided
         places = [m.start() for m in re.finditer(re.escape(exact), decided)]
         assert all(decided[:place].endswith("about ") for place in places)
-        assert "early estimate" in decided
+        assert "early estimate" in decided or "9 of 9 broke" in decided
         assert "so they overstate significance" in opinions
     whole = text_of(render_html(examples.FAIL))
     assert "so they overstate significance" not in whole
