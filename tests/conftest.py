@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import compileall
 import gc
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.compiled_once import compile_once
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub
 from support.machine_needs import DATA, RECORDED_OUTPUTS
@@ -25,22 +24,17 @@ BY_CHANCE = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data
 settings.register_profile(
     "random",
     deadline=None,
+    max_examples=50,
     derandomize=False,  # a hosted CI would otherwise set it
     print_blob=True,
     suppress_health_check=BY_CHANCE,
 )
 settings.load_profile("same")
 
-ROOT = Path(__file__).parents[1]
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile gatekeeper, and let threads begin one by one while coverage is measured.
-
-    A child of the sandbox may write no byte code, and would compile what it imports at each start.
-    """
-    if not hasattr(config, "workerinput") and not sys.dont_write_bytecode:
-        compileall.compile_dir(ROOT / "gatekeeper", quiet=2)
+    """Compile everything once, and let threads begin one by one while coverage is measured."""
+    compile_once(config)
     if config.getoption("cov_source", None):
         begin_traced_threads_one_by_one()
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
+from support.quick_and_long import a_few
 from support.recorded_repository import GOOD, RECORDING, WORDS, check, csv, result_of
 
 from gatekeeper.contract.digests import canonical
@@ -162,7 +163,7 @@ FORGERIES: list[Callable[[Line], Line]] = [
 ]
 
 
-@pytest.mark.parametrize("forge", FORGERIES)
+@pytest.mark.parametrize("forge", a_few(FORGERIES))
 def test_a_forged_entry_is_left_out_counted_and_measured(
     forge: Callable[[Line], Line],
     cache: Path,
@@ -208,7 +209,7 @@ BOMBS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("lay", BOMBS.values(), ids=BOMBS)
+@pytest.mark.parametrize("lay", a_few(BOMBS.values()), ids=BOMBS)
 def test_whatever_lies_in_its_place_the_run_goes_on(
     lay: Callable[[Path], object],
     cache: Path,

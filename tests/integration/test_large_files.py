@@ -91,7 +91,8 @@ def nothing(remote: Remote) -> None:
     (remote.folder / "workspace").mkdir()
 
 
-CHECKOUTS = (whole, pytest.param(whole_with_ref, marks=pytest.mark.long), partial, nothing)
+pytestmark = pytest.mark.long  # Writing the file takes seconds.
+CHECKOUTS = (whole, whole_with_ref, partial, nothing)
 
 
 @pytest.mark.parametrize("checkout", CHECKOUTS, ids=lambda made: made.__name__)

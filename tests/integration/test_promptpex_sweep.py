@@ -48,6 +48,7 @@ def sweep(repository: GitRepository, recording: Path, out: Path) -> tuple[int, d
     return code, dict(zip(models, document["suitability"]["settings"], strict=True))
 
 
+@pytest.mark.long
 def test_the_command_counts_what_is_recorded(repository, speech, tmp_path, capsys):
     recording = tmp_path / "samples.jsonl"
     write_recording(repository, speech, recording)

@@ -115,7 +115,7 @@ PATTERN = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
 
 
 @given(PATTERN, PATTERN, st.lists(st.sampled_from(["a", "b", "ab", "ba"]), min_size=1, max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_what_is_no_narrowing_matches_as_much(before: str, now: str, names: list[str]) -> None:
     path = "/".join(names)
     more = {path: "x"}

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.machine_needs import LINUX
+from support.quick_and_long import a_few
 
 from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks.evaluate import prepare
@@ -85,17 +86,12 @@ BOMBS = {
 }
 
 
-def _long_if_killed(name: str) -> Any:
-    """No exception ends it: the child uses up its time, is killed, and the next one starts."""
-    return pytest.param(name, marks=pytest.mark.long) if name == "urlize" else name
-
-
 def prompt(text: str) -> Prompt:
     return Prompt("prompts/p.md", (MessageTemplate("user", text, 10),), text)
 
 
 @LINUX.mark
-@pytest.mark.parametrize("name", [_long_if_killed(name) for name in BOMBS])
+@pytest.mark.parametrize("name", a_few(BOMBS, 11))
 def test_a_bomb_ends_within_seconds_and_names_its_line(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.monotonic()

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.sequential_designs import drawn, every_sign, run, table
 
@@ -62,7 +62,6 @@ def families(draw):
     return tests, tables
 
 
-@settings(max_examples=60)
 @given(families())
 def test_harmless_changes_are_rejected_with_alpha_at_most(family):
     """Whatever shares its answers, and whenever a comparison stops."""
@@ -74,7 +73,6 @@ def test_harmless_changes_are_rejected_with_alpha_at_most(family):
     assert Fraction(wrong, len(swapped)) <= Fraction(ALPHA)
 
 
-@settings(max_examples=60)
 @given(families())
 def test_nothing_is_lost_against_holm_alone(family):
     tests, tables = family
