@@ -35,6 +35,7 @@ _ROWS = rows(
     ClassDef                      class @name
     Assign,AnnAssign,NamedExpr    store:=
     AugAssign                     store:+=
+    TypeAlias                     store:bind name=target value=other
     Delete                        store:del
     For,AsyncFor                  store:for iter=value
     comprehension                 store:each iter=value

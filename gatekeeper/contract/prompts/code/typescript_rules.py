@@ -63,6 +63,8 @@ class TypescriptRules:
             is_hidden = all(part.kind == "text" for part in inner)
             return "".join(part.text for part in inner) if is_hidden else ""
         path = node.text if kind == "import" else _required(node) if kind == "call" else ""
+        if not path:
+            return ""
         is_running = path == "?" or path.removeprefix("node:") in _RUNNING
         return path if is_running or names.is_itself(path) else ""
 

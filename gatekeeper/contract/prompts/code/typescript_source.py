@@ -119,6 +119,12 @@ _ROWS = rows(
     type_arguments,type_parameters                type
     """
 )
+_BY_OPERATOR = (
+    "augmented_assignment_expression",
+    "binary_expression",
+    "for_in_statement",
+    "unary_expression",
+)
 _TYPE, _STATEMENT, _OTHER = rows("type type\nstatement statement\nother other").values()
 
 
@@ -175,12 +181,14 @@ def _inlined(holder: Source, name: str, child: Source) -> Iterator[tuple[str, So
 
 def _row(node: Source) -> Row:
     kind = node.type
+    if kind in _BY_OPERATOR:
+        kind += _text(node.child_by_field_name("operator"))
+    known = _ROWS.get(kind) or _ROWS.get(node.type)
+    if known is not None:
+        return known
     if kind.endswith("_type"):
         return _TYPE
-    is_statement = kind.endswith(("_statement", "_body", "_case", "_block"))
-    operator = node.child_by_field_name("operator")
-    row = _ROWS.get(f"{kind}{_text(operator)}") if operator is not None else None
-    return row or _ROWS.get(kind, _STATEMENT if is_statement else _OTHER)
+    return _STATEMENT if kind.endswith(("_statement", "_body", "_case", "_block")) else _OTHER
 
 
 def _role(row: Row, name: str, child: Source) -> str:
