@@ -32,7 +32,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,11 @@ def compare(program: str, source: Path, path: str) -> Outcome | str:
             ours = server.take()
     if isinstance(rows, str) or isinstance(passed, str):
         return str(rows if isinstance(rows, str) else passed)
-    return _compared(expected, (theirs, rows), (ours, passed))
+    not_run: dict[str, set[str]] = defaultdict(set)
+    for contract in contracts:
+        not_run[_name(contract.target.model)].update(note.kind for note in contract.not_run)
+    known = [(row, _is_comparable(row, not_run[_row_key(row)[0]])) for row in rows]
+    return _compared(expected, (theirs, known), (ours, passed))
 
 
 def _callable_contracts(folder: Path, path: str) -> list[Contract]:
@@ -230,7 +234,7 @@ def _passed(samples: Path) -> dict[tuple[str, str], bool | None]:
 
 def _compared(
     expected: Mapping[tuple[str, str], Key],
-    promptfoo: tuple[list[Sent], list[dict[str, Any]]],
+    promptfoo: tuple[list[Sent], list[tuple[dict[str, Any], bool]]],
     gatekeeper: tuple[list[Sent], Mapping[tuple[str, str], bool | None]],
 ) -> Outcome:
     outcome = Outcome()
@@ -277,15 +281,15 @@ def _shown(key: Key) -> str:
 def _compare_decisions(
     outcome: Outcome,
     expected: Mapping[tuple[str, str], Key],
-    rows: list[dict[str, Any]],
+    rows: list[tuple[dict[str, Any], bool]],
     passed: Mapping[tuple[str, str], bool | None],
 ) -> None:
     theirs: dict[Key, Counter[bool]] = defaultdict(Counter)
     reasons: dict[Key, str] = {}
-    for row in rows:
+    for row, is_comparable in rows:
         key = _row_key(row)
         theirs[key][bool(row["success"])] += 1
-        if not _is_comparable(row):
+        if not is_comparable:
             reasons[key] = ""
         graded = row.get("gradingResult") or {}
         reasons.setdefault(key, str(row.get("error") or graded.get("reason"))[:200])
@@ -302,8 +306,9 @@ def _compare_decisions(
             outcome.differences.append(f"{what} ({reasons[key]}): {_shown(key)}")
 
 
-def _is_comparable(row: Mapping[str, Any]) -> bool:
-    """Return whether both programs ran the test, and mean the same by each of its assertions."""
+def _is_comparable(row: Mapping[str, Any], not_run: Collection[str]) -> bool:
+    """Return whether both programs ran the test, and mean the same by each of its assertions.
+    `not_run` are the types of which gatekeeper does not run each assertion on the row's model."""
     reason = (row.get("gradingResult") or {}).get("reason")
     if (row.get("error") and reason is None) or str(reason).startswith("Error running Python"):
         return False
@@ -311,7 +316,11 @@ def _is_comparable(row: Mapping[str, Any]) -> bool:
         assertion = part.get("assertion") or {}
         kind = str(assertion.get("type")).removeprefix("not-")
         is_file = str(assertion.get("value")).startswith("file://")
-        if kind not in MAPPED or kind in _BY_DESIGN or (kind == "python" and not is_file):
+        if (
+            kind not in MAPPED
+            or kind in _BY_DESIGN.union(not_run)
+            or (kind == "python" and not is_file)
+        ):
             return False
     return True
 
