@@ -181,8 +181,8 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     assert budget.freezes_at is not None  # noqa: S101  # the budget is overspent
     counts = (
-        f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}; the budget "
-        f"allows {numbers.number(budget.budget)}, and chance explains at most "
+        f"{numbers.number(budget.spent)} of {budget.events:,} samples failed in {budget.window}; "
+        f"the budget allows {numbers.number(budget.budget)}, and chance explains at most "
         f"{budget.freezes_at - 1:,}"
     )
     spent = (

@@ -93,7 +93,7 @@ def budget_cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:
         budget.window,
         f"{budget.events:,}" if known else "no history",
         numbers.number(budget.budget) if known else numbers.NONE,
-        f"{budget.spent:,}" if known else numbers.NONE,
+        f"{numbers.number(budget.spent)}" if known else numbers.NONE,
         numbers.number(budget.left) if known else numbers.NONE,
         *(_burn(budget, name) for name in (*BURN_WINDOWS, budget.window)),
         numbers.moment(budget.exhausted_at) if budget.exhausted_at else numbers.NONE,

@@ -19,8 +19,9 @@ failures. Both dates, of exhaustion and of the end of a freeze, take that into a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -28,7 +29,14 @@ from itertools import groupby
 from typing import Literal, TypeAlias
 
 from gatekeeper.stats.objective import parse_window
-from gatekeeper.stats.rate_boundary import fewest_failures
+from gatekeeper.stats.rate_boundary import (
+    NIGHTS_NEEDED,
+    Evidence,
+    Look,
+    compare_nights,
+    shows_more,
+    weigh_nights,
+)
 
 BURN_WINDOWS = ("1d", "7d")
 """These windows are shown in addition to the objective's own window, if they are shorter than
@@ -100,7 +108,7 @@ class ErrorBudget:
     window: str
     events: int
     budget: float
-    spent: int
+    spent: float
     left: float
     burn_rate: Mapping[str, float | None] = field(default_factory=dict)
     projected_burn_rate: tuple[float, float] | None = None
@@ -148,48 +156,66 @@ def error_budget(
         raise ValueError(f"now: must have a time zone, got {now.isoformat()}")
     length = parse_window(window)
     allowed = _allowed(objective)
-    kept = [event for event in events if now - length < event.time <= now + CLOCK_SKEW]
-    total, spent = _count(kept)
-    budget = allowed * total
+    kept = [e for e in events if e.events and now - length < e.time <= now + CLOCK_SKEW]
+    total = sum(event.events for event in kept)
+    budget, spent = Fraction(allowed) * total, _failing(kept) * total
     shorter = [name for name in BURN_WINDOWS if parse_window(name) < length]
     burn_rate = {
-        name: _burn(*_count(e for e in kept if e.time > now - span), allowed)
+        name: _burn([e for e in kept if e.time > now - span], allowed)
         for name, span in _spans(*shorter, window)
     }
     recent = parse_window("7d") if "7d" in shorter else length
-    return ErrorBudget(
+    freezes_at = None if alpha is None else _freezes_at(kept, allowed, length, alpha)
+    found = ErrorBudget(
         window=window,
         events=total,
         budget=float(budget),
-        spent=spent,
+        spent=float(spent),
         left=float(budget - spent),
         burn_rate=burn_rate,
         projected_burn_rate=_projected(head_interval, allowed),
         objective=name,
-        burning=_burning(kept, burn_rate, window, thresholds or {}, allowed, now),
         exhausted_at=_exhausted_at(kept, Fraction(allowed), length, recent, now),
-        freezes_at=None if alpha is None else _freezes_at(kept, allowed, length, alpha),
+        freezes_at=freezes_at,
         frozen_until=None if alpha is None else _frozen_until(kept, allowed, length, alpha),
     )
+    limits = {each: _threshold(each, window, thresholds or {}) for each in burn_rate}
+    burning = () if alpha is None else _burning(kept, found, limits, allowed, now, alpha)
+    return replace(found, burning=burning)
 
 
 def _freezes_at(
     kept: Sequence[Event], allowed: Decimal, length: timedelta, alpha: float
 ) -> int | None:
-    """Return the fewest failures of the window that chance does not explain, if it is overspent."""
-    total, spent = _count(kept)
-    if spent <= allowed * total:
+    """Return the fewest failures of the window that chance does not explain, if more is spent than
+    the budget."""
+    failing = _failing(kept)
+    if not kept or failing <= allowed:
         return None
+    total = sum(event.events for event in kept)
+    found = compare_nights(_nights(kept, length), float(max(allowed, LEAST_ALLOWED)), alpha)
+    if found is None:
+        return None
+    spent, most = math.floor(failing * total), math.ceil(found.freezing_rate * total)
+    return min(most, spent) if found.frozen else max(most, spent + 1)
+
+
+def _nights(kept: Sequence[Event], length: timedelta) -> list[Look]:
+    """Return the runs by night: those within one part of the window."""
     first = min(event.time for event in kept)
-    looks: dict[int, int] = {}
+    nights: dict[int, list[Event]] = {}
     for event in sorted(kept, key=_time):
         part = min(_LOOKS, _LOOKS * (event.time - first) // length)
-        looks[part] = looks.get(part, 0) + event.events
-    return fewest_failures(
-        [(samples, part / _LOOKS) for part, samples in looks.items()],
-        float(max(allowed, LEAST_ALLOWED)),
-        alpha,
-    )
+        nights.setdefault(part, []).append(event)
+    return [
+        Look(
+            runs=len(runs),
+            failing=math.fsum(event.failed / event.events for event in runs),
+            inverse=math.fsum(1 / event.events for event in runs),
+            elapsed=part / _LOOKS,
+        )
+        for part, runs in nights.items()
+    ]
 
 
 def _frozen_until(
@@ -203,7 +229,7 @@ def _frozen_until(
     until: datetime | None = None
     while staying:
         fewest = _freezes_at(staying, allowed, length, alpha)
-        if fewest is None or _count(staying)[1] < fewest:
+        if fewest is None or _failing(staying) * sum(e.events for e in staying) < fewest:
             return until
         first = staying[0].time
         until = first + length
@@ -221,29 +247,27 @@ def _exhausted_at(
     """Return when the budget reaches zero, if events leave the window in time and new events come
     evenly, as many and as bad as in the `recent` past.
 
-    Between two departures the level runs along a straight line. It is counted in whole numbers of
-    the smallest part that occurs, and time in microseconds, so that the result is exact.
+    Between two departures the level runs along a straight line. Time is counted in microseconds
+    and shares in fractions, so that the result is exact.
     """
-    total, spent = _count(kept)
-    events, failed = _count(e for e in kept if e.time > now - recent)
-    good, whole, ticks = allowed.numerator, allowed.denominator, recent // _TICK
-    level = (good * total - whole * spent) * ticks
-    if failed == 0 or level <= 0:
+    lately = [event for event in kept if event.time > now - recent]
+    ticks = recent // _TICK
+    level = _not_spent(kept, allowed) * ticks
+    slope = _not_spent(lately, allowed)
+    if not any(event.failed for event in lately) or level <= 0:
         return None
-    slope = good * events - whole * failed
     at = 0
-    for time, leaving in groupby(sorted(kept, key=_time), key=_time):
+    for time, runs in groupby(sorted(kept, key=_time), key=_time):
         until = (min(time, now) + length - now) // _TICK
         if level + slope * (until - at) <= 0:
             break
-        gone, bad = _count(leaving)
-        level += slope * (until - at) - (good * gone - whole * bad) * ticks
+        level += slope * (until - at) - _not_spent([*runs], allowed) * ticks
         at = until
         if level <= 0:
             return now + at * _TICK
     if slope >= 0:
         return None
-    return now + math.ceil(at - Fraction(level, slope)) * _TICK
+    return now + math.ceil(at - level / slope) * _TICK
 
 
 def _time(event: Event) -> datetime:
@@ -262,41 +286,76 @@ def _spans(*windows: str) -> list[tuple[str, timedelta]]:
     return [(window, parse_window(window)) for window in windows]
 
 
-def _count(events: Iterable[Event]) -> tuple[int, int]:
-    total = failed = 0
-    for event in events:
-        total += event.events
-        failed += event.failed
-    return total, failed
+def _failing(runs: Collection[Event]) -> Fraction:
+    """Return the mean share of failed events over runs. Each run counts the same: one that clearly
+    fails stops early, and its few events would hide it behind the many of a good one."""
+    return _shares(runs) / len(runs) if runs else Fraction()
 
 
-def _burn(events: int, failed: int, allowed: Decimal) -> float | None:
-    if events == 0 or allowed == 0:
+def _shares(runs: Iterable[Event]) -> Fraction:
+    """Return the sum of the shares of failed events."""
+    failed: dict[int, int] = defaultdict(int)
+    for event in runs:
+        failed[event.events] += event.failed
+    return sum((Fraction(bad, events) for events, bad in failed.items()), Fraction())
+
+
+def _not_spent(runs: Collection[Event], allowed: Fraction) -> Fraction:
+    return len(runs) * allowed - _shares(runs)
+
+
+def _burn(runs: Collection[Event], allowed: Decimal) -> float | None:
+    if not runs or allowed == 0:
         return None
-    return float(failed / (allowed * events))
+    return float(_failing(runs) / Fraction(allowed))
 
 
 def _burning(
     kept: Sequence[Event],
-    burn_rate: Mapping[str, float | None],
-    window: str,
-    thresholds: Mapping[str, float],
+    budget: ErrorBudget,
+    limits: Mapping[str, float],
     allowed: Decimal,
     now: datetime,
+    alpha: float,
 ) -> tuple[str, ...]:
-    """Return the windows whose burn rate has reached its threshold over their whole length and
-    lately: in their last twelfth, or in the last run if that is older. A burn that has ended is not
-    marked for the rest of the window: The Site Reliability Workbook, chapter 5, "Multiwindow,
-    Multi-Burn-Rate Alerts"."""
+    """Return the windows in which more failed than chance explains, and whose burn rate has reached
+    its limit over their whole length and lately: in their last twelfth, or in the last run if that
+    is older. A burn that has ended is not marked for the rest of the window: The Site Reliability
+    Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts"."""
+    length = parse_window(budget.window)
     last = max((event.time for event in kept), default=now)
     found = []
-    for name, rate in burn_rate.items():
-        short = parse_window(name) / _SHORT
-        lately = _burn(*_count(e for e in kept if e.time > now - short or e.time == last), allowed)
-        limit = _threshold(name, window, thresholds)
-        if rate is not None and lately is not None and min(rate, lately) >= limit:
+    for name, limit in limits.items():
+        span = parse_window(name)
+        runs = [e for e in kept if e.time > now - span]
+        lately = [e for e in runs if e.time > now - span / _SHORT or e.time == last]
+        rates = _burn(runs, allowed), _burn(lately, allowed)
+        if any(rate is None or rate < limit for rate in rates):
+            continue
+        part = alpha * (span / length)
+        if budget.overspent if span == length else _burst(kept, runs, length, allowed, part):
             found.append(name)
     return tuple(found)
+
+
+def _burst(
+    kept: Sequence[Event],
+    runs: Collection[Event],
+    length: timedelta,
+    allowed: Decimal,
+    alpha: float,
+) -> bool:
+    """Return whether more of the latest runs failed than chance explains. The nights before them
+    say how much nights vary."""
+    least, start = float(max(allowed, LEAST_ALLOWED)), min(event.time for event in runs)
+    before = [event for event in kept if event.time < start]
+    nights = _nights(before or kept, length)
+    if len(nights) < NIGHTS_NEEDED:
+        nights = _nights(kept, length)
+    each = weigh_nights(nights, least).samples / sum(night.runs for night in nights)
+    most = len(runs) ** 2 / math.fsum(1 / event.events for event in runs)
+    evidence = Evidence(float(_failing(runs)), min(most, each * len(runs)))
+    return shows_more(evidence, least, alpha)
 
 
 def _threshold(name: str, window: str, thresholds: Mapping[str, float]) -> float:

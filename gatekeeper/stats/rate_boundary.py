@@ -9,14 +9,22 @@ Discrete sequential boundaries for clinical trials, Biometrika 70:659-663, and (
 sequential procedures: calendar versus information time, Statistics in Medicine 8:1191-1198. The
 boundary is exact for counts. The rates that it does not reject are the repeated confidence interval
 of Jennison, C. and Turnbull, B. W. (1984), Controlled Clinical Trials 5:33-45.
+
+Samples of one night may fail together. `compare_nights` estimates from the nights how much less
+they say than independent samples, and divides the counts by this design effect: Rao, J. N. K. and
+Scott, A. J. (1992), A simple method for the analysis of clustered binary data, Biometrics
+48:577-585.
+Simulations chose the constants: benchmarks/objectives.py.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from gatekeeper.stats.arguments import require_count, require_inside, require_share
 
@@ -24,15 +32,131 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SPENDING = ((0.0, 0.04), (0.25, 0.45), (0.5, 0.95), (1.0, 1.0))
+SPENDING = ((0.0, 0.04), (0.2, 0.5), (0.5, 0.95), (1.0, 1.0))
 """The share of the level that may be spent by a share of the time, linear in between. Nearly all
 is spent in the first half: a rate of twice what is allowed has shown itself by then."""
+
+NIGHTS_NEEDED = 7
+"""From that many nights on, the nights themselves say how much they vary."""
+
+_EARLY_SAMPLES = 4
+_EARLY_SHARE = 0.05
+"""Before that, a night counts as at most four samples, and a twentieth of the level is spent:
+samples of one night may fail together, and only a plain failure is certain."""
 
 FEWEST = 2
 """One failure alone is never too many: it could be a fault outside of what is measured."""
 
 _NEGLIGIBLE = 1e-18
 """Probabilities below this cannot move a boundary."""
+
+_LIMITS = 32
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The runs of one night: their number, the sum of their shares of failures, the sum of one over
+    their numbers of samples, and the share of the time that has passed."""
+
+    runs: int
+    failing: float
+    inverse: float
+    elapsed: float
+
+
+class Evidence(NamedTuple):
+    """A mean rate of failures, and the number of independent samples that it is as certain as."""
+
+    rate: float
+    samples: float
+
+    def strength(self, allowed: float) -> float:
+        """Return by how many standard deviations the rate is above the allowed one."""
+        variance = self.rate * (1 - self.rate)
+        above = self.rate - allowed
+        if variance > 0:
+            return above * math.sqrt(self.samples / variance)
+        return math.inf if above > 0 else -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class NightsTest:
+    """Whether the failure rate is above the allowed one, and the rate from which it would be."""
+
+    frozen: bool
+    freezing_rate: float
+
+
+def compare_nights(nights: Sequence[Look], allowed: float, alpha: float) -> NightsTest | None:
+    """Test at level `alpha` whether the mean failure rate of the nights' runs is above `allowed`;
+    None if not even failures alone would show it. The nights are independent of each other; the
+    samples of a night need not be."""
+    evidence = weigh_nights(nights, allowed)
+    if len(nights) < NIGHTS_NEEDED:
+        looks = [(night.runs, 1.0) for night in nights]
+        return _against_boundary(looks, evidence, allowed, alpha * _EARLY_SHARE)
+    learned = nights[:NIGHTS_NEEDED]
+    looks = [(sum(night.runs for night in learned), learned[-1].elapsed)]
+    looks += [(night.runs, night.elapsed) for night in nights[NIGHTS_NEEDED:]]
+    return _against_boundary(looks, evidence, allowed, alpha)
+
+
+def weigh_nights(nights: Sequence[Look], allowed: float) -> Evidence:
+    """Return the mean rate of the nights' runs, where each run counts the same, and as how many
+    independent samples all of them count.
+
+    From NIGHTS_NEEDED nights on, they are `mean x (1 - mean) / variance of the mean` samples, and
+    never more than they are. The variance is that of each night from the one before (von Neumann,
+    J. (1941), Annals of Mathematical Statistics 12:367-395), with two more nights for its own
+    error: a rate that rose a week ago is then not taken for nights that vary. A single night that
+    is much worse than the others makes nights look more different. So no night counts as worse
+    than the limit with which the evidence is strongest; otherwise another failure could end a
+    freeze.
+    """
+    runs = sum(night.runs for night in nights)
+    most = runs**2 / math.fsum(night.inverse for night in nights)
+    mean = math.fsum(night.failing for night in nights) / runs
+    if len(nights) < NIGHTS_NEEDED:
+        return Evidence(mean, min(most, _EARLY_SAMPLES * len(nights)))
+    worst = max(night.failing / night.runs for night in nights)
+    limits = (worst + (allowed - worst) * step / _LIMITS for step in range(_LIMITS))
+    return max(
+        (_limited(nights, limit, runs, most) for limit in limits),
+        key=lambda found: found.strength(allowed),
+    )
+
+
+def shows_more(evidence: Evidence, allowed: float, alpha: float) -> bool:
+    """Return whether the evidence, looked at once, shows a rate above the allowed one."""
+    found = _against_boundary([(1, 1.0)], evidence, allowed, alpha)
+    return found is not None and found.frozen
+
+
+def _limited(nights: Sequence[Look], limit: float, runs: int, most: float) -> Evidence:
+    """Return the mean rate of the runs, where no night's is above the limit, and how many
+    independent samples would vary as much."""
+    failing = [min(night.failing, night.runs * limit) for night in nights]
+    mean = math.fsum(failing) / runs
+    around = [each - night.runs * mean for each, night in zip(failing, nights, strict=True)]
+    squares = math.fsum((after - before) ** 2 for before, after in pairwise(around)) / 2
+    squares *= (len(nights) + 2) / (len(nights) - 1)
+    samples = runs**2 * mean * (1 - mean)
+    return Evidence(mean, most if samples >= most * squares else samples / squares)
+
+
+def _against_boundary(
+    looks: Sequence[tuple[int, float]], evidence: Evidence, allowed: float, alpha: float
+) -> NightsTest | None:
+    mean, samples = evidence
+    each = samples / sum(runs for runs, _ in looks)
+    totals = [math.floor(each * runs + _ROUNDING) for runs in accumulate(runs for runs, _ in looks)]
+    counts = [after - before for before, after in pairwise([0, *totals])]
+    elapsed = [time for _, time in looks]
+    fewest = fewest_failures([*zip(counts, elapsed, strict=True)], allowed, alpha)
+    if fewest is None:
+        return None
+    return NightsTest(samples * mean >= fewest - _ROUNDING, fewest / samples)
 
 
 def fewest_failures(looks: Sequence[tuple[int, float]], allowed: float, alpha: float) -> int | None:

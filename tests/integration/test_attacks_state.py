@@ -25,6 +25,7 @@ from support.proposals import (
     PROMPT_FILE,
     Proposal,
     all_say,
+    spent_lines,
 )
 from support.proposed_change import Content, Link
 from support.quick_and_long import a_few
@@ -108,9 +109,9 @@ HISTORIES = {
 def test_a_history_that_was_tampered_with_is_left_out_and_said(
     bad: str, git_repository: Create, tmp_path: Path
 ) -> None:
-    """The lines that are sound still count: forty failures spend the budget."""
+    """The lines that are sound still count: nights of forty failures spend the budget."""
     file = tmp_path / "history.jsonl"
-    file.write_text(f"{bad}\n{event(failed=40)}\n", "utf-8")
+    file.write_text(f"{bad}\n{spent_lines()}", "utf-8")
     reworded = Proposal("r", "", {PROMPT_FILE: OTHER}, contract=GOOD, recorded=all_say("ok"))
     made = reworded.propose(git_repository)
     assert check(made, tmp_path / "out", "--history", str(file)) == 1

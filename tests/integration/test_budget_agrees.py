@@ -59,7 +59,7 @@ def record(days: float, failed: int, slow: int) -> Record:
 def history(tmp_path: Path) -> Path:
     """Runs of five weeks, of which one has left every window; the last of them slow."""
     path = tmp_path / "runs.jsonl"
-    days = (34.5, 20.5, 12.5, 6.5, 3.5, 0.5)
+    days = (34.5, 20.5, 18.5, 16.5, 14.5, 12.5, 10.5, 6.5, 5.5, 4.5, 3.5, 2.5, 1.5, 0.5)
     FileHistory(path).append(
         [record(days, 7 + i, 30 if days < 7 else 4) for i, days in enumerate(days)]
     )
@@ -160,5 +160,5 @@ def test_the_terminal_has_them(budgets, history, tmp_path, capsys, monkeypatch):
         _, left, whole = shown(found)
         rest = line.partition(f" {label_of(name)} ")[2].split()
         assert rest[:5] == [
-            found["window"], f"{found['events']:,}", whole, f"{found['spent']:,}", left,
+            found["window"], f"{found['events']:,}", whole, f"{found['spent']:,.0f}", left,
         ]  # fmt: skip

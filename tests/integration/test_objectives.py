@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -82,14 +83,15 @@ def spent(path: Path, objective: str) -> Path:
         contract="words",
         model="m",
         version="1",
-        samples=100,
+        samples=10,
         failed=0,
         interval=None,
-        calls=100,
+        calls=10,
         failed_calls=0,
-        objectives={objective: (100, 30)},
+        objectives={objective: (10, 3)},
     )
-    FileHistory(path).append([record])
+    nights = [replace(record, id=f"{d}", time=record.time - timedelta(days=d)) for d in range(10)]
+    FileHistory(path).append(nights)
     return path
 
 
@@ -111,7 +113,7 @@ def test_a_spent_budget_of_any_objective_freezes_unless_exempt(
     assert (budget["objective"], budget["spent"]) == ("checks.says-ok", 30)
     assert budget["projected_burn_rate"][0] == 0
     until = datetime.fromisoformat(budget["frozen_until"])
-    assert timedelta(days=26) < until - datetime.now(UTC) < timedelta(days=28)
+    assert timedelta(days=19) < until - datetime.now(UTC) < timedelta(days=28)
     (reason,) = [r for r in contract["reasons"] if r["code"] == "budget"]
     assert reason["verdict"] == verdict
     if verdict == "fail":

@@ -152,7 +152,7 @@ def test_an_interrupted_run_weighs_no_sample_beyond_a_gap(mode, concurrency):
 def test_a_frozen_prompt_may_show_that_it_is_better():
     """Being no worse does not end the sampling then: it has to be better."""
     now = datetime.now(UTC)
-    spent = {"c0": {"success_rate": (Event(now - timedelta(days=1), 1000, 600),)}}
+    spent = {"c0": {"success_rate": [Event(now - timedelta(days=d), 100, 60) for d in range(1, 9)]}}
     more = "slo: {success_rate: 0.9}"
     base, head = (
         revision(arm, sha, 1, 100, samples=5, more=more)

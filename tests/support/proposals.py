@@ -132,9 +132,12 @@ def recorded_with(params: Mapping[str, Any], output: str, prompt: str = PROMPT) 
 
 
 def spent_lines(failed: int = 40, past: timedelta = timedelta(hours=2)) -> str:
-    """A history in which the contract failed that often."""
-    time = (datetime.now(UTC) - past).isoformat()
-    return line(time=time, contract="words", samples=40, failed=failed) + "\n"
+    """A history of ten nights in which the contract failed that often."""
+    latest = datetime.now(UTC) - past
+    times = [(latest - timedelta(days=d)).isoformat() for d in range(10)]
+    return "".join(
+        line(time=time, contract="words", samples=40, failed=failed) + "\n" for time in times
+    )
 
 
 def spent_budget(folder: Path, failed: int = 40, past: timedelta = timedelta(hours=2)) -> str:

@@ -174,8 +174,8 @@ def _findings_of_budgets(budgets: ContractBudgets | None) -> Iterator[Finding]:
     for budget in budgets.budgets if budgets else ():
         label = label_of(budget.objective)
         spent = (
-            f"{budget.spent:,} of {budget.events:,} samples failed in {budget.window}, and "
-            f"{numbers.number(budget.budget)} failures are allowed"
+            f"{numbers.number(budget.spent)} of {budget.events:,} samples failed in "
+            f"{budget.window}, and {numbers.number(budget.budget)} failures are allowed"
         )
         if budget.overspent:
             freeze = ""

@@ -77,7 +77,7 @@ def _budgets(live: list[ContractHistory]) -> Part:
                 ),
                 badge="fail" if budget.overspent else "inconclusive",
             ),
-            f"{budget.spent:,} of {budget.events:,}",
+            f"{numbers.number(budget.spent)} of {budget.events:,}",
             numbers.number(budget.budget),
             share_left(budget),
             budget.window,

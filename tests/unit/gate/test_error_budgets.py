@@ -19,7 +19,10 @@ CONTRACT = contract(
 
 
 def spent(failed: int):
-    return {"words": {"success_rate": [Event(NOW - timedelta(days=1), 100, failed)]}}
+    """Ten nights, a hundred samples in all."""
+    shares = [failed // 10 + (night < failed % 10) for night in range(10)]
+    events = [Event(NOW - timedelta(days=d, hours=1), 10, k) for d, k in enumerate(shares)]
+    return {"words": {"success_rate": events}}
 
 
 def test_each_objective_that_counts_events_has_one():
@@ -32,8 +35,8 @@ def test_each_objective_that_counts_events_has_one():
 def test_the_policys_thresholds_mark_what_burns():
     strict = Policy(burn_rate={"1d": 1.0, "7d": 1.0, "window": 1.0})
     lax = Policy(burn_rate={"1d": 9.0, "7d": 9.0, "window": 9.0})
-    assert error_budgets(CONTRACT, spent(7), strict, NOW)[0].burning == ("7d", "28d")
-    assert error_budgets(CONTRACT, spent(7), lax, NOW)[0].burning == ()
+    assert error_budgets(CONTRACT, spent(20), strict, NOW)[0].burning == ("7d", "28d")
+    assert error_budgets(CONTRACT, spent(20), lax, NOW)[0].burning == ()
 
 
 @pytest.mark.parametrize(

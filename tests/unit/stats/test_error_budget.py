@@ -13,18 +13,20 @@ from gatekeeper.stats.objective import parse_window
 
 
 def test_a_worked_month():
+    """Each run counts the same: its share of failures, and not its number of samples."""
     history = [ago(1000, 20, days=20), ago(400, 4, days=5), ago(100, 10, hours=2)]
     assert error_budget(history, 0.95, "28d", NOW, (0.9, 0.97)) == ErrorBudget(
         window="28d",
         events=1500,
         budget=75.0,
-        spent=34,
-        left=41.0,
+        spent=65.0,
+        left=10.0,
         burn_rate={
             "1d": 10 / 100 / 0.05,
-            "7d": pytest.approx(14 / 500 / 0.05),
-            "28d": pytest.approx(34 / 1500 / 0.05),
+            "7d": pytest.approx((0.1 + 0.01) / 2 / 0.05),
+            "28d": pytest.approx((0.1 + 0.01 + 0.02) / 3 / 0.05),
         },
+        exhausted_at=NOW + timedelta(days=8),
         projected_burn_rate=pytest.approx((0.6, 2.0)),
     )
 
@@ -37,17 +39,30 @@ def test_it_is_what_a_recount_says(history, objective, window):
     def counted(name):
         start = NOW - parse_window(name)
         inside = [e for e in history if start < e.time <= NOW + timedelta(days=1)]
-        return sum(e.events for e in inside), sum(e.failed for e in inside)
+        shares = [Fraction(e.failed, e.events) for e in inside if e.events]
+        return sum(e.events for e in inside), sum(shares) / len(shares) if shares else Fraction()
 
-    total, failed = counted(window)
-    assert (found.events, found.spent) == (total, failed)
+    total, failing = counted(window)
+    assert (found.events, found.spent) == (total, float(failing * total))
     assert found.budget == float(share * total)
-    assert found.left == float(share * total - failed)
+    assert found.left == float((share - failing) * total)
     for name, rate in found.burn_rate.items():
-        n, k = counted(name)
-        assert rate == (
-            None if n == 0 or share == 0 else pytest.approx(float(Fraction(k, n) / share))
-        )
+        n, failing = counted(name)
+        assert rate == (None if n == 0 or share == 0 else pytest.approx(float(failing / share)))
+
+
+def test_a_bad_night_that_stops_early_counts_as_much_as_a_good_one():
+    """A night that clearly fails stops after 40 samples, a good one takes 120."""
+    shares = [40 if night % 3 else 4 for night in range(16)]
+    cut = [
+        ago(120 if s == 4 else 40, 120 * s // 100 if s == 4 else 40 * s // 100, days=d, hours=1)
+        for d, s in enumerate(shares)
+    ]
+    fixed = [ago(200, 2 * s, days=d, hours=1) for d, s in enumerate(shares)]
+    short, long = (error_budget(each, 0.9, "28d", NOW) for each in (cut, fixed))
+    assert short.left / short.budget == pytest.approx(long.left / long.budget, abs=0.03)
+    assert short.left / short.budget < -1.5
+    assert short.state == long.state == "overspent"
 
 
 @given(st.lists(events, max_size=20), objectives, windows, st.randoms())
@@ -121,9 +136,10 @@ class TestAnObjectiveOfExactlyOne:
     def test_one_failure_could_be_a_fault_outside_and_does_not_freeze(self):
         found = error_budget([ago(20, 1, hours=1)], 1.0, "28d", NOW)
         assert (found.state, found.frozen_until) == ("spent", None)
-        worse = error_budget([ago(20, 2, hours=1)], 1.0, "28d", NOW)
-        assert (worse.state, worse.freezes_at) == ("overspent", 2)
-        assert worse.frozen_until == NOW - timedelta(hours=1) + timedelta(days=28)
+        weeks = [ago(20, int(d in (3, 5, 8)), days=d, hours=1) for d in range(10)]
+        worse = error_budget(weeks, 1.0, "28d", NOW)
+        assert (worse.state, worse.freezes_at) == ("overspent", 3)
+        assert worse.frozen_until == NOW - timedelta(days=8, hours=1) + timedelta(days=28)
 
     def test_it_is_not_frozen_for_ever_by_what_a_prompt_of_999_per_mille_does(self):
         history = [ago(20, int(d == 10), days=d, hours=1) for d in range(27)]
