@@ -25,13 +25,13 @@ class Flow:
     def __init__(self, names: Names, steps: Sequence[str] = (), *, is_class: bool = False) -> None:
         self.names, self.language = names, names.language
         self.steps, self.is_class = steps, is_class
-        self.ends = {steps[-1]} if steps else self.language.keys
+        self.ends = {*steps[-1:]} - {*steps[:-1]} if steps else self.language.keys
 
-    def refuse(self, names: Sequence[str], own: Sequence[Node] = ()) -> None:
+    def refuse(self, names: Sequence[str], own: Sequence[Node] = (), new: int = 0) -> None:
         """Refuse a use of the value, or of a part of it, through which it may change. `own` are
         the names by which its own code means it."""
         todo = [held for node in own for held in self._held(node, 0)]
-        todo += [(name, 0) for name in names]
+        todo += [(name, min(new, _MOST_NEW)) for name in names]
         seen: set[tuple[str, int]] = set()
         while todo:
             found = todo.pop()
@@ -105,8 +105,8 @@ class Flow:
         else:
             level = max(new, 1) if store.text == "+=" else new
         found = [held for target in store.all("target") for held in self._taken(target, level)]
-        is_value = store.role not in ("body", "loop", "parameter", "item", "target")
-        return found + (self._held(store, new) if is_value and store.kind == "store" else [])
+        is_value = store.kind == "store" and store.role not in ("body", "loop")
+        return found + (self._held(store, new) if is_value else [])
 
     def _taken(self, target: Node, new: int) -> Held:
         """Return the names of an assignment's target, of a loop's or of a parameter's."""
@@ -123,7 +123,8 @@ class Flow:
         if target.kind == "list":
             return [held for part in target.parts for held in self._taken(part, item)]
         if target.kind == "object" and all(part.kind == "pair" for part in target.parts):
-            wanted = [part.parts[-1] for part in target.parts if part.text not in self.ends]
+            ends = () if new else self.ends
+            wanted = [part.parts[-1] for part in target.parts if part.text not in ends]
             return [held for part in wanted for held in self._taken(part, item)]
         raise self._changed(target)
 
@@ -145,7 +146,7 @@ class Flow:
             if name == "template":
                 return []
             raise self._changed(member)
-        if name in self.ends:
+        if name in self.ends and (not new or name == "length"):
             return []
         if self.steps and not new and (name or len(self.steps) == 1):
             return self._held(member, 0) if name in self.steps else []
@@ -242,6 +243,24 @@ class Flow:
                 return True
         return False
 
+    def _is_plain(self, made: Node, call: Node) -> bool:
+        """Return whether the call gives the function its arguments one by one, as it is."""
+        names, function = self.names, call.parts[0]
+        parts = [part for each in made.all("decorator") for part in each.walk()]
+        used = {part.text for part in parts if part.kind in ("function", "name")}
+        kinds = {"classmethod", "staticmethod"}
+        if used - kinds - names.imported.keys() or used & (names.bound | names.defined.keys()):
+            return False
+        if any(part.kind == "spread" for part in call.all("argument")):
+            return False
+        if names.language.has_members:
+            return "arguments" not in names.named
+        # `Class.method(other, …)` takes its own object as the first argument.
+        owner = function.parts[0].inside() if function.kind == "member" else function
+        owner = owner.parts[0] if owner.kind == "call" and owner.parts[0].text == "type" else owner
+        is_class = owner.text in (*names.defined, "type", "__class__") and function.kind == "member"
+        return not is_class or bool(used & kinds)
+
     def _parameters(self, call: Node, node: Node, new: int) -> Held:
         """Return the parameters by which functions of the file take the argument."""
         held: Held = []
@@ -250,19 +269,12 @@ class Flow:
             if made.kind == "class":
                 inits = [part for part in made.parts if part.text in ("__init__", "constructor")]
                 made = inits[0] if inits else made
-            decorators = [part.root().text for part in made.all("decorator")]
-            plain = {"staticmethod", "classmethod", *self.names.imported} >= {*decorators}
-            spread = any(part.kind == "spread" for part in given)
-            if (
-                made.kind != "function"
-                or not plain
-                or spread
-                or self.names.named.get("arguments", [])
-            ):
+            if made.kind != "function" or not self._is_plain(made, call):
                 raise self._changed(node)
             takes = made.all("parameter")
             is_method = made.scope is not None and made.scope.kind == "class"
-            if is_method and not self.language.has_members:
+            is_static = "staticmethod" in [part.text for part in made.all("decorator")]
+            if is_method and not is_static and not self.language.has_members:
                 takes = takes[1:]
             if node.around.kind == "keyword":
                 wanted = [part for part in takes if part.parts[0].text == node.around.text]

@@ -55,7 +55,7 @@ class Reading:
             self._refuse_inner(name.rpartition(".")[2])
         holder = self.only(first, 1)
         self.language.refuse_file(self.names)
-        value, reading = _value_of(holder), self
+        value, reading, outer, depth = _value_of(holder), self, list[str](), 0
         for at, step in enumerate(steps):
             if value is not None and value.kind == "function":
                 function = [first, *steps][at]
@@ -65,13 +65,16 @@ class Reading:
             if holder.text:
                 own = self.language.own_names(value) if value is not None else []
                 flow = Flow(self.names, steps[at:], is_class=holder.kind == "class")
-                flow.refuse(_named_with(holder), own)
+                outer, depth = _named_with(holder), len(steps) - at
+                flow.refuse(outer, own)
             if holder.kind == "class":
                 reading = replace(self, scope=holder)
                 holder = reading.only(step, holder.line)
                 value = _value_of(holder)
             else:
                 holder = value = self.member(value, step, holder)
+                if value.kind in ("list", "call"):  # whatever holds the list may hand it on
+                    Flow(self.names).refuse(outer, new=depth)
         scope = None if self.language.has_members else reading.scope
         return replace(reading, scope=scope)._messages(name.rpartition(".")[2], holder, value)
 

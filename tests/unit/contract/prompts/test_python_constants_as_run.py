@@ -697,7 +697,45 @@ OF_DICTS = [
     "q = P['a']['s'] + '!'\nq += '?'  # stays",
     "def f(k): return P[k]['s'].format(x=1)\nf('a')  # stays",
 ]
+# The list has the name of a key, stands behind one, or a method takes it at another place.
+MORE_HANDED = [
+    "x = [(q := P)]\nx[0].clear()",
+    "q = {'content': P}\nq['content'].clear()",
+    "q = {'role': P[0]}\nq['role'].update(content='Worse')",
+    "q = {'content': [P]}\nfor r in q['content']: r.clear()",
+    "class D:\n    def f(self, m, n=None): m.clear()\nD.f(D(), P)",
+    "class D:\n    def f(self, m=None): self.clear()\nD.f(P, 1)",
+    "class D:\n    def f(self, m, n=None): m.clear()\ntype(D()).f(D(), P)",
+    "class D:\n    def f(self, m, n=None): m.clear()\nD().__class__.f(D(), P)",
+    "class D:\n    def f(self, m, n=None): m.clear()\nE = D\nE.f(D(), P)",
+    "class D:\n    @staticmethod\n    def f(m, n=None): m.clear()\nD.f(P)",
+    "class D:\n    @classmethod\n    def f(cls, m, n=None): m.clear()\nD.f(P)",
+    "class D:\n    def f(self, m, n=None): m.clear()\nD().f(P)",
+    "class D:\n    def f(self, m, n=None): self.m = m\nd = D()\nd.f(P)\nd.m.clear()",
+    "from functools import cache\ndef cache(f): return lambda m: m.clear()\n@cache\n"
+    "def f(m): pass\nf(P)",
+]
+LISTED = "P = {'a': [{'role': 'user', 'content': 'Good'}], 'b': []}\n"
+OF_LISTED = [
+    "P['a'].clear()",
+    "P['a'][0]['content'] = 'Worse'",
+    "k = 'a'\nP[k].clear()",
+    "for v in P.values(): v.clear()",
+    "for k, v in P.items(): v.clear()",
+    "q = P\nfor k in q: q[k].clear()",
+    "q = {**P}\nq['a'].clear()",
+    "q = P['a']\nq.append({'role': 'user', 'content': 'Worse'})",
+    "q = [*P['a']]\nq[0]['content'] = 'Worse'",
+    "def f(a, b): a.clear()\nf(**P)",
+    "P.get('a').clear()",
+    "a = P.pop('a')\nP['a'] = []",
+    "print(P['a'][0]['content'], len(P['a']))  # stays",
+    "q = [*P['a'], {'role': 'user', 'content': 'more'}]\nq.append(1)  # stays",
+]
 MADE_DICTS = [
+    "P = {'s': {'s': 'Good', 'o': 'x'}}\nq = P['s']\nq['s'] = 'Worse'",
+    "P = {'a': {'s': 'Good'}}\nq = {'s': P}\nq['s']['a']['s'] = 'Worse'",
+    "P = {'a': {'s': 'Good'}}\nq = {'a': P['a']}\nq['a']['s'] = 'Worse'",
     "P = Q = {'a': {'s': 'Good'}}\nQ['a']['s'] = 'Worse'",
     "Q = P = {'a': {'s': 'Good'}}\nQ['a'] = {'s': 'Worse'}",
     "class C: pass\nC.q = P = {'a': {'s': 'Good'}}\nC.q['a']['s'] = 'Worse'",
@@ -769,7 +807,9 @@ CASES: list[Case] = [
     *((DICT + code, "P.a.s") for code in OF_DICTS),
     *((f"{DICT}def change():\n{indented(code)}\nchange()", "P.a.s") for code in OF_DICTS),
     *((f"class C:\n    {DICT}P = C.P\n{code}", "C.P.a.s") for code in OF_DICTS),
-    *((code, "P.a.s") for code in MADE_DICTS),
+    *((code, "P.a.s" if "'a'" in code else "P.s.s") for code in MADE_DICTS),
+    *((LIST + code, "P") for code in MORE_HANDED),
+    *((LISTED + code, "P.a") for code in OF_LISTED),
     ("P = 'Good'\nfrom prompts import __dict__ as names\nnames['P'] = 'Worse'", "P"),
     *MORE,
 ]

@@ -169,7 +169,30 @@ OF_KEYS = [
     'P?.["a"] && (P["a"].system = "Worse");',
     'const k = "a"; console.log(P[k].system); // stays',
 ]
+LISTED = 'const P = { a: [{ role: "user", content: "Good" }], b: [] };\n'
+OF_LISTED = [
+    "P.a.pop();",
+    'const k = "a"; P[k].pop();',
+    "Object.values(P)[0].pop();",
+    "for (const v of Object.values(P)) v.pop();",
+    "Object.entries(P).forEach(([k, v]) => { v.pop(); });",
+    "for (const k in P) P[k].pop();",
+    "const q = { ...P }; q.a.pop();",
+    'const q = { ...P }; const k = "a"; q[k].pop();',
+    "const { a: q } = P; q.pop();",
+    "const { ...q } = P; q.a.pop();",
+    'const f = (k) => P[k]; f("a").pop();',
+    "const q = { content: P }; q.content.a.pop();",
+    "const q = { content: P.a }; q.content.pop();",
+    "const { content } = { content: P.a }; content.pop();",
+    "const q = [(r = P.a)]; var r; q[0].pop();",
+    "console.log(P.a[0].content, P.a.length); // stays",
+    "const q = [...P.a, { role: 'user', content: 'x' }]; q.push(1); // stays",
+]
 MADE = [
+    ('const P = { s: { s: "Good", o: "x" } }; const q = P.s; q.s = "Worse";', "P.s.s"),
+    ('const P = { s: "Good" }; const q = { s: P }; q.s.s = "Worse";', "P.s"),
+    ('const P = { s: "Good" }; const { s } = { s: P }; s.s = "Worse";', "P.s"),
     ('const P = { system: "Good", system: "Worse" };', "P.system"),
     ('const P = { system: "Good", ["system"]: "Worse" };', "P.system"),
     ('const P = { system: "Good", get system() { return "Worse"; } };', "P.system"),
@@ -972,6 +995,7 @@ CASES: list[Case] = [
     ),
     *((DEEP + code, "P.a.system") for code in OF_OBJECTS),
     *((DEEP + code, "P.a.system") for code in OF_KEYS),
+    *((LISTED + code, "P.a") for code in OF_LISTED),
     *MADE,
     *((FUNCTION + code, "P") for code in EXPORTS),
     *((KLASS + code, "P.system") for code in OF_CLASSES),
