@@ -40,7 +40,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class World:
     """Calls whose mean or quantile rises by a known share. `base` and `head` are the sigmas of the
-    calls of one input; `tail` is the share of calls that take eight times as much. `by_input` says
+    calls of one input; `tail` is the share of calls that take eight times as much. `base_tail` is
+    the share of base's calls that take ten times as much, where inputs are alike. `by_input` says
     that each input has a rise of its own, and its calls are all alike."""
 
     name: str
@@ -50,12 +51,13 @@ class World:
     base: float = 0.4
     head: float = 0.4
     tail: float = 0.0
+    base_tail: float = 0.0
     by_input: bool = False
 
     @property
     def is_alike(self) -> bool:
         """Whether both arms have the same distribution but for the rise."""
-        return self.base == self.head and not self.by_input
+        return self.base == self.head and not self.by_input and not self.base_tail
 
     def draw(self, rng: Generator, rise: float) -> tuple[Floats, Floats]:
         shape = (self.inputs, self.samples)
@@ -64,7 +66,9 @@ class World:
             own = rng.gamma(1.0, 1.0, (self.inputs, 1))
             return np.broadcast_to(level, shape), np.broadcast_to(level * own * (1 + rise), shape)
         base, head = (self._calls(rng, sigma, shape) for sigma in (self.base, self.head))
-        return level * base, level * head * (1 + rise) * self._balance()
+        dear = np.where(rng.random(shape) < self.base_tail, 10.0, 1.0)
+        own = level if not self.base_tail else np.ones_like(level)
+        return own * base * dear, own * head * (1 + rise) * self._balance()
 
     def _calls(self, rng: Generator, sigma: float, shape: tuple[int, int]) -> Floats:
         long = np.where(rng.random(shape) < self.tail, 8.0, 1.0)
@@ -74,7 +78,7 @@ class World:
     def _balance(self) -> float:
         """What gives arms of unlike scatter the same mean or the same quantile."""
         if self.quantile is None:
-            return math.exp((self.base**2 - self.head**2) / 2)
+            return math.exp((self.base**2 - self.head**2) / 2) * (1 + 9 * self.base_tail)
         both = (math.hypot(SPREAD, sigma) for sigma in (self.base, self.head))
         before, after = both
         return math.exp(float(ndtri(self.quantile)) * (before - after))
@@ -96,6 +100,16 @@ def _worlds(label: str, quantile: float | None, inputs: int, more: int) -> list[
 WORLDS = (
     *_worlds("mean", None, 20, 60),
     World("mean, head varies less than base", 60, 1, None, 0.8, 0.3),
+    World("mean, base varies with sigma 1.2, head with 0.2", 20, 1, None, 1.2, 0.2),
+    World(
+        "mean, 5 % of base's calls take 10 times as much, head always the same",
+        20,
+        1,
+        None,
+        0.1,
+        0.0,
+        base_tail=0.05,
+    ),
     World("mean, each input with its own rise", 20, 1, None, by_input=True),
     *_worlds("p50", 0.5, 20, 60),
     *_worlds("p95", 0.95, 40, 100),

@@ -15,7 +15,7 @@ from gatekeeper.gate.alpha import limit_level
 from gatekeeper.gate.resource_result import LimitResult
 from gatekeeper.gate.resources import MEASURES, Measure
 from gatekeeper.gate.result import Reason
-from gatekeeper.stats.relative_change import Rise, rise_beyond
+from gatekeeper.stats.relative_change import UNEVEN_BELOW, Rise, rise_beyond
 
 _MEASURED: Mapping[LimitName, Measure] = {
     "cost": MEASURES["cost_per_call_usd"],
@@ -120,6 +120,11 @@ def _why_open(result: LimitResult) -> str:
             f"a decision needs {result.inputs_needed:,} independent inputs, and only "
             f"{result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
         )
+    if result.uneven:
+        return (
+            "base's amounts vary more than twice as much as head's, so a few large ones that base "
+            f"happened not to have may explain it. {UNEVEN_BELOW} inputs decide it"
+        )
     return "this rise can be chance"
 
 
@@ -157,7 +162,13 @@ def _result(
     if rise is None:
         return replace(result, found="unmeasured" if complete else "kept")
     result = replace(
-        result, base=rise.base, head=rise.head, low=rise.low, p_value=rise.p_value, found="kept"
+        result,
+        base=rise.base,
+        head=rise.head,
+        low=rise.low,
+        p_value=rise.p_value,
+        found="kept",
+        uneven=rise.uneven,
     )
     if not complete:
         return result

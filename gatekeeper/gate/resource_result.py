@@ -62,6 +62,8 @@ class LimitResult:
     inputs: int
     inputs_needed: int
     found: LimitFinding
+    uneven: bool = False
+    """Whether base was too irregular for so few inputs: see `stats.relative_change.Rise`."""
 
     @property
     def relative(self) -> float | None:

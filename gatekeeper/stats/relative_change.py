@@ -8,6 +8,7 @@ gives the change of the arms' quantiles, which a limit on latency is about.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +32,10 @@ _BLOCK = 100_000
 """How many weights are held at once: 0.8 MB, which stays in the processor's cache."""
 _ROUNDING = 1e-9
 """A value this near to a limit counts as equal to it."""
+UNEVEN_BELOW = 100
+"""From that many units on, a twentieth of dear calls is practically never missed."""
+_UNEVEN, _WIDEST = 2, 5
+"""From when on base's amounts are too irregular to compare: simulated in benchmarks/limits.py."""
 _MOST_DRAWS = 400_000
 """The most random swaps: levels below one in 400,000 cannot be reached."""
 _MOST_WEIGHTS = 100_000_000
@@ -63,12 +68,15 @@ class Rise:
     p_value: float
     limit: float
     level: float
+    uneven: bool = False
+    """Whether base's amounts are so much more irregular than head's that a few dear calls, which
+    base happened not to have, may explain the rise."""
 
     @property
     def exceeds(self) -> bool:
         """Whether the limit is exceeded by more than chance explains."""
         above = self.low is None or self.low > self.limit + _ROUNDING
-        return above and self.p_value <= self.level
+        return above and self.p_value <= self.level and not self.uneven
 
 
 def relative_change(
@@ -136,7 +144,23 @@ def rise_beyond(
         low = float(np.quantile(_resampled(arms, len(base), draws, rng), level))
     allowed = [[value * (1 + limit) for value in values] for values in base]
     p_value = _swap_test(allowed, head, draws, rng, quantile)
-    return Rise(before, after, low, p_value, limit, level)
+    uneven = before > 0 and _is_uneven(base, head, after / before / (1 + limit))
+    return Rise(before, after, low, p_value, limit, level, uneven)
+
+
+def _is_uneven(
+    base: Sequence[Sequence[float]], head: Sequence[Sequence[float]], beyond: float
+) -> bool:
+    """Return whether the logarithms of base's amounts vary more than twice as much as head's, and
+    enough for a rise of `beyond` times the limit. The units' means count."""
+    spreads = []
+    for units in (base, head):
+        means = [math.fsum(values) / len(values) for values in units]
+        logs = [math.log(mean) for mean in means if mean > 0]
+        spreads.append(statistics.stdev(logs) if len(logs) > 1 else 0.0)
+    before, after = spreads
+    varies = len(base) < UNEVEN_BELOW and before > _UNEVEN * after + _ROUNDING
+    return varies and math.log(max(beyond, 1.0)) < _WIDEST * before
 
 
 def _draws(units: int, level: float) -> int:

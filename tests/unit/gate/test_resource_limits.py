@@ -181,3 +181,39 @@ def test_the_lower_end_is_told_unless_it_repeats_the_rise(low: float, said: str)
     result = LimitResult("cost", 0.2, 1.0, 3.333, low, 0.001, LEVEL, 40, 6, "exceeded")
     (reason,) = limit_reasons([result])
     assert said in spaced(reason.text)
+
+
+def dear_and_alike(inputs: int, times: float, base: float = 0.2, head: float = 0.01):
+    """Calls of base that scatter, and of head that take `times` as much, nearly all the same."""
+    rng = np.random.default_rng(5)
+    return [
+        outcome(f"f{number}", arm, 0, True, cost=factor * float(rng.lognormal(0, scatter)))
+        for number in range(inputs)
+        for arm, factor, scatter in (("base", 1.0, base), ("head", times, head))
+    ]
+
+
+class TestAHeadThatIsMoreRegular:
+    """A few dear calls that base happened not to have look like a rise of head."""
+
+    def test_it_is_open_with_the_reason(self) -> None:
+        result = found(dear_and_alike(20, 1.74))
+        assert (result.found, result.uneven) == ("open", True)
+        [reason] = limit_reasons([result])
+        assert reason.verdict == "inconclusive"
+        assert "vary more than twice as much as head's" in reason.text
+        assert "100 inputs decide it" in reason.text
+
+    def test_a_hundred_inputs_decide_it(self) -> None:
+        assert found(dear_and_alike(100, 1.74)).found == "exceeded"
+
+    def test_a_rise_far_beyond_what_scatters_is_exceeded(self) -> None:
+        """Such as answers that now all end at the limit of their tokens."""
+        assert found(dear_and_alike(20, 6.0)).found == "exceeded"
+
+    def test_arms_that_scatter_alike_are_compared(self) -> None:
+        assert found(dear_and_alike(20, 1.74, 0.2, 0.15)).found == "exceeded"
+        assert found(dear_and_alike(20, 1.74, 0.0, 0.0)).found == "exceeded"
+
+    def test_within_the_limit_nothing_is_said(self) -> None:
+        assert found(dear_and_alike(20, 1.1)).found == "kept"
