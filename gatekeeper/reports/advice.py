@@ -13,6 +13,11 @@ from gatekeeper.reports.ranking import worst_reasons
 _BE_SURE_OF_LIMIT = (
     "Find out why calls cost more or take longer. Add fixtures or samples for a clear result."
 )
+_MEND_MEASURED = (
+    "If the prompt is the same as when it met its objectives, the model may have changed: "
+    "`gatekeeper drift` says since when. Otherwise correct the prompt, or agree on another "
+    "objective in a pull request."
+)
 _MEND_NEW = (
     "Look at the failing answers below. If the answers are wrong, correct the new "
     "prompt. If the answers are right, correct the checks or the expected values of "
@@ -41,6 +46,8 @@ def _advice_on(result: GateResult, contract: ContractResult, found: ReasonCode) 
         return REASONS["error"].advice if result.verdict == "error" else _limit_advice(contract)
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
+    if found == "slo" and result.kind == "run":
+        return _MEND_MEASURED
     entry = REASONS[found]
     if entry.adds_units and _counts_clusters(contract):
         return entry.advice.replace("Add fixtures", "Add clusters")

@@ -57,6 +57,8 @@ def keep_run(
         return found
     spending, now = events_of(now_known.records), datetime.now(UTC)
     contracts = {job.contract.name: job.contract for job in work.jobs}
+    drifted = _drift_notices(now_known, [*contracts])
+    found = replace(found, notices=(*found.notices, *drifted))
 
     def counted(result: ContractResult) -> ContractResult:
         contract = contracts.get(result.name)
@@ -66,6 +68,14 @@ def keep_run(
         return replace(result, error_budgets=budgets, error_budget=most_pressing(budgets))
 
     return replace(found, contracts=tuple(map(counted, found.contracts)))
+
+
+def _drift_notices(known: Past, names: Sequence[str]) -> list[str]:
+    """Return a notice for each contract whose model is certain to have changed."""
+    from gatekeeper.history.drift import drifts
+    from gatekeeper.reports.drift import drift_news
+
+    return [f"{news.contract}: {news.text}" for news in drift_news(drifts(known.records, names))]
 
 
 def _with_waivers(found: Measurement, waivers: Sequence[Waiver]) -> Measurement:

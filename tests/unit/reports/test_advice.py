@@ -44,6 +44,14 @@ def test_a_new_prompt_is_not_brought_back(objective: str, words: str) -> None:
     assert "back" not in _advice(new)
 
 
+def test_a_run_that_changed_no_prompt_never_says_to_improve_it() -> None:
+    slo = SloResult("success_rate", 0.95, 0.5, None, False)
+    known = replace(_because("slo"), slo=(slo,))
+    measured = replace(examples.result(known), kind="run")
+    assert "gatekeeper drift" in advice(measured, known)
+    assert "Improve the prompt" not in advice(measured, known)
+
+
 def test_the_title_counts_the_fixtures_of_which_none_passes() -> None:
     fixtures = tuple(replace(examples.fixture(n, "failing"), id=str(n)) for n in range(80))
     contract = replace(_because("nothing_passes"), fixtures=fixtures)
