@@ -26,14 +26,11 @@ from gatekeeper.gate.consistency import pairs_of_units
 from gatekeeper.gate.judge_correction import correct_score, judge_behind, rests_on_judges
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
-from gatekeeper.stats.e_process import bounded_mean_interval
-from gatekeeper.stats.gaffke import inputs_needed, proven_side
+from gatekeeper.stats.gaffke import gaffke_interval, inputs_needed, proven_side
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import (
     clustered_mean_interval,
-    clustered_rate_interval,
     quantile_bounds,
-    rate_interval,
 )
 from gatekeeper.stats.label_shift import corrected_rate
 from gatekeeper.stats.objective import decide
@@ -189,13 +186,9 @@ def _result(objective: Objective, data: _ObjectiveData) -> SloResult:
 
 
 def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
-    """Return the rate with Wilson's interval over the samples, or over clusters if there are some.
-    Gaffke's interval over units decides."""
+    """Return the rate with Gaffke's interval over units, which decides."""
     inputs = data.inputs(flag_of(objective))
     hits, samples, wanted, most = _counts(inputs)
-    shown = rate_interval(sum(hits), sum(samples))
-    if data.clustered:
-        shown = clustered_rate_interval(hits, samples)
 
     def result(hits: Sequence[int], samples: Sequence[int]) -> SloResult:
         n = sum(samples)
@@ -203,8 +196,10 @@ def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
         if data.judge and observed is not None:
             units = sum(count > 0 for count in samples)
             return _corrected(objective, observed, units, data.judge, data.confidence)
-        met = _side(objective.target, objective.measure.better, hits, samples, data)
+        shares = _shares(hits, samples)
+        met = _side(objective.target, objective.measure.better, shares, data.confidence)
         met = _agreeing(met, observed, objective)
+        shown = gaffke_interval(shares, 0.0, 1.0, data.confidence)
         return SloResult(objective.name, objective.target, observed, shown, met)
 
     measured = result(hits, samples)
@@ -245,17 +240,20 @@ def _corrected_score(
     return SloResult(objective.name, objective.target, value, interval, met, judged=judged)
 
 
+def _shares(hits: Sequence[int], samples: Sequence[int]) -> list[float]:
+    """Return the share of hits of each input. Each counts alike, however many samples it has."""
+    return [k / n for k, n in zip(hits, samples, strict=True) if n]
+
+
 def _side(
     target: float,
     better: Literal["higher", "lower"],
-    hits: Sequence[int],
-    samples: Sequence[int],
-    data: _ObjectiveData,
+    shares: Sequence[float],
+    confidence: float,
 ) -> bool | None:
     """Return whether the share of hits is on the right side of the target, by Gaffke's interval
-    over inputs. Each input counts alike, however many samples it has."""
-    shares = [k / n for k, n in zip(hits, samples, strict=True) if n]
-    side = proven_side(shares, target, data.confidence)
+    over inputs."""
+    side = proven_side(shares, target, confidence)
     return None if side is None else (side == "above") == (better == "higher")
 
 
@@ -303,7 +301,7 @@ def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
         low, high = quantile_bounds(values, q, data.confidence)
         interval = None if low is None or high is None else ConfidenceInterval(low, high)
         observed = quantile(values, q)
-        met = _side(q, "higher", hits, samples, data)
+        met = _side(q, "higher", _shares(hits, samples), data.confidence)
         return SloResult(objective.name, target, observed, interval, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
@@ -331,7 +329,7 @@ def _bounded_mean(
         observed = math.fsum(means) / len(means) if means else None
         if data.judge and observed is not None:
             return _corrected_score(objective, observed, means, data.judge, data.confidence)
-        interval = bounded_mean_interval(means, data.confidence)
+        interval = gaffke_interval(means, 0.0, 1.0, data.confidence)
         met = _decide(objective, observed, interval)
         return SloResult(objective.name, objective.target, observed, interval, met)
 

@@ -1,14 +1,11 @@
-"""E-processes (bets) on bounded numbers: is head not worse by the margin? Also the interval of a
-mean score."""
+"""E-processes (bets) on bounded numbers: is head not worse by the margin?"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.stats.arguments import require_inside, require_numbers
-from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.arguments import require_inside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +17,6 @@ _FIRST_VARIANCE = 0.1
 """The variance of a difference before any is observed: one fixture in ten changes."""
 _MOST_LOG = 700.0
 """The logarithm of a capital that is still a double."""
-_TINY = 1e-9
-_HALVINGS = 14
-"""Ends of an interval are found to 1/2^14."""
 
 
 def not_worse_capital(
@@ -44,38 +38,6 @@ def not_worse_capital(
 
     capital: NDArray[np.float64] = np.exp(np.minimum(_log_capital(differences, margin), _MOST_LOG))
     return capital
-
-
-def bounded_mean_interval(
-    values: Sequence[float], confidence: float = 0.95
-) -> ConfidenceInterval | None:
-    """Return the interval of the mean of independent numbers from 0 to 1, in random order: those
-    means that a player who bets against each of them has not rejected. None without a number.
-
-    It is valid for any distribution and any number of values. Student's t is not: twenty values of
-    1 give it no width, although one 0 in fifty is easily missed. The betting interval of
-    Waudby-Smith and Ramdas (2024), section 4.
-    """
-    require_inside("confidence", confidence)
-    require_numbers("values", values)
-    if not len(values):
-        return None
-    if min(values) < 0 or max(values) > 1:
-        raise ValueError("values: every value must lie between 0 and 1")
-    needed = math.log(2 / (1 - confidence))
-    below = _refuted_below([1 - value for value in values], needed)
-    above = _refuted_below(values, needed)
-    return ConfidenceInterval(below, 1 - above)
-
-
-def _refuted_below(losses: Sequence[float], needed: float) -> float:
-    """Return the largest mean of 1 - loss that was refuted, with all below it; 0 if none was."""
-    low, high = 0.0, 1 - math.fsum(losses) / len(losses)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        refuted = _TINY < middle < 1 - _TINY and _log_capital(losses, 1 - middle).max() >= needed
-        low, high = (middle, high) if refuted else (low, middle)
-    return low
 
 
 def _log_capital(

@@ -112,3 +112,18 @@ def test_drawing_the_same_fixtures_again_is_no_new_evidence():
 
     assert success(0.95, once).met is None
     assert success(0.95, often).met is None
+
+
+@pytest.mark.parametrize("failing", [1, 2, 4, 8])
+def test_the_interval_beside_a_rate_is_the_one_that_decides(failing):
+    """Ten samples of twenty inputs are not two hundred inputs."""
+    outcomes = [
+        outcome(f"i{number}", "head", repetition, number >= failing)
+        for number in range(20)
+        for repetition in range(10)
+    ]
+    wanted = {f"i{number}": 10 for number in range(20)}
+    for target in (0.3, 0.5, 0.7, 0.8, 0.9, 0.99):
+        (result,) = results({"success_rate": target}, outcomes, wanted)
+        low, high = result.interval.low, result.interval.high
+        assert result.met is (True if low >= target else False if high < target else None)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.e_process import bounded_mean_interval, not_worse_capital
-from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.e_process import not_worse_capital
 
 MARGINS = [0.02, 0.05, 0.3, 0.9]
 SAMPLES = st.lists(st.sampled_from([-1, 0, 1]), max_size=80)
@@ -110,66 +109,3 @@ def test_arrays_and_lists_are_alike():
 def test_a_margin_out_of_reach_is_named(margin):
     with pytest.raises(ValueError, match=r"^margin: "):
         not_worse_capital([0, 0], margin)
-
-
-# The interval of a mean score
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda rng, n: (rng.random(n) < 0.9).astype(float),
-        lambda rng, n: rng.beta(9, 1, n),
-        lambda rng, n: (rng.random(n) > 0.02).astype(float),
-        lambda rng, n: np.where(rng.random(n) < 0.5, 0.8, 1.0),
-    ],
-    ids=["pass or fail", "beta", "seldom 0", "two values"],
-)
-def test_each_end_of_a_mean_is_seldom_wrong(draw):
-    rng = np.random.default_rng(5)
-    mean = float(draw(rng, 400_000).mean())
-    low = high = 0
-    for _ in range(400):
-        found = bounded_mean_interval(draw(rng, 60).tolist())
-        low, high = low + (found.low > mean + 0.002), high + (found.high < mean - 0.002)
-    # More than 20 of 400 has a chance of 0.2 % where the rate is 2.5 %.
-    assert max(low, high) <= 20
-
-
-def test_scores_that_are_all_alike_leave_doubt():
-    few, many = bounded_mean_interval([1.0] * 20), bounded_mean_interval([1.0] * 200)
-    assert few.low < 0.85
-    assert (0.97 < many.low < 1, many.high) == (True, 1)
-    assert bounded_mean_interval([1.0]) == ConfidenceInterval(0, 1)
-    assert bounded_mean_interval([]) is None
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.5, 0.999))
-def test_an_interval_holds_the_mean_and_grows_with_confidence(values, confidence):
-    found = bounded_mean_interval(values, confidence)
-    surer = bounded_mean_interval(values, (1 + confidence) / 2)
-    assert 0 <= found.low <= math.fsum(values) / len(values) + 1e-9
-    assert found.high >= math.fsum(values) / len(values) - 1e-9
-    assert surer.low <= found.low + 1e-9
-    assert surer.high >= found.high - 1e-9
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_an_interval_mirrors(values):
-    found = bounded_mean_interval(values)
-    mirrored = bounded_mean_interval([1 - value for value in values])
-    assert mirrored.low == pytest.approx(1 - found.high, abs=2**-10)
-    assert mirrored.high == pytest.approx(1 - found.low, abs=2**-10)
-
-
-def test_thousands_of_scores_stay_numbers():
-    found = bounded_mean_interval([0.0, 1.0, 1.0, 1.0] * 5_000)
-    assert found.low < 0.75 < found.high
-    assert found.high - found.low < 0.03
-    assert np.isfinite(not_worse_capital([-1] * 20_000, 0.5)).all()
-
-
-@pytest.mark.parametrize("values", [[1.5], [-0.1], [float("nan")]])
-def test_what_is_no_score_is_refused(values):
-    with pytest.raises(ValueError, match="values"):
-        bounded_mean_interval(values)
