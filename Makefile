@@ -60,7 +60,8 @@ bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.decisions --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.harmless_calls --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.objectives --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.single_fixtures --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.broken_fixtures --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.detectable_drops --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.limits --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.drift --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.replicas --write docs/error-rates.md
@@ -93,7 +94,8 @@ bench-smoke: setup
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
 	$(BIN)/python -m benchmarks.harmless_calls --runs 4
 	$(BIN)/python -m benchmarks.objectives --runs 5
-	$(BIN)/python -m benchmarks.single_fixtures --runs 20
+	$(BIN)/python -m benchmarks.broken_fixtures --runs 1
+	$(BIN)/python -m benchmarks.detectable_drops --runs 20
 	$(BIN)/python -m benchmarks.limits --runs 2
 	$(BIN)/python -m benchmarks.drift --runs 2
 	$(BIN)/python -m benchmarks.replicas --runs 2 --limit 1

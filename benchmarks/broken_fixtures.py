@@ -1,0 +1,516 @@
+"""Are fixtures that broke found, is a harmless change spared, and what do the fresh samples cost?
+
+    python -m benchmarks.broken_fixtures [--runs 400] [--seed 1] [--write docs/error-rates.md]
+
+Every run is decided twice with the same samples: by the comparison of the suite alone, as with
+`gate: {claim: inputs}`, and as by default, where fresh samples of single fixtures confirm what
+seems broken (`stats.confirmation`). Prints the tables, or writes them between the markers of a
+page. Ends with exit status 1 if a promise is broken.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Before numpy is loaded: the processes share the processors out already.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.simulation_page import rate, show
+from gatekeeper import numbers
+from gatekeeper.stats.confirmation import confirm, suspicion
+from gatekeeper.stats.futility import is_look
+from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.sequential import SequentialTest
+
+BEGIN, END = "<!-- bench-broken-fixtures:begin -->", "<!-- bench-broken-fixtures:end -->"
+ALPHA, MARGIN = 0.05, 0.05
+FIXTURES = 0.02
+"""The share of alpha for all broken fixtures together."""
+FOUND = 0.95
+"""How often fixtures that broke outright are found at least, in a suite that rarely flickers."""
+Rates = NDArray[np.float64]
+Differences = NDArray[np.int8]
+Change = Callable[[Generator, int], tuple[Rates, Rates]]
+"""Draws the pass rates of so many fixtures on base and on head."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    fixtures: int
+    samples: int
+    contracts: int = 1
+
+    def __str__(self) -> str:
+        shape = f"{self.fixtures} × {self.samples}"
+        return shape if self.contracts == 1 else f"{self.contracts} contracts of {shape}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A change of a suite, by its name in `CHANGES`; of `broken` fixtures, head's pass rate falls
+    from 1 to `left`."""
+
+    suite: Suite
+    change: str
+    broken: int = 0
+    left: float = 0.0
+
+
+class Decided(NamedTuple):
+    """Whether a run was blocked, and how many single calls it made, by the comparison of the suite
+    alone and with confirmation."""
+
+    blocked_before: int
+    calls_before: int
+    blocked: int
+    calls: int
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Fixtures that must pass, samples of each on each arm, and their pass rate on both arms."""
+
+    fixtures: int
+    samples: int
+    passing: float
+
+
+def _alike(passing: float) -> Change:
+    def draw(_: Generator, fixtures: int) -> tuple[Rates, Rates]:
+        rates = np.full(fixtures, passing)
+        return rates, rates.copy()
+
+    return draw
+
+
+def _heterogeneous(rng: Generator, fixtures: int) -> tuple[Rates, Rates]:
+    rates = np.where(rng.random(fixtures) < 0.05, 0.0, rng.beta(4, 0.6, fixtures))
+    return rates, rates.copy()
+
+
+def _flickering(rng: Generator, fixtures: int) -> tuple[Rates, Rates]:
+    rates = np.where(rng.random(fixtures) < 0.3, 0.5, 0.97)
+    return rates, rates.copy()
+
+
+def _temperature_zero(rng: Generator, fixtures: int) -> tuple[Rates, Rates]:
+    flipped, before = rng.random(fixtures) < 0.1, rng.random(fixtures) < 0.95
+    broke = rng.random(fixtures) < 0.5
+    base, head = np.where(flipped, broke, before), np.where(flipped, ~broke, before)
+    return base.astype(float), head.astype(float)
+
+
+def _symmetric(rng: Generator, fixtures: int) -> tuple[Rates, Rates]:
+    step = rng.choice([-0.25, 0.25, 0.0], fixtures, p=[0.15, 0.15, 0.7])
+    return np.full(fixtures, 0.7), 0.7 + step
+
+
+def _few_fall(_: Generator, fixtures: int) -> tuple[Rates, Rates]:
+    head = np.full(fixtures, 0.95)
+    head[: max(1, fixtures // 10)] = 0.45
+    return np.full(fixtures, 0.9), head
+
+
+def _shifted(step: float) -> Change:
+    def draw(_: Generator, fixtures: int) -> tuple[Rates, Rates]:
+        return np.full(fixtures, 0.95), np.full(fixtures, 0.95 + step)
+
+    return draw
+
+
+def _share_fails(share: float) -> Change:
+    def draw(_: Generator, fixtures: int) -> tuple[Rates, Rates]:
+        head = np.full(fixtures, 0.95)
+        head[: round(share * fixtures)] = 0.0
+        return np.full(fixtures, 0.95), head
+
+    return draw
+
+
+SPREAD: dict[str, Change] = {
+    "+5 points": _shifted(0.05),
+    "-2 points": _shifted(-0.02),
+    "-5 points": _shifted(-0.05),
+    "-10 points": _shifted(-0.1),
+    "-20 points": _shifted(-0.2),
+    "10 % fail": _share_fails(0.1),
+    "20 % fail": _share_fails(0.2),
+}
+"""What a change does to all inputs, or to a share of them."""
+CHANGES: dict[str, Change] = {
+    "every fixture passes in 95 %": _alike(0.95),
+    "every fixture passes in 80 %": _alike(0.8),
+    "pass rates differ, 5 % of fixtures always fail": _heterogeneous,
+    "30 % of fixtures pass in half of their samples": _flickering,
+    "the same, and the provider's quality wanders": _flickering,
+    "temperature 0, 10 % of fixtures change their outcome": _temperature_zero,
+    "15 % of fixtures fall by 25 points, 15 % rise by 25": _symmetric,
+    "10 % of fixtures fall by 45 points, all others rise by 5": _few_fall,
+}
+USUAL, *_OTHERS, WANDERING, DETERMINISTIC, EVEN, FEW = CHANGES
+_DRAWN = CHANGES | SPREAD
+
+BROKEN_SUITES = [Suite(f, n) for f in (20, 40, 100) for n in (1, 2, 3, 10)]
+NULL_SUITES = (
+    Suite(20, 1), Suite(20, 10), Suite(40, 2), Suite(50, 10), Suite(100, 1), Suite(100, 10),
+)  # fmt: skip
+_NULLS = [USUAL, *_OTHERS, WANDERING, DETERMINISTIC]
+HARMLESS = [
+    *(Case(suite, change) for change in _NULLS for suite in NULL_SUITES),
+    *(
+        Case(Suite(20, 3, contracts=5), change)
+        for change in (USUAL, "30 % of fixtures pass in half of their samples")
+    ),
+]
+EVENED_OUT = [Case(suite, change) for change in (EVEN, FEW) for suite in NULL_SUITES]
+OUTRIGHT, IN_PART = (
+    [[Case(suite, USUAL, k, left) for k in range(1, 6)] for suite in BROKEN_SUITES]
+    for left in (0.0, 0.5)
+)
+AMONG_FLICKERING = [
+    [Case(suite, _OTHERS[-1], k) for k in range(1, 6)] for suite in BROKEN_SUITES[1::3]
+]
+SPREAD_SUITES = (
+    Suite(20, 5), Suite(20, 10), Suite(50, 10), Suite(40, 25), Suite(100, 10), Suite(100, 1),
+    Suite(300, 1), Suite(30, 3),
+)  # fmt: skip
+SPREAD_OUT = [[Case(suite, change) for change in (USUAL, *SPREAD)] for suite in SPREAD_SUITES]
+PROMISES = (
+    Promise(1, 5, 0.9), Promise(5, 1, 0.9), Promise(5, 5, 0.9), Promise(40, 1, 0.97),
+    Promise(20, 10, 0.7), Promise(20, 3, 0.5),
+)  # fmt: skip
+
+
+_INTRODUCTION = """\
+Each entry has {runs:,} runs with seed {seed}. Of two figures in an entry, the first is that of the
+comparison of the suite alone, and the second that of the default. Shares are % of runs, and their
+95 % intervals reach at most {wide:.0f} points to either side."""
+_SPREAD_OUT = """\
+The first table shows **runs blocked** for changes of all inputs, or of a share of them. Every
+fixture passes in 95 % of its samples on base."""
+_CALLS = """\
+The second table shows the **mean number of calls** in the same runs."""
+_OUTRIGHT = """\
+The next table shows **fixtures found that always fail on head**. They always passed on base. All
+other fixtures pass in 95 % of their samples."""
+_IN_PART = """\
+The next table shows **fixtures found that fail half of the time on head**."""
+_AMONG_FLICKERING = """\
+The next table shows **fixtures found that always fail on head in a suite that flickers**: 30 % of
+the other fixtures pass in half of their samples."""
+_HARMLESS = """\
+The next table shows **harmless changes blocked**, and the mean number of calls."""
+_EVENED_OUT = """\
+In the next table, **a change evens out over all inputs, but single fixtures got worse**. The
+comparison of the suite must not block such a change. The default may, because it also makes a claim
+about each fixture."""
+_PROMISED = """\
+The last table shows **fixtures that must pass**. A harmless change counts as blocked if any of them
+blocks it. The fixture that is found passed as often as the others on base, and never on head."""
+
+
+def decide(case: Case, rng: Generator) -> Decided:
+    """Decide one run, with the strictest of Holm's levels if there are several contracts."""
+    each = [_contract(case, rng, ALPHA / case.suite.contracts) for _ in range(case.suite.contracts)]
+    before, calls_before, after, calls = (sum(column) for column in zip(*each, strict=True))
+    return Decided(min(1, before), calls_before, min(1, after), calls)
+
+
+def _contract(case: Case, rng: Generator, alpha: float) -> Decided:
+    suite = case.suite
+    base, head = _DRAWN[case.change](rng, suite.fixtures)
+    base[: case.broken], head[: case.broken] = 1.0, case.left
+    model = _Model(base, head, rng, wandering=case.change == WANDERING)
+    drawn = model.round(suite.samples)
+    before = _compared(suite, drawn, alpha, predicts=False)
+    now = _compared(suite, drawn, alpha * (1 - FIXTURES), predicts=True)
+    blocked_before = before.stopped == "regressed"
+    if now.stopped == "regressed":
+        return Decided(blocked_before, before.calls, True, now.calls)
+    # Every fixture is sampled at least once.
+    seen, calls = drawn[:, : max(1, now.rounds)], max(now.calls, 2 * suite.fixtures)
+    if case.change == DETERMINISTIC:
+        counts = [int((seen[:, 0] == sign).sum()) for sign in (1, -1)]
+        broke, fresh = mcnemar_exact(*counts) <= alpha * FIXTURES, 0
+    else:
+        broke, fresh = confirmed(seen, model.pair, alpha * FIXTURES)
+    return Decided(blocked_before, before.calls, broke, calls + fresh)
+
+
+class _Ended(NamedTuple):
+    """How the comparison of the suite ended, its complete rounds, and the calls by then."""
+
+    stopped: str
+    rounds: int
+    calls: int
+
+
+def _compared(suite: Suite, drawn: Differences, alpha: float, *, predicts: bool) -> _Ended:
+    """Compare the suite. If it `predicts`, it ends as soon as more samples are futile; but not
+    before every fixture was sampled."""
+    test = SequentialTest(suite.fixtures, suite.samples, alpha, ALPHA, MARGIN)
+    if early := test.after_pairs(drawn[:, 0], drawn[:, 0]):
+        return _Ended(early[0], 0, 2 * early[1])
+    for rounds in range(1, suite.samples + 1):
+        if predicts and (pairs := _futile_within(test, drawn[:, :rounds])):
+            return _Ended("futile", rounds - 1, 2 * ((rounds - 1) * suite.fixtures + pairs))
+        seen = drawn[:, :rounds]
+        if found := test.after_round(seen, seen):
+            return _Ended(found, rounds, 2 * seen.size)
+        if predicts and test.is_futile(seen, drawn[:0, 0]):
+            return _Ended("futile", rounds, 2 * seen.size)
+    raise AssertionError("the last look decides")
+
+
+def _futile_within(test: SequentialTest, drawn: Differences) -> int | None:
+    """Return after how many pairs of the last round more are futile; None if they are not."""
+    before, further = drawn[:, :-1], drawn[:, -1]
+    if not before.size:
+        return None
+    looks = (pairs for pairs in range(1, test.fixtures) if is_look(pairs, test.fixtures))
+    return next((n for n in looks if test.is_futile(before, further[:n])), None)
+
+
+def confirmed(
+    seen: Differences, pair: Callable[[int], int], level: float, *, net: bool = True
+) -> tuple[bool, int]:
+    """Return whether fresh pairs show that fixtures broke, on net, and how many calls they took."""
+    calls = 0
+
+    def suspects(sign: int) -> Iterator[int]:
+        nonlocal calls
+        for number, differences in enumerate((sign * seen).tolist()):
+            while suspicion(differences) == "open":
+                differences.append(sign * pair(number))
+                calls += 2
+            if suspicion(differences) == "suspect":
+                yield number
+
+    def changed(sign: int, level: float) -> int:
+        nonlocal calls
+        chosen = list(suspects(sign))
+        fresh: list[list[int]] = [[] for _ in chosen]
+        while "open" in (found := confirm(fresh, level)):
+            for number, taken, finding in zip(chosen, fresh, found, strict=True):
+                if finding == "open":
+                    taken.append(sign * pair(number))
+                    calls += 2
+        return found.count("broke")
+
+    broke = changed(1, level)
+    if broke and net:
+        broke -= changed(-1, ALPHA)
+    return broke > 0, calls
+
+
+class _Model:
+    """Draws the differences of pairs. If it is `wandering`, its quality is a slow random walk on
+    the scale of log odds (autoregressive, 0.97 from call to call, with standard deviation 1.2),
+    and base or head goes first at random."""
+
+    def __init__(self, base: Rates, head: Rates, rng: Generator, *, wandering: bool) -> None:
+        self._rng = rng
+        self._rates = base, head
+        self._wandering = wandering
+        self._quality = rng.normal(0, 1.2)
+
+    def round(self, samples: int) -> Differences:
+        fixtures = len(self._rates[0])
+        if self._wandering:
+            taken = [[self.pair(f) for f in range(fixtures)] for _ in range(samples)]
+            return np.array(taken, dtype=np.int8).T
+        shape = fixtures, samples
+        base, head = (self._rng.random(shape) < rates[:, None] for rates in self._rates)
+        return base.astype(np.int8) - head
+
+    def pair(self, fixture: int) -> int:
+        arms = [0, 1] if self._rng.random() < 0.5 else [1, 0]
+        passed = {arm: bool(self._rng.random() < self._rate(arm, fixture)) for arm in arms}
+        return passed[0] - passed[1]
+
+    def _rate(self, arm: int, fixture: int) -> float:
+        passing = float(self._rates[arm][fixture])
+        if not self._wandering or passing in (0.0, 1.0):
+            return passing
+        self._quality = 0.97 * self._quality + self._rng.normal(0, 1.2 * (1 - 0.97**2) ** 0.5)
+        odds = passing / (1 - passing) * np.exp(self._quality)
+        return float(odds / (1 + odds))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The sums over the runs of a case."""
+
+    blocked_before: int
+    calls_before: float
+    blocked: int
+    calls: float
+
+
+def count(number: int, case: Case, runs: int, seed: int) -> Counted:
+    rng = np.random.default_rng([seed, number])
+    totals = np.array([decide(case, rng) for _ in range(runs)]).sum(axis=0)
+    before, calls_before, after, calls = totals.tolist()
+    return Counted(before, calls_before / runs, after, calls / runs)
+
+
+def keep(number: int, promise: Promise, runs: int, seed: int) -> tuple[int, int, float]:
+    """Return how often fixtures that must pass block a harmless change, how often one of them that
+    always fails on head is found, and the mean of the calls for fresh samples if nothing broke."""
+    rng = np.random.default_rng([seed, number, 1])
+    rates = np.full(promise.fixtures, promise.passing)
+    broken = rates.copy()
+    broken[0] = 0.0
+    level = ALPHA * FIXTURES
+    wrong = found = fresh = 0
+    for _ in range(runs):
+        for head in (rates, broken):
+            model = _Model(rates, head, rng, wandering=False)
+            blocked, calls = confirmed(model.round(promise.samples), model.pair, level, net=False)
+            if head is rates:
+                wrong, fresh = wrong + blocked, fresh + calls
+            else:
+                found += blocked
+    return wrong, found, fresh / runs
+
+
+def table(seed: int, runs: int) -> tuple[str, list[str]]:
+    """The tables, and the promises that are broken."""
+    cases = [*HARMLESS, *EVENED_OUT]
+    for rows in (SPREAD_OUT, OUTRIGHT, IN_PART, AMONG_FLICKERING):
+        cases += [case for row in rows for case in row]
+    with get_context("spawn").Pool() as pool:
+        each = dict.fromkeys(cases)
+        jobs = [(n, case, runs, seed) for n, case in enumerate(each)]
+        counted = dict(zip(each, pool.starmap(count, jobs, chunksize=1), strict=True))
+        promised = [(n, promise, runs, seed) for n, promise in enumerate(PROMISES)]
+        kept = pool.starmap(keep, promised, chunksize=1)
+    parts = (
+        _INTRODUCTION.format(runs=runs, seed=seed, wide=98 / runs**0.5),
+        _SPREAD_OUT,
+        _spread_out(counted, lambda one: (one.blocked_before, one.blocked), 100 / runs),
+        _CALLS,
+        _spread_out(counted, lambda one: (one.calls_before, one.calls), 1),
+        _OUTRIGHT,
+        _found(OUTRIGHT, counted, runs),
+        _IN_PART,
+        _found(IN_PART, counted, runs),
+        _AMONG_FLICKERING,
+        _found(AMONG_FLICKERING, counted, runs),
+        f"{_HARMLESS}\n{BRACKETS}",
+        _blocked(HARMLESS, counted, runs),
+        _EVENED_OUT,
+        _blocked(EVENED_OUT, counted, runs),
+        _PROMISED,
+        _promises(kept, runs),
+    )
+    text = "\n\n".join(parts)
+    return text, [*_broken(counted, runs), *_not_kept(kept, runs)]
+
+
+def _pair(before: float, after: float) -> str:
+    return f"{before:.0f} → {after:.0f}"
+
+
+def _spread_out(
+    counted: dict[Case, Counted],
+    read: Callable[[Counted], tuple[float, float]],
+    scale: float,
+) -> str:
+    def cells(row: Sequence[Case]) -> Iterator[str]:
+        for case in row:
+            before, now = read(counted[case])
+            yield _pair(before * scale, now * scale)
+
+    header = ["suite", "no change", *SPREAD]
+    return markdown_table(header, ([str(row[0].suite), *cells(row)] for row in SPREAD_OUT))
+
+
+def _found(rows: Sequence[Sequence[Case]], counted: dict[Case, Counted], runs: int) -> str:
+    def cells(row: Sequence[Case]) -> Iterator[str]:
+        for case in row:
+            found = counted[case]
+            yield _pair(found.blocked_before / runs * 100, found.blocked / runs * 100)
+        calls = [counted[case] for case in (row[0], row[-1])]
+        yield from (_pair(each.calls_before, each.calls) for each in calls)
+
+    header = ["suite", "1 broke", "2 broke", "3 broke", "4 broke", "5 broke"]
+    header += ["calls, 1 broke", "calls, 5 broke"]
+    return markdown_table(header, ([str(row[0].suite), *cells(row)] for row in rows))
+
+
+def _blocked(cases: Sequence[Case], counted: dict[Case, Counted], runs: int) -> str:
+    header = ["change", "suite", "blocked before", "blocked now", "calls"]
+    rows = (
+        [
+            case.change,
+            str(case.suite),
+            rate(found.blocked_before, runs),
+            rate(found.blocked, runs),
+            _pair(found.calls_before, found.calls),
+        ]
+        for case in cases
+        if (found := counted[case])
+    )
+    return markdown_table(header, rows)
+
+
+def _promises(kept: Sequence[tuple[int, int, float]], runs: int) -> str:
+    header = ["must pass", "samples of each", "pass rate", "harmless change blocked"]
+    header += ["one that always fails found", "calls for fresh samples, nothing changed"]
+    rows = (
+        [
+            numbers.count(promise.fixtures, "fixture"),
+            numbers.count(promise.samples, "sample"),
+            f"{promise.passing * 100:.0f} %",
+            rate(wrong, runs),
+            rate(found, runs),
+            f"{calls:.1f}",
+        ]
+        for promise, (wrong, found, calls) in zip(PROMISES, kept, strict=True)
+    )
+    return markdown_table(header, rows)
+
+
+def _broken(counted: dict[Case, Counted], runs: int) -> list[str]:
+    wrong = [
+        f"{case}: blocked {found.blocked} of {runs}"
+        for case in HARMLESS
+        if wilson((found := counted[case]).blocked, runs, 0.999).low > ALPHA
+    ]
+    missed = [
+        f"{case}: found {found.blocked} of {runs}"
+        for row in OUTRIGHT
+        for case in row
+        if wilson((found := counted[case]).blocked, runs, 0.999).high < FOUND
+    ]
+    return [*wrong, *missed]
+
+
+def _not_kept(kept: Sequence[tuple[int, int, float]], runs: int) -> list[str]:
+    return [
+        f"{promise}: blocked {wrong} of {runs} by mistake"
+        for promise, (wrong, _, _) in zip(PROMISES, kept, strict=True)
+        if wilson(wrong, runs, 0.999).low > ALPHA * FIXTURES
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return show(table, BEGIN, END, 400, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""The simulation of broken fixtures decides as the gate does, and notices a promise that is
+broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import broken_fixtures as bench
+from benchmarks.broken_fixtures import Case, Counted, Promise, Suite
+
+PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
+SMALL = Suite(40, 2)
+
+
+def test_the_tables_stand_on_the_page():
+    page = PAGE.read_text("utf-8")
+    assert page.count(bench.BEGIN) == page.count(bench.END) == 1
+    tables = page.partition(bench.BEGIN)[2].partition(bench.END)[0]
+    rows = [*bench.OUTRIGHT, *bench.IN_PART, *bench.AMONG_FLICKERING, *bench.PROMISES]
+    rows += [*bench.SPREAD_OUT, *bench.SPREAD_OUT, *bench.HARMLESS, *bench.EVENED_OUT]
+    assert tables.count("\n| ") == len(rows) + 8 * 2
+
+
+@pytest.mark.parametrize("broken", [1, 4])
+def test_broken_fixtures_are_found_with_a_few_fresh_samples(broken):
+    rng = np.random.default_rng(3)
+    runs = [bench.decide(Case(SMALL, bench.USUAL, broken), rng) for _ in range(40)]
+    assert sum(run.blocked for run in runs) >= 38
+    assert sum(run.blocked_before for run in runs) < 30
+    assert sum(run.calls - run.calls_before for run in runs) / len(runs) < 32 + 18 * broken
+
+
+def test_a_harmless_change_costs_a_few_calls_and_is_not_blocked():
+    rng = np.random.default_rng(4)
+    runs = [bench.decide(Case(SMALL, bench.USUAL), rng) for _ in range(60)]
+    assert sum(run.blocked for run in runs) <= 6
+    assert sum(run.calls - run.calls_before for run in runs) / len(runs) < 16
+
+
+def test_at_temperature_zero_nothing_is_sampled_again():
+    rng = np.random.default_rng(5)
+    runs = [bench.decide(Case(SMALL, bench.DETERMINISTIC), rng) for _ in range(20)]
+    assert all(run.calls <= run.calls_before for run in runs)
+
+
+def test_fixtures_that_were_fixed_make_up_for_those_that_broke():
+    seen = np.array([[1, 1, 1], [-1, -1, -1], [0, 0, 0]], dtype=np.int8)
+    pairs = {0: 1, 1: -1, 2: 0}
+    assert bench.confirmed(seen, pairs.__getitem__, 0.001)[0] is False
+    assert bench.confirmed(seen, pairs.__getitem__, 0.001, net=False)[0] is True
+    assert bench.confirmed(seen[::2], pairs.__getitem__, 0.001)[0] is True
+
+
+def test_a_wandering_quality_favours_neither_base_nor_head():
+    rng = np.random.default_rng(6)
+    model = bench._Model(np.full(20, 0.5), np.full(20, 0.5), rng, wandering=True)
+    drawn = model.round(100)
+    assert abs(drawn.mean()) < 0.05
+    assert 0.3 < np.abs(drawn).mean() < 0.5
+
+
+def test_promises_that_are_not_kept_are_told():
+    kept = dict.fromkeys(
+        [*bench.HARMLESS, *(case for row in bench.OUTRIGHT for case in row)],
+        Counted(blocked_before=0, calls_before=1, blocked=200, calls=1),
+    )
+    broken = bench._broken(kept, 400)
+    assert len(broken) == len(kept)
+    assert bench._not_kept([(40, 400, 1.0)] * len(bench.PROMISES), 400)
+    assert not bench._not_kept([(0, 400, 1.0)] * len(bench.PROMISES), 400)
+
+
+def test_a_fixture_that_must_pass_is_spared_if_it_flickers_and_found_if_it_breaks():
+    wrong, found, calls = bench.keep(0, Promise(5, 1, 0.9), 40, 1)
+    assert wrong <= 1
+    assert found >= 28
+    assert calls < 20
