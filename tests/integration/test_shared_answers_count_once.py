@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
@@ -105,3 +106,24 @@ def test_an_answer_fails_if_it_fails_one_of_the_fixtures_that_share_it(git_repos
     made.commit("base")
     _, record = recorded_run(made, tmp_path)
     assert (record["samples"], record["failed"]) == (10, 1)
+
+
+def test_every_report_and_the_site_count_it_once(git_repository, tmp_path, capsys):
+    """One of ten answers is wrong; counted for each of its fixtures, nine of eighteen would be."""
+    made = git_repository("words")
+    contract = CONTRACT.replace("success_rate: 0.8", "success_rate: 0.7")
+    assert contract != CONTRACT
+    made.write_all(files(contract))
+    made.commit("base")
+    history, _ = recorded_run(made, tmp_path, ["--format", "prometheus"])
+    shown = [capsys.readouterr().out]
+    where = ["--repo", str(made.path), "--history", str(history)]
+    main(["budget", *where])
+    main(["site", *where, "--out", str(tmp_path / "site")])
+    shown.append(capsys.readouterr().out)
+    pages = [*(tmp_path / "site").rglob("*.html"), *(tmp_path / "out").glob("*.md")]
+    shown += [page.read_text("utf-8") for page in pages]
+    assert len(pages) > 2
+    assert "(9/10)" in shown[0]
+    for text in shown:
+        assert not re.search(r"\b9 of 18\b|\b9/18\b", text)
