@@ -14,9 +14,10 @@ BASE = {**FILES, "contracts/sentiment.yaml": CONTRACT + "slo: {success_rate: 0.9
 
 
 def a_run(failed: int) -> str:
-    time = (datetime.now(UTC) - timedelta(days=1)).isoformat()
+    """The same run on each of eight nights."""
+    nights = [(datetime.now(UTC) - timedelta(days=d)).isoformat() for d in range(1, 9)]
     counts = {"samples": 1000, "failed": failed, "calls": 1000}
-    return line(time=time, contract="sentiment", **counts) + "\n"
+    return "".join(line(time=time, contract="sentiment", **counts) + "\n" for time in nights)
 
 
 def test_the_budget_of_a_history_in_the_repository_freezes(run_gate: RunGate) -> None:
