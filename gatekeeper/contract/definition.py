@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -16,6 +17,7 @@ Aggregate = Literal["first", "majority", "all", "any"]
 SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "assist", "enforce", "auto", "repair"]
 RepairAction = Literal["fail", "warn"]
+GateClaim = Literal["both", "fixtures", "inputs"]
 TemplateStyle = Literal["text", "jinja", "fstring", "mustache", "nunjucks"]
 ShownBy = Literal["declared", "file", "text", "comment", "nothing"]
 """What shows a prompt's style: its contract, its file, its text, a comment of Jinja alone (which
@@ -296,13 +298,22 @@ class GatePolicy:
     """`alpha` is the false-block rate, `margin` the drop not worth blocking,
     `tolerance` the share of fixtures that must pass after aggregation (PCSL's tau), `limits` by
     how much a call may take more than on base, `repairs` what follows if head needs repairs more
-    often than base."""
+    often than base. `claim` says what fails the contract: broken `fixtures`, a lower pass rate over
+    all `inputs`, or `both`. `allow_broken` is how many more fixtures may break than are fixed, as a
+    whole number or as a share below 1."""
 
     alpha: float = 0.05
     margin: float = 0.05
     tolerance: float | None = None
     limits: tuple[ResourceLimit, ...] = ()
     repairs: RepairAction = "warn"
+    claim: GateClaim = "both"
+    allow_broken: float = 0
+
+    def allowed_of(self, fixtures: int) -> int:
+        """Return how many more of so many fixtures may break than are fixed."""
+        share = 0 < self.allow_broken < 1
+        return math.floor(self.allow_broken * (fixtures if share else 1))
 
 
 @dataclass(frozen=True, slots=True)

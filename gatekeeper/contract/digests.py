@@ -235,9 +235,12 @@ def _gate_meaning(gate: GatePolicy) -> Any:
     """Return the gate's settings, without those of later versions that are not set, so that digests
     stay the same as before."""
     meaning = _settings(gate)
-    limits, repairs = meaning.pop("limits"), meaning.pop("repairs")
-    later = {"limits": list(map(asdict, limits))} if limits else {}
-    return meaning | later | ({} if repairs == "warn" else {"repairs": repairs})
+    limits = meaning.pop("limits")
+    later = {"repairs": "warn", "claim": "both", "allow_broken": 0}
+    unset = [name for name, default in later.items() if meaning[name] == default]
+    for name in unset:
+        del meaning[name]
+    return meaning | ({"limits": list(map(asdict, limits))} if limits else {})
 
 
 def _settings(record: SamplingPolicy | GatePolicy) -> dict[str, Any]:

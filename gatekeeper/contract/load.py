@@ -380,9 +380,8 @@ def _target(data: Mapping[str, Any], prompt: Prompt, steps: Steps) -> Target:
 
 
 def _gate(data: Mapping[str, Any]) -> GatePolicy:
-    plain = {
-        name: data[name] for name in ("alpha", "margin", "tolerance", "repairs") if name in data
-    }
+    names = ("alpha", "margin", "tolerance", "repairs", "claim", "allow_broken")
+    plain = {name: data[name] for name in names if name in data}
     return GatePolicy(**plain, limits=read_limits(data))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -50,7 +50,7 @@ class Trial:
 
     `contract_from` says whose contract the fixture and the checks come from. `cluster` is that of
     the fixture. `part_of` names the contract of which `contract` is a group: their identical
-    requests are sent once.
+    requests are sent once. `confirms` says that it is a fresh one, taken after the planned ones.
     """
 
     contract: str
@@ -61,6 +61,14 @@ class Trial:
     contract_from: ContractFrom = "head"
     cluster: str | None = None
     part_of: str | None = None
+    confirms: bool = False
+
+    def again(self, repetition: int) -> Trial:
+        """Return a fresh trial of the same fixture and arm."""
+        seed = self.request.seed
+        seed = None if seed is None else seed - self.repetition + repetition
+        request = replace(self.request, repetition=repetition, seed=seed)
+        return replace(self, repetition=repetition, request=request, confirms=True)
 
 
 @dataclass(frozen=True, slots=True)

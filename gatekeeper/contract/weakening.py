@@ -187,6 +187,12 @@ def _categories(base: Contract, head: Contract) -> Iterator[str]:
 
 
 def _gate(base: Contract, head: Contract) -> Iterator[str]:
+    if base.gate.claim != head.gate.claim and head.gate.claim != "both":
+        yield f"gate.claim changed from {base.gate.claim} to {head.gate.claim}"
+    fixtures = len(base.fixtures)
+    if head.gate.allowed_of(fixtures) > base.gate.allowed_of(fixtures):
+        change = f"from {base.gate.allow_broken:g} to {head.gate.allow_broken:g}"
+        yield f"gate.allow_broken raised {change}"
     yield from bound_weakenings("gate.alpha", base.gate.alpha, head.gate.alpha, up=False)
     yield from bound_weakenings("gate.margin", base.gate.margin, head.gate.margin, up=True)
     yield from bound_weakenings(

@@ -1,5 +1,5 @@
-"""Divides one contract's alpha among the comparison of the suite, the must-pass tests, and the
-limits of cost, tokens, latency and repairs. Pure."""
+"""Divides one contract's alpha among the comparison of the suite, the confirmation of broken
+fixtures, and the limits of cost, tokens, latency and repairs. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from gatekeeper.contract.definition import Contract
 
-MUST_PASS = 0.2
-"""The share of alpha for all must-pass tests together. The comparison of the suite keeps enough to
-fail at 5 % if five of five fixtures break, also if there are limits."""
+FIXTURES = 0.1
+"""The share of alpha for all broken fixtures together, those that must pass among them. It is
+small, because fresh samples of a fixture are cheap evidence. The comparison of the suite keeps
+enough to fail at 5 % if five of five fixtures break, also if there are limits."""
 
 LIMITS = 0.1
 """The share of alpha for all limits together. A rise of cost shows on nearly every fixture, so that
@@ -23,23 +24,35 @@ checks gate too and if they do not."""
 
 class AlphaShares(NamedTuple):
     """The part of a contract's alpha that each test has; 0 for tests that the contract does not
-    need."""
+    need. If broken fixtures alone gate, they have all that is left, and `comparison` is only what
+    its result is shown with."""
 
     comparison: float
-    must_pass: float
+    fixtures: float
     limits: float
     preference: float = 0.0
 
 
 def alpha_shares(contract: Contract) -> AlphaShares:
-    """Divide a contract's alpha among its tests.
-
-    Must-pass tests take nothing if there is one sample, which can only pass or fail.
-    """
-    must_pass = MUST_PASS if contract.sampling.samples > 1 and _must_pass(contract) else 0.0
+    """Divide a contract's alpha among its tests."""
+    fixtures = FIXTURES if confirms_fixtures(contract) else 0.0
     limits = LIMITS if contract.gate.limits or gates_repairs(contract) else 0.0
-    preference = (1 - must_pass - limits) * _preference(contract)
-    return AlphaShares(1 - must_pass - limits - preference, must_pass, limits, preference)
+    preference = (1 - fixtures - limits) * _preference(contract)
+    comparison = 1 - fixtures - limits - preference
+    if fixtures and contract.gate.claim == "fixtures":
+        fixtures += comparison
+    return AlphaShares(comparison, fixtures, limits, preference)
+
+
+def confirms_fixtures(contract: Contract) -> bool:
+    """Return whether a fixture that seems to have broken is sampled again, and can then fail the
+    contract."""
+    return claims_fixtures(contract) or _must_pass(contract)
+
+
+def claims_fixtures(contract: Contract) -> bool:
+    """Return whether any broken fixture can fail the contract, and not only one that must pass."""
+    return contract.gate.claim != "inputs" and not compares_pairs_alone(contract)
 
 
 def comparison_alpha(contract: Contract) -> float:
@@ -47,11 +60,11 @@ def comparison_alpha(contract: Contract) -> float:
     return contract.gate.alpha * alpha_shares(contract).comparison
 
 
-def must_pass_level(contract: Contract, level: float) -> float:
-    """Return the level that the must-pass tests share if the comparison of the suite is tested at
+def fixtures_level(contract: Contract, level: float) -> float:
+    """Return the level that broken fixtures share if the comparison of the suite is tested at
     `level`."""
     shares = alpha_shares(contract)
-    return level * shares.must_pass / shares.comparison
+    return level * shares.fixtures / shares.comparison
 
 
 def limit_level(contract: Contract, level: float) -> float:

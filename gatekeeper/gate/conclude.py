@@ -249,6 +249,7 @@ def _contract_result(
         contract_digest=contract_digest(job.contract),
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
+        broken=own.evidence.broken,
         limits=own.evidence.limits,
         preferences=own.evidence.preferences,
         repairs=own.evidence.repairs,
@@ -283,6 +284,7 @@ def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:
         found.limits,
         found.repairs,
         found.preferences,
+        found.broken,
     )
 
 

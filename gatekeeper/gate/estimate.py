@@ -16,6 +16,7 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
+from gatekeeper.gate.confirmation import most_fresh_samples
 from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import family_of, levels
 from gatekeeper.gate.forecast import Amounts, forecast_contract, share_made
@@ -270,8 +271,9 @@ def _estimate_job(
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     judged, played = len(judging.most), len(users.most)
     asked = judged + played
+    fresh = sum(map(most_fresh_samples, job.evaluations))
     found = forecast_contract(
-        requests, joined((judging, users)), calls.expected, calls.most, amounts
+        requests, joined((judging, users)), calls.expected, calls.most, amounts, fresh
     )
     return ContractEstimate(
         name=contract.name,

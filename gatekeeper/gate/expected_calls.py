@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gatekeeper.contract.trial import ContractFrom
-from gatekeeper.gate.alpha import alpha_shares
+from gatekeeper.gate.alpha import alpha_shares, confirms_fixtures
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
@@ -79,10 +79,9 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
     most = test.fixtures * sampling.samples
     if not test.early:
         return _Pairs(None, most, float(most), most)
-    found = stopping_time(test, first_round=bool(contract.slo))
-    limited = alpha_shares(contract).limits or contract.gate.tolerance is not None
-    whole = must_pass_units(contract) or limited
-    if whole:
+    looks_at_all = bool(contract.slo) or confirms_fixtures(contract)
+    found = stopping_time(test, first_round=looks_at_all)
+    if alpha_shares(contract).limits or contract.gate.tolerance is not None:
         return _Pairs(found.fewest_regressed, most, float(most), most)
     return _Pairs(found.fewest_regressed, found.fewest, found.expected, most)
 

@@ -55,7 +55,7 @@ def tolerance_reasons(
 def must_pass_reasons(results: Sequence[MustPassResult]) -> list[Reason]:
     """Return the reasons of `must_pass`.
 
-    A failure in some samples only, which may be chance, is named and does not block.
+    A failure that fresh samples do not confirm is named and does not block.
     """
     reasons = []
     for found, verdict, text in _MUST_PASS:
@@ -80,7 +80,7 @@ _MUST = "Fixtures or checks with `must_pass: true`"
 _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
     ("broke", "fail", f"{_MUST} fail on head"),
     ("unknown", "error", f"{_MUST} cannot be evaluated, because samples are missing"),
-    ("open", "pass", f"{_MUST} failed in some samples, but this can be chance"),
+    ("open", "pass", f"{_MUST} failed in some samples, but not significantly more often"),
 )
 
 
@@ -106,9 +106,8 @@ def has_broken(fixture: FixtureResult) -> bool:
 
 def _unit(result: MustPassResult) -> str:
     check = f", check `{result.check}`" if result.check else ""
-    tested = result.p_value is not None and result.found == "open" and not _failed_before(result)
-    p = "" if not tested else f", p {numbers.p_value(result.p_value)}"
-    return f"{_change(result.fixture, result.base, result.head)}{check}{p}"
+    fresh = f", {result.confirmation}" if result.confirmation else ""
+    return f"{_change(result.fixture, result.base, result.head)}{check}{fresh}"
 
 
 def _change(fixture: str, base: Tally | None, head: Tally) -> str:

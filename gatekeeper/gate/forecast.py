@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gatekeeper.contract.models.names import is_recorded
 from gatekeeper.contract.trial import Completion, Request, Trial
 from gatekeeper.gate.call_result import Forecast, ForecastAmounts
+from gatekeeper.gate.confirmation import most_fresh_samples
 from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import levels
 from gatekeeper.gate.judge_calls import JudgeForecast, joined
@@ -69,6 +70,7 @@ def forecast_contract(
     calls: int,
     planned: int,
     amounts: Amounts,
+    fresh: int = 0,
 ) -> Forecast:
     """Forecast the calls of one contract.
 
@@ -78,8 +80,9 @@ def forecast_contract(
         calls: How many of the requests are expected to be made.
         planned: How many requests the contract has if none is answered before the run.
         amounts: What a request takes.
+        fresh: How many fresh samples may follow.
     """
-    found = _range(requests, asked, calls, planned, amounts)
+    found = _range(requests, asked, calls, planned, amounts, fresh)
     return Forecast(found.expected.amounts(), found.most.amounts())
 
 
@@ -130,7 +133,9 @@ def _ranges_of_jobs(
         # pairs they compare is certain only at the end.
         asks = left or not planned or has_preferences(job)
         asked = joined((judging, users)) if asks else JudgeForecast()
-        found = _range(left, _live_questions(asked), calls, len(planned), amounts)
+        # Fresh samples are known from the cache only if all planned ones are.
+        fresh = sum(map(most_fresh_samples, job.evaluations)) if left else 0
+        found = _range(left, _live_questions(asked), calls, len(planned), amounts, fresh)
         ungraded = math.ceil((len(planned) - len(left)) * share)
         if ungraded:
             asked = _live_questions(judging)
@@ -172,6 +177,7 @@ def _range(
     calls: int,
     planned: int,
     amounts: Amounts,
+    fresh: int = 0,
 ) -> _Range:
     questions = share_made(len(asked.most), calls, planned)
     share = calls / len(requests) if requests else 0.0
@@ -182,15 +188,21 @@ def _range(
             _sums(asked.about, amounts.expected, amounts.tokens, 0, asked_share),
         )
     )
-    most = _sums((*requests, *asked.most), amounts.worst, amounts.tokens, 1)
+    again = fresh + share_made(len(asked.most), fresh, planned)
+    most = _sums((*requests, *asked.most), amounts.worst, amounts.tokens, 1, again=again)
     return _Range(about._replace(calls=calls + questions), most)
 
 
 def _sums(
-    requests: Sequence[Request], price: Price, tokens: CountTokens, bound: int, share: float = 1.0
+    requests: Sequence[Request],
+    price: Price,
+    tokens: CountTokens,
+    bound: int,
+    share: float = 1.0,
+    again: int = 0,
 ) -> _Sums:
     """Add up a share of what the requests take. `bound` is 0 for the expected tokens, and 1 for the
-    most."""
+    most. So many of them, the dearest, are sent `again`."""
     if not share:
         return _Sums()
     prompts, answers, costs = array("d"), array("d"), array("d")
@@ -200,7 +212,13 @@ def _sums(
         prompts.append(prompt * share)
         answers.append(answer * share)
         costs.append(math.nan if cost is None else cost * share)
-    return _Sums(len(requests), math.fsum(prompts), math.fsum(answers), math.fsum(costs))
+    if not requests:
+        return _Sums()
+    sums = (
+        math.fsum(each) + again * max(each) if again else math.fsum(each)
+        for each in (prompts, answers, costs)
+    )
+    return _Sums(len(requests) + again, *sums)
 
 
 def _total(each: Iterable[_Sums]) -> _Sums:

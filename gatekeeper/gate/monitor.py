@@ -28,9 +28,10 @@ from gatekeeper.contract.trial import (
     Sample,
     Trial,
 )
-from gatekeeper.gate.alpha import alpha_shares
+from gatekeeper.gate.alpha import alpha_shares, confirms_fixtures
 from gatekeeper.gate.answer_comparisons import AnswerComparisons
 from gatekeeper.gate.families import levels
+from gatekeeper.gate.fixture_result import BrokenFixtures
 from gatekeeper.gate.long_answers import recalled_outcome
 from gatekeeper.gate.missing_answers import missing_answer
 from gatekeeper.gate.must_pass import must_pass_units
@@ -40,6 +41,7 @@ from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.preference_result import PreferenceResult
 from gatekeeper.gate.progress import ContractProgress, contract_progress
 from gatekeeper.gate.result import SloResult, Stopped
+from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.stored_text import stored_outcome
 from gatekeeper.stats.sequential import looks
 
@@ -112,15 +114,17 @@ class EvaluationMonitor:
         self.rounds = 0
         """The number of complete rounds. A round is one more sample of every fixture on every
         arm."""
+        self.broken: BrokenFixtures | None = None
+        """What `fresh` samples show of the fixtures that seemed to have broken. The run takes them
+        after the planned samples, and they are evidence of nothing else."""
+        self.fresh: tuple[Outcome, ...] = ()
         self._comparisons = AnswerComparisons(evaluation.contract)
         self._gap = False
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
-        # What is tested once, when everything is sampled.
-        self._whole = bool(must_pass_units(evaluation.contract)) or (
-            bool(alpha_shares(evaluation.contract).limits) and level is not None
-        )
+        self._whole = _tests_at_the_end(evaluation.contract, compares=level is not None)
+        self._looks_at_all = level is not None and confirms_fixtures(evaluation.contract)
         self.level = level
         self._shares = {
             look.rounds: look.own for look in looks(sampling.samples, early=self._adaptive)
@@ -143,6 +147,9 @@ class EvaluationMonitor:
 
     @property
     def regressed(self) -> bool:
+        """Whether head is certainly worse over all inputs, and fails for that."""
+        if self.evaluation.contract.gate.claim == "fixtures":
+            return False
         return self.comparison is not None and self.comparison.stopped == "regressed"
 
     @property
@@ -156,6 +163,8 @@ class EvaluationMonitor:
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
         if self.comparison.stopped is None and not self.comparison.futile:
+            return False
+        if self._looks_at_all and not self.rounds:
             return False
         # An objective that looks met may stay open; one in doubt is worth more samples.
         return not contract.slo or (
@@ -208,6 +217,13 @@ class EvaluationMonitor:
         self.slo = tuple(decided.get(r.objective, r) for r in results)
 
 
+def _tests_at_the_end(contract: Contract, *, compares: bool) -> bool:
+    """Return whether something is tested once, when everything is sampled."""
+    if compares:
+        return bool(alpha_shares(contract).limits)
+    return bool(must_pass_units(contract))
+
+
 class Progress(Protocol):
     """Who shows a person how far the run is."""
 
@@ -216,6 +232,10 @@ class Progress(Protocol):
     ) -> None:
         """Start the display of at most `total` calls. `progress_of_contracts` returns the progress
         of each contract at any time."""
+        ...
+
+    def expect(self, calls: int) -> None:
+        """Add so many calls to the most that are made."""
         ...
 
     def advanced(self, *, cost_usd: float | None, failed: bool) -> None:
@@ -260,6 +280,17 @@ class Watches:
         each = (watch for watches in self._watches.values() for watch in watches.values())
         return tuple(outcome for watch in each for outcome in watch.outcomes)
 
+    @property
+    def fresh(self) -> tuple[Outcome, ...]:
+        """Return every fresh sample of a fixture that seemed to have broken."""
+        each = (watch for watches in self._watches.values() for watch in watches.values())
+        return tuple(outcome for watch in each for outcome in watch.fresh)
+
+    def expect(self, trials: Sequence[Trial]) -> None:
+        """Show that these trials may follow."""
+        if self._progress:
+            self._progress.expect(len(distinct_requests(trials)))
+
     def wants(self, trial: Trial) -> bool:
         """Return whether the trial's evaluation still needs it: one regression is enough for
         all."""
@@ -281,8 +312,11 @@ class Watches:
 
     def add(self, outcome: Outcome) -> None:
         """Hand the evaluated sample to the caller's listener."""
-        sample = outcome.sample
-        self._of_trial(sample.trial).take(outcome)
+        self._of_trial(outcome.sample.trial).take(outcome)
+        self.count(outcome.sample)
+
+    def count(self, sample: Sample) -> None:
+        """Show that the calls of a sample have ended."""
         if self._progress and not sample.shared:
             asked = self._cost_of_questions(sample)
             for answer in self._new_answers(sample):

@@ -6,7 +6,7 @@ connections to the outside are passed in.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import is_
@@ -58,11 +58,12 @@ class RunContext:
     was given. Setting `stop` ends the run with the samples so far. `waivers` are those that count
     for the tested commit. `unread` says that there is a history and that it could not be read.
     `gated` says which checks gated in earlier runs. `remembered` are the samples of earlier runs,
-    by plan, which are not taken again. `resumed` holds the answers of an unfinished run by the
-    trial's index, and `on_answer` gets each new one; `judged` and `on_judge_answer` are the same
-    for judges, by `question_key`. `price` gives the most that a request can cost; None if no prices
-    are known. `limits` replace the policy's limits. `together` says that all calls are made before
-    the first answer comes, so that sampling cannot stop early.
+    by plan, which are not taken again. `resumed` returns the answers of an unfinished run to
+    trials, by their index, and `on_answer` gets each new one; `judged` and `on_judge_answer` are
+    the same for judges, by `question_key`. `price` gives the most that a request can cost; None if
+    no prices are known. `limits` replace the policy's limits. `together` says that all calls are
+    made before the first answer comes, so that sampling cannot stop early. `on_fresh` gets trials
+    that were not planned, before they are run.
     """
 
     client: ModelClient
@@ -75,13 +76,14 @@ class RunContext:
     waivers: tuple[Waiver, ...] = ()
     unread: bool = False
     remembered: Mapping[str, Entry] = field(default_factory=dict)
-    resumed: Mapping[int, Completion] = field(default_factory=dict)
+    resumed: Callable[[Sequence[Trial]], Mapping[int, Completion]] = lambda _: {}
     on_answer: OnAnswer | None = None
     judged: Mapping[str, Completion] = field(default_factory=dict)
     on_judge_answer: OnJudgeAnswer | None = None
     price: Price | None = None
     limits: Limits | None = None
     together: bool = False
+    on_fresh: Callable[[Sequence[Trial]], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class Measurement:
     cost_usd: float | None
     notices: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    fresh: tuple[Outcome, ...] = field(default=(), repr=False)
     forecast: Forecast | None = None
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
@@ -116,29 +119,16 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.gate.conclude import conclude
     from gatekeeper.gate.monitor import Watches
-    from gatekeeper.sampling.runner import run_trials
 
     started = datetime.now(UTC)
     work, known = plan_sampling(work, around, started)
     watches = Watches(work.jobs, around.progress)
     _show_start(work, watches, around)
-    sampled = await run_trials(
-        work.trials,
-        around.client,
-        watches,
-        around.limits or work.policy.limits,
-        known=known,
-        retry=around.retry,
-        stop=around.stop,
-        price=around.price,
-        on_answer=around.on_answer,
-        judged=known_judge_answers(work, around),
-        on_judge_answer=around.on_judge_answer,
-        on_refusal=around.progress.refused if around.progress else None,
-        together=around.together,
-    )
+    limits = around.limits or work.policy.limits
+    sampled = await _run(work, around, work.trials, watches, limits, known)
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
+    sampled = await _confirm_broken(work, watches, sampled, around, started)
     sampled = await _compare_pairs(work, watches, sampled, around, started)
     anchors, sampled = await _grade_anchors(work, sampled, around, started)
     contracts = conclude(
@@ -166,6 +156,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         sampled.cost_usd if sampled.made else 0.0,
         (*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
         watches.outcomes,
+        watches.fresh,
         judge_agreement=agreements,
     )
 
@@ -178,7 +169,7 @@ def plan_sampling(
     from gatekeeper.sampling.cache import recall
 
     work = _sampled_whole(work, around, now)
-    return work, {**around.resumed, **recall(work.trials, around.remembered)}
+    return work, {**around.resumed(work.trials), **recall(work.trials, around.remembered)}
 
 
 def known_judge_answers(work: Work, around: RunContext) -> Mapping[str, Completion]:
@@ -205,27 +196,60 @@ async def _compare_pairs(
     if not any(map(has_preferences, work.jobs)):
         return sampled
     from gatekeeper.gate.preference_run import compare_pairs
-    from gatekeeper.sampling.runner import run_trials
-
-    judged = known_judge_answers(work, around)
 
     def ask(
         trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]
     ) -> Awaitable[Run]:
-        return run_trials(
-            trials,
-            around.client,
-            watch,
-            limits,
-            known=known,
-            retry=around.retry,
-            stop=around.stop,
-            price=around.price,
-            judged=judged,
-            on_judge_answer=around.on_judge_answer,
-        )
+        return _run(work, around, trials, watch, limits, known)
 
     return await compare_pairs(work.jobs, watches, sampled, _limits(work, around, started), ask)
+
+
+async def _confirm_broken(
+    work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
+) -> Run:
+    """Sample the fixtures again that seem to have broken, within what is left of the limits."""
+    if not any(job.paired for job in work.jobs):
+        return sampled
+    from gatekeeper.gate.confirmation_run import confirm_broken
+    from gatekeeper.gate.run_parts import limits_left
+    from gatekeeper.sampling.cache import recall
+
+    def ask(trials: Sequence[Trial], watch: Watch, so_far: Run, *, at_once: int) -> Awaitable[Run]:
+        around.on_fresh(trials)
+        limits = limits_left(_limits(work, around, started), so_far)
+        limits = replace(limits, concurrency=min(limits.concurrency, at_once))
+        kept = recall(trials, around.remembered, planned=work.trials)
+        return _run(work, around, trials, watch, limits, {**around.resumed(trials), **kept})
+
+    return await confirm_broken(work.jobs, watches, sampled, ask)
+
+
+def _run(
+    work: Work,
+    around: RunContext,
+    trials: Sequence[Trial],
+    watch: Watch,
+    limits: Limits,
+    known: Mapping[int, Completion],
+) -> Awaitable[Run]:
+    from gatekeeper.sampling.runner import run_trials
+
+    return run_trials(
+        trials,
+        around.client,
+        watch,
+        limits,
+        known=known,
+        retry=around.retry,
+        stop=around.stop,
+        price=around.price,
+        on_answer=around.on_answer,
+        judged=known_judge_answers(work, around),
+        on_judge_answer=around.on_judge_answer,
+        on_refusal=around.progress.refused if around.progress else None,
+        together=around.together,
+    )
 
 
 async def _grade_anchors(
@@ -353,6 +377,7 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
         unaffected=work.affected.unaffected,
         notices=(*work.affected.notices, *found.notices),
         outcomes=found.outcomes,
+        fresh=found.fresh,
         order_seed=work.order_seed,
         past=past,
         judge_agreement=found.judge_agreement,

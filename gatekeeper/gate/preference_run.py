@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from gatekeeper.contract.policy import Limits
@@ -54,7 +55,10 @@ async def compare_pairs(
         )
     for mine in found:
         mine.conclude()  # what was not asked about is not measured
-    return count_together(sampled, asked) if asked else sampled
+    if asked is None:
+        return sampled
+    # The samples themselves are those of the run, and count there.
+    return count_together(sampled, replace(asked, samples=(), failed=0, surplus=0))
 
 
 class _Preferences:

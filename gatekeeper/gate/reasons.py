@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.trial import ContractFrom
+from gatekeeper.gate.broken_reasons import broken_reasons
 from gatekeeper.gate.error_budgets import is_exempt
 from gatekeeper.gate.fixture_reasons import (
     commonest_error,
@@ -81,12 +82,14 @@ def paired_reasons(
     margin: float,
     cause: str = "",
     broken: str = "",
+    sure: bool = False,
 ) -> list[Reason]:
     """Return the reasons of base against head.
 
     All unmeasured samples may count against head: `could_be_worse` says whether the test then finds
     it worse, `largest_drop` by how much; `cause` is why most of them could not be measured.
     `broken` names the fixtures that passed every sample on base and none on head, if there are any.
+    `sure` says that another reason names broken fixtures.
     """
     if paired.p_value is None and paired.stopped == "regressed":
         return []  # the contract's other comparison was certain before a first cluster was complete
@@ -120,7 +123,8 @@ def paired_reasons(
         detectable = f"the full run could have detected a drop of {at_best} or more"
     if largest_drop > margin:
         drop = numbers.size_in_points(largest_drop)
-        text = f"Head may be {drop} worse ({counts}), but this can be chance"
+        doubt = "and for other inputs this is open" if sure or broken else "but this can be chance"
+        text = f"Head may be {drop} worse ({counts}), {doubt}"
         needed = _needed(paired, margin)
         found = f"{text} (p {paired_p_value(paired)}); {detectable}{needed}.{_but(broken)}"
         found += flips_note(paired)
@@ -308,13 +312,15 @@ def evidence_reasons(
     reasons already say that there is nothing to evaluate.
     """
     evidence, paired = summary.evidence, summary.paired
-    cut_short = paired is not None and paired.stopped == "regressed" and not summary.complete
+    gate = evidence.contract.gate
+    regressed = paired is not None and paired.stopped == "regressed" and gate.claim != "fixtures"
+    cut_short = regressed and not summary.complete
     if cut_short and not evidence.head.samples:
         return []  # another evaluation of the contract was certain before this one started
     cause = _unasked(summary.evaluation) or commonest_error(evidence.fixtures)
     if not evidence.head.samples:
         return [Reason("error", f"No sample could be measured on head{cause}.", "error")]
-    gate = evidence.contract.gate
+    broke = broken_reasons(evidence.broken, better=_passes_more(summary))
     reasons: list[Reason] = []
     if paired and summary.comparison:
         harshest = summary.comparison.evaluate(paired.alpha, harshly=True)
@@ -324,9 +330,12 @@ def evidence_reasons(
             largest_drop=summary.comparison.largest_drop(),
             margin=gate.margin,
             cause=cause,
-            broken=significantly_broken(evidence.fixtures),
+            broken="" if evidence.broken else significantly_broken(evidence.fixtures),
+            sure=bool(broke),
         )
         reasons = without_vacuous(reasons, evidence.contract)
+        if gate.claim == "fixtures":
+            reasons = [r if r.code == "error" else replace(r, verdict="pass") for r in reasons]
         if not summary.settled:
             # Another reason says why it was not measured to the end; nothing was found until then.
             reasons = [reason for reason in reasons if reason.verdict == "fail"]
@@ -338,11 +347,12 @@ def evidence_reasons(
         same = at_base and summary.evaluation.base is None
         reasons.append(_nothing_to_evaluate(same_requests=same))
     # A regression says as much, and what it was before.
-    worse = any(reason.code == "regression" for reason in reasons)
+    worse = any((r.code, r.verdict) == ("regression", "fail") for r in reasons)
     if summary.settled and summary.evaluation.contract_from == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
     reasons += slo_reasons(evidence.slo, evidence.contract.slo)
     own = [
+        *broke,
         *must_pass_reasons(evidence.must_pass),
         *limit_reasons(evidence.limits),
         *repair_reasons(evidence.repairs),

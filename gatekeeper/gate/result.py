@@ -20,7 +20,7 @@ from gatekeeper.contract.similar_texts import SimilarTexts
 from gatekeeper.contract.trial import ContractFrom, Outcome
 from gatekeeper.gate.blame_result import ContractBlame
 from gatekeeper.gate.call_result import Calls, Forecast
-from gatekeeper.gate.fixture_result import FixtureResult, MustPassResult
+from gatekeeper.gate.fixture_result import BrokenFixtures, FixtureResult, MustPassResult
 from gatekeeper.gate.judge_result import AnchorResult, JudgeAgreement
 from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.preference_result import PreferenceResult
@@ -44,6 +44,7 @@ ReasonCode = Literal[
     "new_contract",
     "untested",
     "nothing_passes",
+    "broke",
     "must_pass",
     "preference",
     "resource_limit",
@@ -285,6 +286,7 @@ class UnderBase:
     limits: tuple[LimitResult, ...] = ()
     repairs: RepairResult | None = None
     preferences: tuple[PreferenceResult, ...] = ()
+    broken: BrokenFixtures | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +352,8 @@ class ContractResult:
     on_inconclusive: Literal["pass", "fail"] = "pass"
     """What its policies say about an inconclusive result."""
     anchors: tuple[AnchorResult, ...] = ()
+    broken: BrokenFixtures | None = None
+    """What fresh samples show; None if none were needed to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +380,8 @@ class GateResult:
     order_seed: str | None = None
     """The seed of the order of fixtures and arms; contracts may have another."""
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    fresh: tuple[Outcome, ...] = field(default=(), repr=False)
+    """The samples that were taken because fixtures seemed to have broken."""
     past: tuple[PastRun, ...] = field(default=(), repr=False)
     """What the history had when this run began, for trends; empty without a history."""
     judge_agreement: tuple[JudgeAgreement, ...] = ()

@@ -22,25 +22,35 @@ def limits_left(limits: Limits, sampled: Run) -> Limits:
 
 
 def count_together(first: Run, second: Run) -> Run:
-    """Return both runs as one."""
-    costs = [run.cost_usd for run in (first, second) if run.cost_usd is not None]
-    a, b = first.judged, second.judged
-    tally_costs = [t.cost_usd for t in (a, b) if t.cost_usd is not None]
-    judged = JudgeTally(
-        a.made + b.made,
-        a.answered + b.answered,
-        a.cached + b.cached,
-        a.failed + b.failed,
-        sum(tally_costs) if tally_costs else None,
-    )
+    """Return both runs as one. What the second did not need was never planned."""
     return replace(
         first,
+        samples=(*first.samples, *second.samples),
         made=first.made + second.made,
-        cost_usd=sum(costs) if costs else None,
+        failed=first.failed + second.failed,
+        surplus=first.surplus + second.surplus,
+        cost_usd=_sum(first.cost_usd, second.cost_usd),
         throttled=first.throttled + second.throttled,
         unrecorded={**first.unrecorded, **second.unrecorded},
         ended=second.ended,
         detail=second.detail,
         author=second.author,
-        judged=judged,
+        judged=_both(first.judged, second.judged),
+        simulated=_both(first.simulated, second.simulated),
+        charged_usd=first.charged_usd + second.charged_usd,
     )
+
+
+def _both(a: JudgeTally, b: JudgeTally) -> JudgeTally:
+    return JudgeTally(
+        a.made + b.made,
+        a.answered + b.answered,
+        a.cached + b.cached,
+        a.failed + b.failed,
+        _sum(a.cost_usd, b.cost_usd),
+    )
+
+
+def _sum(*costs: float | None) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.events import each_answer_once
 from gatekeeper.gate.budget_impact import Burn, burns
-from gatekeeper.gate.fixture_result import FixtureResult, MustPassResult
+from gatekeeper.gate.fixture_result import BrokenFixtures, FixtureResult, MustPassResult, Unit
 from gatekeeper.gate.missing_answers import missing_answers
 from gatekeeper.gate.monitor import EvaluationMonitor
 from gatekeeper.gate.must_pass import must_pass_results
@@ -38,6 +38,7 @@ class Evidence:
     fixtures: tuple[FixtureResult, ...]
     burns: Mapping[str, Burn] = field(default_factory=dict)
     must_pass: tuple[MustPassResult, ...] = ()
+    broken: BrokenFixtures | None = None
     limits: tuple[LimitResult, ...] = ()
     clusters: Pairs | None = None
     preferences: tuple[PreferenceResult, ...] = ()
@@ -60,6 +61,7 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         paired=evaluation.base is not None,
         copies=_copies(evaluation),
     )
+    fixtures = _with_fresh_samples(fixtures, watch.broken)
     # A fixture that the base prompt cannot take is evaluated, but not compared.
     comparable = [fixture for fixture in fixtures if fixture.id not in evaluation.unpaired]
     units = evaluation.counts_with if evaluation.clustered else None
@@ -77,8 +79,9 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         preferences=watch.preferences,
         burns=burns(evaluation, outcomes),
         must_pass=must_pass_results(
-            evaluation.contract, outcomes, watch.level, complete=watch.complete or not stopped
+            evaluation.contract, outcomes, watch.broken, complete=watch.complete or not stopped
         ),
+        broken=watch.broken,
         limits=limit_results(
             evaluation.contract,
             outcomes,
@@ -102,6 +105,15 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
             compares=evaluation.base is not None,
         ),
     )
+
+
+def _with_fresh_samples(
+    fixtures: list[FixtureResult], broken: BrokenFixtures | None
+) -> list[FixtureResult]:
+    if broken is None or broken.p_value is not None:
+        return fixtures
+    again = broken.confirmations
+    return [replace(f, confirmation=again.get(Unit(f.id))) for f in fixtures]
 
 
 def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, ...]:

@@ -18,10 +18,14 @@ from gatekeeper.gate.contract_reasons import (
 )
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import weakened_reasons
-from gatekeeper.gate.result import ContractResult, Reason, Verdict, Waiver
+from gatekeeper.gate.result import ContractResult, Reason, ReasonCode, Verdict, Waiver
 
 # The worst first: a certain failure stands even where other things could not be measured.
 SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
+
+
+ACCEPTABLE: frozenset[ReasonCode] = frozenset(("regression", "broke", "preference"))
+"""What a person can accept: that head's answers are other ones than base's."""
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -48,7 +52,7 @@ def waived(found: ContractResult, waivers: Sequence[Waiver]) -> ContractResult:
 
 def _covers(waiver: Waiver, reason: Reason) -> bool:
     if waiver.kind == "accept":
-        return reason.code in ("regression", "preference")
+        return reason.code in ACCEPTABLE
     return reason.verdict != "pass"
 
 

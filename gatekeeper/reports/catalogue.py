@@ -74,6 +74,20 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         about_answers=True,
         news="regression",
     ),
+    "broke": ReasonEntry(
+        "Fixtures broke",
+        "Fixtures that passed on base fail on head. Gatekeeper sampled them again, and chance does "
+        "not explain the difference.",
+        "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
+        "update the expected values in the fixtures. If you accept some broken fixtures in return "
+        "for others, set `gate.allow_broken`.",
+        "error",
+        ("broke fixtures", "broke fixtures"),
+        "worse",
+        noted=True,
+        about_answers=True,
+        news="regression",
+    ),
     "slo": ReasonEntry(
         "An objective is missed",
         "An objective of the contract is missed, or it is not clear whether the objective is met.",
@@ -104,9 +118,8 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
     ),
     "must_pass": ReasonEntry(
         "A fixture or check with must_pass fails",
-        "A fixture or check with `must_pass: true` got worse. Either every sample fails on head "
-        "and at least one sample passed on base, or samples fail significantly more often on head "
-        "than on base.",
+        "A fixture or check with `must_pass: true` got worse, and fresh samples confirm this. "
+        "Without a base, every sample fails.",
         "Look at the answers to the fixtures that must pass, then correct the prompt.",
         "error",
         ("fails a `must_pass` requirement", "fail `must_pass` requirements"),

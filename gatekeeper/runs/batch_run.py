@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.trial import Completion, Request, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import RunContext
 from gatekeeper.gate.work import Work
@@ -43,9 +43,11 @@ _RETRY = RetryPolicy(
 
 @dataclass(frozen=True, slots=True)
 class BatchRun(ModelSource):
-    """Answers a run from batches, in place of single calls. `client` asks in batches."""
+    """Answers a run from batches, in place of single calls. `client` asks in batches, and
+    `add_names` names the requests of further trials."""
 
     client: BatchClient
+    add_names: Callable[[Sequence[Trial]], None]
 
     async def complete(self, request: Request) -> Completion:
         return await self.client.complete(request)
@@ -68,7 +70,8 @@ class BatchRun(ModelSource):
             if log.fault:
                 raise MeasurementError(log.fault)
         limits = replace(work.policy.limits, requests_per_minute=None, tokens_per_minute=None)
-        return replace(around, retry=_RETRY, limits=limits, together=True)
+        ready = replace(around, retry=_RETRY, limits=limits, together=True)
+        return replace(ready, on_fresh=self.add_names)
 
     def follow(self, progress: TerminalProgress) -> None:
         """Show how far the batches are."""
@@ -125,15 +128,20 @@ def open_batches(work: Work, file: Path) -> BatchRun:
         )
     # Two contracts may ask the same, and each gets an answer of its own: so a request is known by
     # its trial, and not by what it says.
-    names = {id(trial.request): request_key(trial) for trial in work.trials}
+    trial_of: dict[int, Trial] = {}
+
+    def add_names(trials: Sequence[Trial]) -> None:
+        trial_of.update((id(trial.request), trial) for trial in trials)
 
     def name_of(request: Request) -> str:
-        return names[id(request)]
+        return request_key(trial_of[id(request)])
+
+    add_names(work.trials)
 
     client = BatchClient(read_journal(file), name_of, work.policy.through_litellm)
     _require_models(work, client)
     _require_prices(work)  # after models: one that no batch takes needs no price
-    return BatchRun(client)
+    return BatchRun(client, add_names)
 
 
 def _require_no_times(contract: Contract) -> None:

@@ -151,13 +151,15 @@ def measure(
     remembered = SampleCache.open(None if options.replay else options.cache, work)
     work = remembered.in_order(work)
     unfinished = options.unfinished
+    if unfinished:
+        unfinished.require_same(work.trials)
     client = open_models(revisions, work.policy.through_litellm, options.replay, options.source)
     around = RunContext(
         client,
         notices=(*notices, *said, *_history_notices(past, options.keep), *remembered.notices),
         waivers=options.waivers,
         remembered=remembered.entries,
-        resumed=unfinished.known(work.trials) if unfinished else {},
+        resumed=unfinished.known if unfinished else lambda _: {},
         judged=unfinished.answers if unfinished else {},
     )
     log = _answer_log(options.answers, work, unfinished, redact) if options.answers else None
@@ -165,7 +167,7 @@ def measure(
     if options.explain:
         found = _explained(found, options.explain(work, found))
     more = [] if options.replay else _unmeasured(found.outcomes, revisions)
-    more += remembered.keep(work, found.outcomes)
+    more += remembered.keep(work, (*found.outcomes, *found.fresh))
     more += _about_unfinished(log, unfinished, found) if log else ()
     found = replace(found, notices=(*found.notices, *more))
     if options.history and options.keep:

@@ -107,14 +107,17 @@ class _Plan:
         return digest([self.contract, sorted(set(self.pairs.values()))])
 
 
-def recall(trials: Sequence[Trial], entries: Mapping[str, Entry]) -> dict[int, Completion]:
-    """Return the known samples of the trials, by their index. `entries` are by their plan."""
+def recall(
+    trials: Sequence[Trial], entries: Mapping[str, Entry], planned: Sequence[Trial] = ()
+) -> dict[int, Completion]:
+    """Return the known samples of the trials, by their index. `entries` are by their plan, which is
+    that of the `planned` trials for fresh ones."""
     if not entries:
         return {}
     plans = _plans(trials)
     measured = {
         plan.contract: {pair.key: pair for pair in entries[plan.key].pairs}
-        for plan in plans.values()
+        for plan in _plans(planned or trials).values()
         if plan.key in entries
     }
     known: dict[int, Completion] = {}
@@ -182,11 +185,12 @@ def measured(
         if answer is not None and not answer.replayed:
             arms[trial.contract, _place(trial)][trial.arm] = answer
     plans = _plans(trials)
+    fresh = _plans([sample.trial for sample in samples if sample.trial.confirms])
     judged = _judge_answers(trials, samples)
     measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
         if len(both) == 2:
-            key = plans[contract].pairs[place]
+            key = plans[contract].pairs.get(place) or fresh[contract].pairs[place]
             pair = Pair(key, both["base"], both["head"])
             measured[contract][key] = _joined(pair, measured[contract].get(key))
     # An entry without pairs has new answers of judges about pairs that were known before.
@@ -330,11 +334,15 @@ def _meaning(request: Request) -> list[Any]:
 
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
-    """Return the samples of each evaluation up to its first gap, as gate/monitor.py does."""
+    """Return the samples of each evaluation up to its first gap, as gate/monitor.py does, and the
+    fresh ones, of which gate/confirmation.py leaves out what follows a gap."""
     planned: dict[tuple[str, ContractFrom], list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
         planned[trial.contract, trial.contract_from].append(trial)
     for sample in samples:
+        if sample.trial.confirms:
+            yield sample
+            continue
         evaluation = planned[sample.trial.contract, sample.trial.contract_from]
         if evaluation and evaluation.pop() is sample.trial:
             yield sample

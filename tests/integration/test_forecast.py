@@ -17,7 +17,7 @@ from gatekeeper.gate.work import plan_check
 ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: ((80, 20), (800, 200)))
 WORDS = tuple(f"word {number}" for number in range(150))
 GROUPED = {"mode": "fixed}\ngroups: {same: {checks: [{type: contains, value: o}]}"}
-FIELDS = {"samples": 1, "mode": "adaptive}\ngate: {margin: 0.2"}
+FIELDS = {"samples": 1, "mode": "adaptive", "gate": "margin: 0.2, claim: inputs"}
 
 
 def estimate_of(base=BASE, head=HEAD) -> ContractEstimate:
@@ -37,6 +37,19 @@ def test_harmless_changes_take_about_the_expected_calls() -> None:
     assert found.fewest_calls < found.expected_calls < found.calls
     assert mean(made) == pytest.approx(found.expected_calls, rel=0.25)
     assert found.may_stop_early
+
+
+def test_fresh_samples_are_in_the_most_that_a_check_can_take() -> None:
+    words = WORDS[:20]
+    arms = (("Base", "b"), ("Head", "c"))
+    base, head = (revision(a, s, words, gate="claim: both", samples=1) for a, s in arms)
+    found = estimate_of(base, head)
+    # Two pairs tell who is a suspect; ten suspects have 30 more, and ten that look fixed have ten.
+    assert found.calls == 40 + 2 * (20 * 2 + 10 * 30 + 10 * 10)
+    assert found.worst_cost_usd == pytest.approx(0.5 * found.calls)
+    for seed in range(5):
+        drawn = random.Random(seed)  # noqa: S311
+        assert 40 <= check(Model(0.6, drawn), None, base, head).calls.made <= found.calls
 
 
 def test_a_broken_prompt_takes_no_fewer_than_the_fewest_calls() -> None:

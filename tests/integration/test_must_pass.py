@@ -50,7 +50,8 @@ def test_one_that_failed_before_does_not_hold_up_a_harmless_change(run_gate: Any
     assert "also fail on base" in answered.text
 
 
-SURELY, MAYBE = ["ok"] * 3 + ["no"] * 7, ["ok"] * 9 + ["no"]
+SURELY, MAYBE = ["no"] * 10, ["ok"] * 9 + ["no"]
+MOSTLY = ["ok"] * 3 + ["no"] * 7
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,9 @@ SURELY, MAYBE = ["ok"] * 3 + ["no"] * 7, ["ok"] * 9 + ["no"]
     [
         ({"first": SURELY}, ("fail", "broke")),
         ({"first": MAYBE}, ("pass", "open")),
-        ({"first": SURELY, "before": SURELY}, ("pass", "open")),
+        # The recording shows that the answers differ, and has no fresh ones to confirm with.
+        ({"first": MOSTLY}, ("error", "unknown")),
+        ({"first": MOSTLY, "before": MOSTLY}, ("pass", "open")),
         ({"first": ["ok"] * 10}, ("pass", "kept")),
     ],
 )
@@ -66,9 +69,7 @@ def test_some_failed_samples_are_compared_with_base(check_of, said, wanted) -> N
     checked = check_of(base(must(), 10, **said), {PROMPT_FILE: OTHER})
     [found] = checked.contract["must_pass"]
     assert (checked.contract["verdict"], found["found"]) == wanted
-    assert checked.code == int(wanted[0] == "fail")
-    # Sampled whole: a test that is asked where the suite's answer is sure would not be exact.
-    assert found["head"].endswith("/10")
+    assert checked.code == {"fail": 1, "error": 3, "pass": 0}[wanted[0]]
 
 
 def test_a_check_that_must_pass_holds_up_the_change(check_of) -> None:
@@ -106,11 +107,11 @@ def test_a_removed_fixture_still_must_pass(check_of) -> None:
 
 def test_what_broke_is_named_beside_no_regression(check_of) -> None:
     checked = check_of(base(csv(MANY), 10, first=["no"] * 10), {PROMPT_FILE: OTHER})
-    [reason] = checked.contract["reasons"]
+    reasons = {r["code"]: r["text"] for r in checked.contract["reasons"]}
     assert (checked.code, checked.contract["paired"]["broke"]) == (0, 1)
-    assert "No regression found" not in reason["text"]
-    [broken] = [f for f in checked.contract["fixtures"] if f["change"] == "broke"]
-    assert f"`{broken['id']}` ({broken['base']} → {broken['head']})" in reason["text"]
+    assert checked.contract["verdict"] == "inconclusive"
+    assert "No regression found" not in "".join(reasons.values())
+    assert reasons["broke"].startswith(f"1 fixture broke: `{MANY[0]}` passed ")
     assert MANY[0] in checked.comment.split("<details>")[0]
     assert "no contract got significantly worse" not in checked.comment
 

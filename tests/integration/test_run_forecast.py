@@ -23,7 +23,7 @@ from gatekeeper.cli.main import main
 from gatekeeper.gate import work
 
 ADAPTIVE = CONTRACT.replace("samples: 1, mode: fixed", "samples: 3, mode: adaptive").replace(
-    "{temperature: 0}", "{temperature: 0, max_tokens: 9}\ngate: {margin: 0.4}"
+    "{temperature: 0}", "{temperature: 0, max_tokens: 9}\ngate: {margin: 0.4, claim: inputs}"
 )
 CALLS = 2 * 3 * 24
 
@@ -143,7 +143,7 @@ def test_judges_are_forecast_without_writing_their_questions_again(
         ("most", "calls", "worst_cost_usd"),
     ):
         found = result["forecast"][name]
-        assert found["calls"] == before[calls] == 96
+        assert found["calls"] == before[calls] >= 96
         assert found["cost_usd"] == pytest.approx(before[cost])
     assert len(written) == 1
 

@@ -27,6 +27,7 @@ model: openai/{name}
 fixtures: [{{file: words.csv}}]
 checks: [{{type: contains, value: {value}}}]
 sampling: {{samples: {samples}, mode: {mode}}}
+gate: {{{gate}}}
 """
 KEYS = {"SOME_API_KEY": "a-key-that-opens-a-model"}
 WORDS = tuple(f"word {number}" for number in range(12))
@@ -61,7 +62,8 @@ def revision(
     arm: str, sha: str, words: tuple[str, ...] = WORDS, **fields: object
 ) -> MemoryRevision:
     contracts = fields.pop("contracts", 1)
-    given = {"samples": 2, "mode": "fixed", "value": "ok"} | fields
+    # No fresh samples, so that every call is planned.
+    given = {"samples": 2, "mode": "fixed", "value": "ok", "gate": "claim: inputs"} | fields
     files = {"contracts/words.csv": _csv(words)}
     for number in range(contracts):  # type: ignore[call-overload]
         text = CONTRACT.format(name=f"c{number}", **given)

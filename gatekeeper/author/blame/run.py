@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.result import GateResult
     from gatekeeper.gate.work import Work
 
-_BLAMED = frozenset({"regression", "must_pass", "nothing_passes"})
+_BLAMED = frozenset({"regression", "broke", "must_pass", "nothing_passes"})
 
 
 @dataclass(frozen=True, slots=True)

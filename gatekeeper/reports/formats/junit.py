@@ -107,6 +107,8 @@ def _case(fixture: FixtureResult, contract: ContractResult, limit: int) -> _Case
     for arm, tally in (("base", fixture.base), ("head", fixture.head)):
         if tally is not None:
             properties[arm] = str(tally)
+    if fixture.confirmation is not None:
+        properties["confirmation"] = str(fixture.confirmation)
     if fixture.duplicate_of is not None:
         properties["duplicate_of"] = fixture.duplicate_of
     if fixture.cluster is not None:

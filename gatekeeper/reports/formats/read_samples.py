@@ -67,7 +67,9 @@ def read_run(path: Path) -> SavedRun:
     ]
     if not outcomes:
         raise UsageError(f"{path}: holds no sample; {_ADVICE}")
-    found = SavedRun(tuple(outcomes), *_described(path.with_name("result.json")))
+    # Fresh samples were taken of the worst fixtures, so they are no evidence of the others.
+    planned = tuple(outcome for outcome in outcomes if not outcome.sample.trial.confirms)
+    found = SavedRun(planned, *_described(path.with_name("result.json")))
     return environment_redactor().value(found)
 
 
@@ -85,6 +87,7 @@ def _outcome(line: str, place: str) -> Outcome:
             ),
             contract_from=row["contract_from"],
             cluster=None if row.get("cluster") is None else _text(row, "cluster"),
+            confirms=row.get("confirms") is True,
         )
         checks = tuple(
             CheckResult(

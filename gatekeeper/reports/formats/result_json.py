@@ -14,7 +14,13 @@ from typing import Any
 from gatekeeper import __version__
 from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, MustPassResult
+from gatekeeper.gate.fixture_result import (
+    BrokenFixtures,
+    Confirmation,
+    FixtureFailure,
+    FixtureResult,
+    MustPassResult,
+)
 from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
     ArmResult,
@@ -130,6 +136,7 @@ def _contract(contract: ContractResult) -> dict[str, Any]:
         "weakened": list(contract.weakened),
         "warnings": list(contract.warnings),
         "must_pass": [_must_pass(found) for found in contract.must_pass],
+        "broken": _broken(contract.broken),
         "limits": [asdict(found) for found in contract.limits],
         "repairs": _repairs(contract.repairs),
         "missing_answers": asdict(contract.missing_answers) if contract.missing_answers else None,
@@ -158,6 +165,7 @@ def _under_base(found: UnderBase | None) -> dict[str, Any] | None:
         "fixtures": [_fixture(fixture) for fixture in found.fixtures],
         "contract_from": found.contract_from,
         "must_pass": [_must_pass(one) for one in found.must_pass],
+        "broken": _broken(found.broken),
         "limits": [asdict(one) for one in found.limits],
         "repairs": _repairs(found.repairs),
         "preferences": [preference_document(one) for one in found.preferences],
@@ -198,9 +206,22 @@ def _must_pass(found: MustPassResult) -> dict[str, Any]:
         "check": found.check,
         "base": None if found.base is None else str(found.base),
         "head": str(found.head),
-        "p_value": found.p_value,
         "found": found.found,
+        "confirmation": _confirmation(found.confirmation),
     }
+
+
+def _confirmation(found: Confirmation | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"base": str(found.base), "head": str(found.head), "found": found.found}
+
+
+def _broken(found: BrokenFixtures | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    names = ("level", "allowed", "left_out", "maybe_fixed", "unrecorded", "p_value")
+    return {name: getattr(found, name) for name in names}
 
 
 def _slo(slo: SloResult) -> dict[str, Any]:
@@ -351,6 +372,7 @@ def _fixture(fixture: FixtureResult) -> dict[str, Any]:
         "outputs": {"base": outputs.base, "head": outputs.head},
         "duplicate_of": fixture.duplicate_of,
         "cluster": fixture.cluster,
+        "confirmation": _confirmation(fixture.confirmation),
     }
 
 

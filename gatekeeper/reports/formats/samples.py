@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 from gatekeeper.contract.chain import step_names
@@ -17,8 +17,10 @@ _NO_PARAMS: Mapping[str, Any] = {}
 
 
 def sample_lines(result: GateResult) -> Iterator[str]:
-    """Yield one JSON object per line, in the order of the plan; none if nothing was sampled."""
-    return (f"{encode(sample_document(outcome))}\n" for outcome in result.outcomes)
+    """Yield one JSON object per line, in the order of the plan, and fresh samples at the end; none
+    if nothing was sampled."""
+    every = chain(result.outcomes, result.fresh)
+    return (f"{encode(sample_document(outcome))}\n" for outcome in every)
 
 
 def sample_document(outcome: Outcome) -> dict[str, Any]:
@@ -37,6 +39,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "arm": trial.arm,
         "contract_from": trial.contract_from,
         "repetition": trial.repetition,
+        # Left out for the many samples that were planned.
+        **({"confirms": True} if trial.confirms else {}),
         "model": request.model,
         "seed": request.seed,
         "request": request_digest(request.messages, request.params),

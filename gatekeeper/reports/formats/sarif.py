@@ -18,6 +18,7 @@ from urllib.parse import quote
 from gatekeeper import __version__
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.gate.result import ContractResult, GateResult, Reason, ReasonCode
+from gatekeeper.gate.verdict import ACCEPTABLE
 from gatekeeper.reports.annotations import Place, failing_check, places
 from gatekeeper.reports.catalogue import REASONS, Level, ReasonEntry
 from gatekeeper.reports.escape import clip, visible
@@ -92,7 +93,7 @@ def _gating(contract: ContractResult) -> tuple[Reason, ...]:
     return tuple(
         reason
         for reason in contract.reasons
-        if reason.verdict != "pass" and not (accepted and reason.code == "regression")
+        if reason.verdict != "pass" and not (accepted and reason.code in ACCEPTABLE)
     )
 
 

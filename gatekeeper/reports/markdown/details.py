@@ -177,14 +177,15 @@ def _blocks(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str
 
 def _finding(fixture: FixtureResult, arm: Arm, *, cell: bool) -> str:
     found = _failures(fixture, arm)
+    again = f" ({fixture.confirmation})" if fixture.confirmation else ""
     if not found:
-        return numbers.NONE if cell else ""
+        return again.strip() or (numbers.NONE if cell else "")
     first = found[0]
     checks = {failure.check for failure in found}
     others = f" (+{len(checks) - 1} more)" if len(checks) > 1 else ""
     span = code_cell if cell else code
     message = f": {prose(first.message, 120 if cell else 400)}" if first.message else ""
-    return f"{span(first.check, 60)}{others}{message}"
+    return f"{span(first.check, 60)}{others}{message}{again}"
 
 
 def _said(fixture: FixtureResult, arm: Arm) -> tuple[str | None, str | None]:

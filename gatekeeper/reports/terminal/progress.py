@@ -100,6 +100,11 @@ class TerminalProgress:
             return
         self._start_drawing()
 
+    def expect(self, calls: int) -> None:
+        """Add so many calls to the most that are made."""
+        self._total += calls
+        self._show()
+
     def _start_drawing(self) -> None:
         from rich.live import Live
 

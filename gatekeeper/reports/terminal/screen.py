@@ -172,6 +172,8 @@ def _decided(contract: ContractResult, paired: PairedResult) -> str:
 def _broken(fixture: FixtureResult) -> Text:
     line = Text("  broke ").append(_text(fixture.id, "bold"))
     line.append(f" {fixture.base or numbers.NONE} → {fixture.head or numbers.NONE}")
+    if fixture.confirmation:
+        line.append(f", {fixture.confirmation}")
     failure = next((failure for failure in fixture.failures if failure.arm == "head"), None)
     if failure is None:
         return line

@@ -28,7 +28,7 @@ from gatekeeper.sampling.client import AnswerMissing
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.trial import Completion, Request
+    from gatekeeper.contract.trial import Completion, Request, Trial
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
     from gatekeeper.runs.unfinished import AnswerLog
@@ -74,8 +74,11 @@ class JoinedAnswers(ModelSource):
     def prepare(self, around: RunContext, work: Work, log: AnswerLog | None) -> RunContext:  # noqa: ARG002
         """Return the context of a run that has the answers of all shards, and is bound by no limit
         of its own: each shard kept its part of the limits."""
-        keys = enumerate(map(request_key, self.sharded.work.trials))
-        known = {place: self.answers[key] for place, key in keys if key in self.answers}
+
+        def known(trials: Sequence[Trial]) -> Mapping[int, Completion]:
+            keys = enumerate(map(request_key, trials))
+            return {place: self.answers[key] for place, key in keys if key in self.answers}
+
         limits = Limits(cost_usd=None, calls=None, minutes=None)
         notices = (*around.notices, *self.fault_notices)
         return replace(around, resumed=known, retry=_PATIENT, limits=limits, notices=notices)

@@ -118,6 +118,23 @@ def length(**params: object) -> Contract:
                 "gate.tolerance removed; the value was 0.8",
             ],
         ),
+        *(
+            (replace(BASE, gate=replace(BASE.gate, claim=claim)), [f"gate.claim changed {change}"])
+            for claim, change in (
+                ("inputs", "from both to inputs"),
+                ("fixtures", "from both to fixtures"),
+            )
+        ),
+        (
+            replace(BASE, gate=replace(BASE.gate, allow_broken=1)),
+            ["gate.allow_broken raised from 0 to 1"],
+        ),
+        (
+            replace(BASE, gate=replace(BASE.gate, allow_broken=0.5)),
+            ["gate.allow_broken raised from 0 to 0.5"],
+        ),
+        # Of two fixtures, this share allows none.
+        (replace(BASE, gate=replace(BASE.gate, allow_broken=0.4)), []),
         (
             replace(BASE, sampling=SamplingPolicy(2, "adaptive", "any")),
             [

@@ -16,7 +16,7 @@ from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.interval import ConfidenceInterval
 
 FOUND: tuple[MustPassFinding, ...] = ("broke", "unknown", "open")
-MUST_PASS = tuple(MustPassResult(f, None, Tally(3, 3), Tally(1, 3), 0.2, f) for f in FOUND)
+MUST_PASS = tuple(MustPassResult(f, None, Tally(3, 3), Tally(1, 3), f) for f in FOUND)
 MET = SloResult("success_rate", 0.5, 1.0, ConfidenceInterval(0.6, 1.0), True)
 
 

@@ -37,6 +37,8 @@ class Advances:
 
     def refused(self) -> None: ...
 
+    def expect(self, calls: int) -> None: ...
+
 
 def revision(prompt: bytes) -> MemoryRevision:
     return MemoryRevision({"contracts/words.yaml": CONTRACT, "prompts/words.md": prompt})

@@ -135,7 +135,7 @@ def test_what_was_not_drawn_is_not_lost() -> None:
     ("found", "verdict"), [("broke", "fail"), ("unknown", "error"), ("open", "pass")]
 )
 def test_each_finding_of_must_pass_has_its_verdict(found: MustPassFinding, verdict: str) -> None:
-    result = MustPassResult("f1", None, Tally(3, 3), Tally(1, 3), 0.2, found)
+    result = MustPassResult("f1", None, Tally(3, 3), Tally(1, 3), found)
     (reason,) = must_pass_reasons([result])
     assert (reason.code, reason.verdict) == ("must_pass", verdict)
     assert "`f1`" in reason.text

@@ -163,7 +163,7 @@ def test_a_fixture_that_must_pass_is_shown_before_one_that_broke() -> None:
     other = FixtureFailure("head", "is a tag", "", "a noun")
     refund = FixtureFailure("head", "no refund", "", "take it")
     must = _broken("refund", "take it", head=Tally(3, 5), change="same", failures=(other, refund))
-    found = MustPassResult("refund", "no refund", Tally(5, 5), Tally(0, 5), None, "broke")
+    found = MustPassResult("refund", "no refund", Tally(5, 5), Tally(0, 5), "broke")
     contract = _because("must_pass", _broken("short", "x", p_value=0.001), must)
     shown = at_a_glance(examples.result(replace(contract, must_pass=(found,))))
     assert shown
@@ -176,7 +176,7 @@ def test_the_base_contracts_must_pass_is_shown_from_its_own_fixtures() -> None:
     contract = _because("must_pass", _broken("of-head", "x"))
     assert contract.head
     kept = _broken("kept", "z", p_value=0.001)
-    must = MustPassResult("refund", None, Tally(5, 5), Tally(0, 5), None, "broke")
+    must = MustPassResult("refund", None, Tally(5, 5), Tally(0, 5), "broke")
     fixtures = (kept, _broken("refund", "take it"))
     before = UnderBase(contract.base, contract.head, None, (), fixtures, must_pass=(must,))
     reason = replace(contract.reasons[0], contract_from="base")
