@@ -206,7 +206,8 @@ def test_affected_counts_the_questions_to_judges(
     named = ["affected", "--repo", str(proposed.path), "--base", "main", "--head", "pr"]
     main([*named, "--json"])
     estimate = json.loads(capsys.readouterr().out)
-    assert (estimate["calls"], estimate["judge_calls"]) == (96, 48)
+    # The most includes fresh samples of fixtures that seem to break, and questions about them.
+    assert (estimate["calls"], estimate["judge_calls"]) == (1888, 48)
     assert (estimate["expected_calls"], estimate["expected_judge_calls"]) == (96, 48)
     assert estimate["worst_cost_usd"] > estimate["cost_usd"] > 0
     main(named)

@@ -32,7 +32,9 @@ model: {model}
 fixtures: [{{file: rows.jsonl}}]
 checks: [{{type: equals, value: complies}}]
 sampling: {{samples: 1, mode: {mode}}}
+gate: {{claim: inputs}}
 """
+# Each answer was recorded once, so there is none to confirm it with.
 
 
 class Recording:

@@ -144,7 +144,7 @@ def test_judges_are_forecast_without_writing_their_questions_again(
     ):
         found = result["forecast"][name]
         assert found["calls"] == before[calls] >= 96
-        assert found["cost_usd"] == pytest.approx(before[cost])
+        assert found["cost_usd"] == pytest.approx(min(before[cost], 2.0))  # the limit
     assert len(written) == 1
 
 
