@@ -28,9 +28,10 @@ class ComparisonPower:
     many contracts share it; 1 is the contract alone. They have `together` comparisons, more than
     one a contract if the base contract also applies. Shares in [0, 1].
 
-    `minimum_detectable_effect` is the smallest drop found with probability 0.8 if fixtures do not
-    flicker; more samples do not reduce it. None if no drop can be found. `fixtures_needed` is how
-    many fixtures find one of `margin`; None if no number does.
+    `minimum_detectable_effect` is the smallest drop found with probability 0.8 if fixtures break
+    outright and do not flicker; more samples do not reduce it, but they do reduce the drop that is
+    found if all fixtures pass a little less often. None if no drop can be found. `fixtures_needed`
+    is how many fixtures find one of `margin`; None if no number does.
     """
 
     name: str
@@ -55,16 +56,20 @@ class ComparisonPower:
         shown = "cannot show a drop"
         if percent is not None:
             shown = f"can only show a drop of {numbers.size_in_points(percent / 100)} or more"
-        advice = []
-        if self.fixtures_needed is not None:
-            advice.append(f"use {self.fixtures_needed:,} {self._noun}s")
-        if percent is not None and percent < 100:
-            advice.append(f"set `gate.margin` to {percent / 100:.2g}")
         return (
             f"{self.name}, {self.comparisons_text}: {self.units_text} {shown}, but "
-            f"`gate.margin` is {numbers.size_in_points(self.margin)}; "
-            f"{', or '.join(advice) or f'add {self._noun}s'}"
+            f"`gate.margin` is {numbers.size_in_points(self.margin)}; {self._what_helps}"
         )
+
+    @property
+    def _what_helps(self) -> str:
+        """Return what shows a smaller drop. A wider margin does not: it hides larger ones."""
+        needed = self.fixtures_needed
+        more = f"add {self._noun}s" if needed is None else f"use {needed:,} {self._noun}s"
+        if self.minimum_detectable_effect is None:
+            return more
+        breaks = f"if a change breaks {self._noun}s outright, {more}"
+        return f"{breaks}; if answers to the same {self._noun} vary, take more samples"
 
     @property
     def note(self) -> str | None:

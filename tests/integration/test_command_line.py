@@ -166,7 +166,8 @@ def test_affected_foretells_what_can_be_seen_and_warns(repository, capsys):
     assert f"; at most {MOST} calls," in text
     warning = (
         "words, compared alone: 6 distinct fixtures can only show a drop of 87 points or more, "
-        "but `gate.margin` is 5 points; use 134 fixtures, or set `gate.margin` to 0.87"
+        "but `gate.margin` is 5 points; if a change breaks fixtures outright, use 134 fixtures; "
+        "if answers to the same fixture vary, take more samples"
     )
     assert text.count("can only show a drop") == 1
     assert f"⚠️ {warning}" in text
