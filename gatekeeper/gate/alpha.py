@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from gatekeeper.contract.definition import Contract
 
-FIXTURES = 0.1
+FIXTURES = 0.02
 """The share of alpha for all broken fixtures together, those that must pass among them. It is
-small, because fresh samples of a fixture are cheap evidence. The comparison of the suite keeps
-enough to fail at 5 % if five of five fixtures break, also if there are limits."""
+small, because fresh samples of a fixture are cheap evidence: a stricter level costs one or two
+pairs of them. The comparison of the suite keeps enough to fail at 5 % if five of five fixtures
+break, also if there are limits."""
 
 LIMITS = 0.1
 """The share of alpha for all limits together. A rise of cost shows on nearly every fixture, so that
@@ -24,8 +25,7 @@ checks gate too and if they do not."""
 
 class AlphaShares(NamedTuple):
     """The part of a contract's alpha that each test has; 0 for tests that the contract does not
-    need. If broken fixtures alone gate, they have all that is left, and `comparison` is only what
-    its result is shown with."""
+    need. If broken fixtures alone gate, `comparison` is only what its result is shown with."""
 
     comparison: float
     fixtures: float
@@ -38,10 +38,7 @@ def alpha_shares(contract: Contract) -> AlphaShares:
     fixtures = FIXTURES if confirms_fixtures(contract) else 0.0
     limits = LIMITS if contract.gate.limits or gates_repairs(contract) else 0.0
     preference = (1 - fixtures - limits) * _preference(contract)
-    comparison = 1 - fixtures - limits - preference
-    if fixtures and contract.gate.claim == "fixtures":
-        fixtures += comparison
-    return AlphaShares(comparison, fixtures, limits, preference)
+    return AlphaShares(1 - fixtures - limits - preference, fixtures, limits, preference)
 
 
 def confirms_fixtures(contract: Contract) -> bool:

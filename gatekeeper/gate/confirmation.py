@@ -162,7 +162,7 @@ class Confirming:
             unit: None for unit in self._units if self._is_open(unit)
         }
         changes |= zip(suspects, self._findings(suspects), strict=True)
-        lifted = {unit: self._lifted(unit) for unit in self._choose_fixed()[:MOST_SUSPECTS]}
+        lifted = self._lifted(self._choose_fixed()[:MOST_SUSPECTS])
         known = {unit: change for unit, change in lifted.items() if change in ("fixed", "kept")}
         changes |= known
         return BrokenFixtures(
@@ -222,8 +222,8 @@ class Confirming:
         candidates = self._choose_fixed()
         if not self._can_lift(candidates):
             return ()
-        again = candidates[:MOST_SUSPECTS]
-        return (unit.fixture for unit in again if self._lifted(unit) is None)
+        lifted = self._lifted(candidates[:MOST_SUSPECTS])
+        return (unit.fixture for unit, change in lifted.items() if change is None)
 
     def _can_lift(self, candidates: Sequence[Unit]) -> bool:
         """Return whether broken fixtures fail the contract, unless so many are fixed."""
@@ -267,16 +267,20 @@ class Confirming:
         harshly = confirm([[pair.harshly for pair in pairs] for pairs in drawn], self._level)
         return [_agreed(*each) for each in zip(kindly, harshly, strict=True)]
 
-    def _lifted(self, unit: Unit) -> ConfirmedChange | None:
-        """Return what fresh samples show of a unit that seems fixed, at a level that is lenient,
-        because nothing fails for it."""
-        alpha, drawn = self._contract.gate.alpha, self._drawn(unit)[:MOST_TO_LIFT]
-        [surely] = confirm([[-pair.harshly for pair in drawn]], alpha)
-        [maybe] = confirm([[-pair.kindly for pair in drawn]], alpha)
-        found = _agreed(surely, maybe)
-        if found is None and len(drawn) == MOST_TO_LIFT:
-            return "kept"
-        return "fixed" if found == "broke" else found
+    def _lifted(self, units: Sequence[Unit]) -> dict[Unit, ConfirmedChange | None]:
+        """Return what fresh samples show of the units that seem fixed; None if more are needed. All
+        of them share the whole alpha: a larger chance would excuse real breaks."""
+        alpha = self._contract.gate.alpha
+        drawn = [self._drawn(unit)[:MOST_TO_LIFT] for unit in units]
+        surely = confirm([[-pair.harshly for pair in pairs] for pairs in drawn], alpha)
+        maybe = confirm([[-pair.kindly for pair in pairs] for pairs in drawn], alpha)
+        found: dict[Unit, ConfirmedChange | None] = {}
+        for unit, pairs, *readings in zip(units, drawn, surely, maybe, strict=True):
+            change = _agreed(*readings)
+            if change is None and len(pairs) == MOST_TO_LIFT:
+                change = "kept"
+            found[unit] = "fixed" if change == "broke" else change
+        return found
 
     def _counted_once(self, suspects: Sequence[Unit]) -> BrokenFixtures:
         drops = {u.fixture: _drop(self._seen(u)) for u in self._units if u.check is None}

@@ -16,7 +16,6 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
-from gatekeeper.gate.confirmation import most_fresh_samples
 from gatekeeper.gate.expected_calls import estimate_calls
 from gatekeeper.gate.families import family_of, levels
 from gatekeeper.gate.forecast import Amounts, forecast_contract, share_made
@@ -44,8 +43,9 @@ _SUMS = (
 
 @dataclass(frozen=True, slots=True)
 class ContractEstimate:
-    """One affected contract. `calls` is the highest possible number of calls; `removed` says that
-    head no longer has the contract. If it `may_stop_early`, `expected_calls` are taken by a
+    """One affected contract. `calls` is the highest possible number of planned calls, without
+    the fresh samples of fixtures that seem to break; `removed` says that head no longer has the
+    contract. If it `may_stop_early`, `expected_calls` are taken by a
     harmless change (gate/expected_calls.py), and `fewest_calls` if the result is certain as soon as
     it can be. Otherwise these are the same.
 
@@ -271,9 +271,8 @@ def _estimate_job(
     calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
     judged, played = len(judging.most), len(users.most)
     asked = judged + played
-    fresh = sum(map(most_fresh_samples, job.evaluations))
     found = forecast_contract(
-        requests, joined((judging, users)), calls.expected, calls.most, amounts, fresh
+        requests, joined((judging, users)), calls.expected, calls.most, amounts
     )
     return ContractEstimate(
         name=contract.name,

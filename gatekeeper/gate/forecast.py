@@ -188,7 +188,7 @@ def _range(
             _sums(asked.about, amounts.expected, amounts.tokens, 0, asked_share),
         )
     )
-    again = fresh + share_made(len(asked.most), fresh, planned)
+    again = fresh + share_made(len(asked.most), fresh, planned) if fresh else 0
     most = _sums((*requests, *asked.most), amounts.worst, amounts.tokens, 1, again=again)
     return _Range(about._replace(calls=calls + questions), most)
 

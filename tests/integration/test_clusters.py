@@ -39,7 +39,7 @@ def test_ten_fixtures_of_one_family_are_one_that_broke(check_of: Any) -> None:
     assert paired["clusters"] == {"total": 4, "broke": 1, "fixed": 0}
     assert (paired["fixtures"], paired["p_value"]) == (40, 0.5)
     assert "clusters" in paired["method"]
-    [text] = [r["text"] for r in family.contract["reasons"]]
+    [text] = [r["text"] for r in family.contract["reasons"] if r["code"] != "broke"]
     assert "40 fixtures in 4 clusters" in text
     assert "these fixtures broke" in text
 

@@ -270,11 +270,13 @@ def test_a_recording_answers_beyond_the_limits(repository, tmp_path):
 
 
 def history(path: Path, failed: int) -> Path:
-    """A past run of the default branch, an hour ago, in the form `run` writes it."""
+    """A week of runs of the default branch, in the form `run` writes them: no single night
+    freezes a prompt."""
     record = json.loads(path.read_text("utf-8").splitlines()[0])
-    record["time"] = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     record |= {"failed": failed, "objectives": {}}
-    path.write_text(json.dumps(record) + "\n", "utf-8")
+    times = [(datetime.now(UTC) - timedelta(days=day, hours=1)).isoformat() for day in range(7)]
+    nights = [json.dumps(record | {"time": time}) + "\n" for time in reversed(times)]
+    path.write_text("".join(nights), "utf-8")
     return path
 
 

@@ -168,7 +168,9 @@ def test_a_frozen_prompt_may_show_that_it_is_better():
 
 def test_a_level_that_nothing_reaches_ends_all_the_same():
     # Even if all twelve fixtures broke, p would be 2^-12, which is above this level.
-    result = check(Model(1.0, 0.3), fixtures=12, samples=1, more="gate: {alpha: 1.0e-6}")
+    result = check(
+        Model(1.0, 0.3), fixtures=12, samples=1, more="gate: {alpha: 1.0e-6, claim: inputs}"
+    )
 
     assert result.verdict == "inconclusive"
 

@@ -14,7 +14,7 @@ from gatekeeper.gate.alpha import alpha_shares, limit_level
 from gatekeeper.gate.repair_result import Passed, RepairResult
 from gatekeeper.gate.repairs import repair_reasons, repair_result, repair_warnings
 
-LEVEL = 0.04
+LEVEL = 0.044
 
 
 def repairing(action: str = "warn", mode: RepairMode = "repair") -> Contract:

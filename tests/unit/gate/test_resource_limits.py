@@ -17,7 +17,7 @@ from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.resource_limits import fewest_inputs, limit_reasons, limit_results
 from gatekeeper.gate.resource_result import LimitResult
 
-LEVEL = 0.04
+LEVEL = 0.044
 
 
 def limited(**limits: str) -> Contract:

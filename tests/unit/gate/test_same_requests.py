@@ -245,4 +245,4 @@ def test_what_leaves_its_requests_takes_no_alpha(untouched, changed):
         head[f"prompts/{name}.md"] = SAME["a comment of Jinja"] if same else CHANGED["a word"]
     found = work(base, head)
     assert len(found.jobs) == changed
-    assert set(levels(found.jobs).values()) == ({0.05 * 0.9 / changed} if changed else set())
+    assert set(levels(found.jobs).values()) == ({0.05 * 0.98 / changed} if changed else set())
