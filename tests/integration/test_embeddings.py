@@ -169,7 +169,7 @@ fixtures:
 checks:
   - {{type: not_contains, value: "never in any answer"}}
 repair: {{steps: [lowercase], similar: {{model: openai/{EMBEDDER}, min: 0.9}}}}
-slo: {{consistency: {{target: 0.9, similar: {{model: openai/{EMBEDDER}, min: 0.9}}}}}}
+slo: {{consistency: {{target: 0.85, similar: {{model: openai/{EMBEDDER}, min: 0.9}}}}}}
 sampling: {{samples: 3, mode: fixed}}
 """
 

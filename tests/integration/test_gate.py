@@ -275,7 +275,7 @@ def history(path: Path, failed: int) -> Path:
     record = json.loads(path.read_text("utf-8").splitlines()[0])
     record |= {"failed": failed, "objectives": {}}
     times = [(datetime.now(UTC) - timedelta(days=day, hours=1)).isoformat() for day in range(7)]
-    nights = [json.dumps(record | {"time": time}) + "\n" for time in reversed(times)]
+    nights = [json.dumps(record | {"id": time, "time": time}) + "\n" for time in reversed(times)]
     path.write_text("".join(nights), "utf-8")
     return path
 
@@ -298,7 +298,7 @@ def test_a_spent_error_budget_freezes_the_prompt(failed, code, repository, tmp_p
 
     (contract,) = result_of(tmp_path / "out")["contracts"]
     budget = contract["error_budget"]
-    assert (budget["events"], budget["spent"]) == (40, failed)
+    assert (budget["events"], budget["spent"]) == (7 * 40, 7 * failed)
     assert ("budget" in [r["code"] for r in contract["reasons"]]) == (code == 1)
 
 
