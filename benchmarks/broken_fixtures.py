@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
+from gatekeeper.gate.alpha import FIXTURES
 from gatekeeper.stats.confirmation import confirm, suspicion
 from gatekeeper.stats.futility import is_look
 from gatekeeper.stats.intervals import wilson
@@ -37,8 +38,6 @@ from gatekeeper.stats.sequential import SequentialTest
 
 BEGIN, END = "<!-- bench-broken-fixtures:begin -->", "<!-- bench-broken-fixtures:end -->"
 ALPHA, MARGIN = 0.05, 0.05
-FIXTURES = 0.02
-"""The share of alpha for all broken fixtures together."""
 FOUND = 0.95
 """How often fixtures that broke outright are found at least, in a suite that rarely flickers."""
 Rates = NDArray[np.float64]
