@@ -39,17 +39,18 @@ def test_harmless_changes_take_about_the_expected_calls() -> None:
     assert found.may_stop_early
 
 
-def test_fresh_samples_are_in_the_most_that_a_check_can_take() -> None:
+def test_fresh_samples_come_on_top_of_what_is_planned() -> None:
     words = WORDS[:20]
     arms = (("Base", "b"), ("Head", "c"))
     base, head = (revision(a, s, words, gate="claim: both", samples=1) for a, s in arms)
     found = estimate_of(base, head)
-    # Two pairs tell who is a suspect; ten suspects have 30 more, and ten that look fixed have ten.
-    assert found.calls == 40 + 2 * (20 * 2 + 10 * 30 + 10 * 10)
+    assert found.calls == 40
     assert found.worst_cost_usd == pytest.approx(0.5 * found.calls)
+    # Two pairs tell who is a suspect; ten suspects have 30 more, and ten that look fixed have ten.
+    fresh = 2 * (20 * 2 + 10 * 30 + 10 * 10)
     for seed in range(5):
         drawn = random.Random(seed)  # noqa: S311
-        assert 40 <= check(Model(0.6, drawn), None, base, head).calls.made <= found.calls
+        assert 40 <= check(Model(0.6, drawn), None, base, head).calls.made <= 40 + fresh
 
 
 def test_a_broken_prompt_takes_no_fewer_than_the_fewest_calls() -> None:

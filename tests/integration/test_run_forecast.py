@@ -138,13 +138,13 @@ def test_judges_are_forecast_without_writing_their_questions_again(
     monkeypatch.setattr(work, "forecast_judges", counted)
     _, result = check(repository, tmp_path)
     assert len(server.requests) == 96
-    for name, calls, cost in (
-        ("expected", "expected_calls", "cost_usd"),
-        ("most", "calls", "worst_cost_usd"),
-    ):
-        found = result["forecast"][name]
-        assert found["calls"] == before[calls] >= 96
-        assert found["cost_usd"] == pytest.approx(min(before[cost], 2.0))  # the limit
+    expected, most = (result["forecast"][name] for name in ("expected", "most"))
+    assert expected["calls"] == before["expected_calls"] == 96
+    assert expected["cost_usd"] == pytest.approx(min(before["cost_usd"], 2.0))  # the limit
+    # Each fresh sample of a fixture that seems to have broken is graded as well.
+    fresh = 2 * (24 * 2 + 10 * 30 + 10 * 10)
+    assert most["calls"] == before["calls"] + 2 * fresh
+    assert min(before["worst_cost_usd"], 2.0) <= most["cost_usd"] <= 2.0
     assert len(written) == 1
 
 
