@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # One more worker than cores: some tests wait for a process or a server.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: setup demo test test-rest test-all test-container lint bench bench-stats bench-smoke docs schema lock clean
+.PHONY: setup demo test test-rest test-all test-container lint size bench bench-stats bench-smoke docs schema lock clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/lint_workflows.py
+
+# How large the package, the tests and the documentation are.
+size: setup
+	$(BIN)/python scripts/size.py
 
 # Every benchmark runs, also after one that does not reach its goal; `make bench` fails then.
 BENCHMARKS := startup latency engine ahead image affected validate report site local_model \
