@@ -48,8 +48,7 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
 def _drop_row(
     rng: Generator, runs: int, fixtures: int, changed: int, broken: list[str]
 ) -> list[str]:
-    seen = [1.0] * changed + [-1.0] * changed + [0.0] * (fixtures - 2 * changed)
-    drop = visible_drop(fixtures, seen, LEVEL)
+    drop = visible_drop(fixtures, changed / fixtures, LEVEL)
     alone = minimum_detectable_effect(fixtures, LEVEL)
     if drop is None or alone is None:
         raise ValueError(f"{fixtures} fixtures can show no drop")

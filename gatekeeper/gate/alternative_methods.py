@@ -6,10 +6,10 @@ uses another.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from gatekeeper.contract.trial import Arm, Completion, Outcome
 from gatekeeper.gate.arm_intervals import CONFIDENCE, given, rng
@@ -26,11 +26,8 @@ from gatekeeper.stats.intervals import (
     paired_difference_interval,
 )
 from gatekeeper.stats.mcnemar import mcnemar_chi_square, mcnemar_exact, mcnemar_mid_p
-from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.power import minimum_detectable_effect, smallest_spread_drop
 from gatekeeper.stats.sign_flip import sign_flip_test
-
-if TYPE_CHECKING:
-    pass
 
 POWER = 0.8
 
@@ -88,19 +85,26 @@ def other_tests(
     return {name: value for name, value in found.items() if value is not None}
 
 
-def visible_drop(fixtures: int, drops: Sequence[float], level: float) -> float | None:
-    """Return the smallest drop of the pass rate that this run would have found with probability
-    0.8, if a share of fixtures broke and the others flickered as they did; None if not even the
-    greatest drop would have been found. `drops` has one entry per fixture, from -1 to 1.
+def visible_drop(fixtures: int, flicker: float, level: float, rounds: int = 1) -> float | None:
+    """Return the smallest drop of the pass rate, spread over all inputs, that a run would have
+    found with probability 0.8; None if not even the greatest drop would have been found. `flicker`
+    is the share of fixtures that got fixed by chance, as `Comparison.flicker` measures it.
 
-    The breaks come on top of the flicker, so that both count in one calculation: that of the
-    exact McNemar test with as many fixtures fixed, and as many more broken, as have the same
-    variance. With one sample a fixture that is half of those that changed.
+    The breaks come on top of the flicker, so that both count in one calculation. With one sample a
+    fixture, it is that of the exact McNemar test, in which as many more fixtures broke by chance as
+    were fixed.
     """
-    # Clusters of unequal sizes may have drops beyond 1; no more than all can flicker.
-    flicker = min(1.0, fmean(drop * drop for drop in drops) / 2) if drops else 0.0
+    if rounds > 1:
+        return smallest_spread_drop(fixtures, rounds, level, POWER, flicker)
     broken = minimum_detectable_effect(fixtures, level, POWER, flicker)
     return None if broken is None else broken - flicker
+
+
+def visible_breaks(fixtures: int, flicker: float, level: float) -> int | None:
+    """Return how many fixtures must break outright for the comparison of the suite to find them
+    with probability 0.8, however often each is sampled; None if not even all are enough."""
+    drop = visible_drop(fixtures, flicker, level)
+    return None if drop is None else math.ceil(round(drop * fixtures, 6))
 
 
 def paired_latency(outcomes: Sequence[Outcome]) -> Difference | None:

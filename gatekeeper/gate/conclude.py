@@ -176,7 +176,14 @@ def _summarise(
         )
         judge = sole_judge(watch.outcomes, watch.evaluation.calibrations)
         corrected = correct_difference(watch.comparison.drops(), judge) if judge else None
-        paired = replace(found, family=level[1], corrected_difference=corrected)
+        fewest = watch.broken.fewest_found if watch.broken else None
+        ways = [k for k in (found.detectable_breaks, fewest) if k is not None]
+        paired = replace(
+            found,
+            family=level[1],
+            corrected_difference=corrected,
+            detectable_breaks=min(ways, default=None),
+        )
     return EvaluationSummary(
         watch.evaluation, evidence, watch.comparison, paired, stopped, watch.complete
     )

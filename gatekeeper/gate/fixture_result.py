@@ -81,6 +81,14 @@ class BrokenFixtures:
     ended: str | None = None
     detail: str | None = None
 
+    @property
+    def fewest_found(self) -> int | None:
+        """Return how many fixtures that always fail on head are found by their fresh samples; None
+        if fresh samples are no evidence."""
+        if not self.claimed or self.unrecorded or self.ended or self.p_value is not None:
+            return None
+        return self.allowed + 1
+
     def fixtures(self, found: ConfirmedChange) -> list[str]:
         """Return the fixtures of which the samples show this."""
         each = self.confirmations.items()

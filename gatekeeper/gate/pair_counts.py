@@ -19,6 +19,7 @@ from gatekeeper.gate.alternative_methods import (
     other_tests,
     paired_cost,
     paired_latency,
+    visible_breaks,
     visible_drop,
 )
 from gatekeeper.gate.fixture_result import FixtureResult
@@ -114,7 +115,7 @@ def paired_result(
     """
     units = clusters or pairs
     counted = units.both, units.broke, units.fixed, units.neither
-    drops = comparison.drops()
+    drops, flicker = comparison.drops(), comparison.flicker
     measured = bool(drops)
     early = stopped in ("regressed", "not_worse", "futile") and not comparison.complete
     # Every method for intervals assumes that the samples did not choose when sampling ended.
@@ -136,7 +137,8 @@ def paired_result(
         p_value=comparison.evaluate(level).p_value if measured else None,
         difference=-sum(drops) / len(drops) if measured else None,
         interval=shown,
-        minimum_detectable_effect=visible_drop(units.total, drops, level),
+        minimum_detectable_effect=visible_drop(units.total, flicker, level, comparison.test.rounds),
+        detectable_breaks=visible_breaks(units.total, flicker, level),
         stopped=stopped,
         rounds=comparison.rounds,
         planned_rounds=comparison.test.rounds,

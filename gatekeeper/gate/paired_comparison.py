@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gatekeeper.contract.trial import Outcome
@@ -234,6 +235,22 @@ class Comparison:
         mean_size = sum(size for _, size in found) / max(1, len(found))
         return [(c.broke - c.fixed) / c.pairs * (size / mean_size) for c, size in found]
 
+    @property
+    def flicker(self) -> float:
+        """Return the share of units that the whole run would fix by chance, and break by chance.
+
+        What broke is no flicker: it is what the run is to find. So it is the mean square of what
+        got fixed, or half the variance of the pairs of one unit, whichever is larger."""
+        found = self.counts()
+        if not found:
+            return 0.0
+        fixed = fmean(max(0.0, (c.fixed - c.broke) / c.pairs) ** 2 for c in found)
+        if self.test.rounds == 1:
+            return min(1.0, fixed)
+        rounds = max(1, self.rounds)
+        within = (_variance(c) * rounds / (c.pairs * self.test.rounds) for c in found)
+        return min(1.0, max(fixed, fmean(within) / 2))
+
     def _look(self, number: int) -> None:
         if number == 0:
             self._pairs = self._sampled[0]
@@ -320,6 +337,12 @@ def _sampling_order(evaluation: Evaluation, units: Mapping[str, str]) -> list[st
             order.pop(unit, None)
             order[unit] = None
     return list(order)
+
+
+def _variance(counts: Counts) -> float:
+    """Return the variance of a unit's pairs; 0 if there is only one."""
+    broke, fixed, pairs = counts
+    return ((broke + fixed) - (broke - fixed) ** 2 / pairs) / max(1, pairs - 1)
 
 
 def _sign(number: int) -> int:

@@ -35,6 +35,7 @@ from gatekeeper.gate.summarise import Evidence
 from gatekeeper.gate.unit_words import (
     changed_units,
     compared_units,
+    detectable_sizes,
     flips_note,
     paired_p_value,
     unit_noun,
@@ -117,10 +118,9 @@ def paired_reasons(
         less = numbers.size_in_points(margin)
         text = f"Not worse than base by {less} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
-    at_best = numbers.size_in_points(paired.minimum_detectable_effect)
-    detectable = f"this run could only have detected a drop of {at_best} or more"
+    detectable = f"this run could only have detected {detectable_sizes(paired)}"
     if paired.incomplete:
-        detectable = f"the full run could have detected a drop of {at_best} or more"
+        detectable = f"the full run could have detected {detectable_sizes(paired)}"
     if largest_drop > margin:
         drop = numbers.size_in_points(largest_drop)
         doubt = "and for other inputs this is open" if sure or broken else "but this can be chance"
@@ -137,9 +137,10 @@ def paired_reasons(
 
 def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
     """Say that the samples could not have shown a drop, and what helps."""
-    text = f"With {compared_units(paired, 'distinct fixture')}, no drop could have been detected"
+    units = compared_units(paired, "distinct fixture")
+    text = f"With {units}, no drop over all inputs could have been detected"
     if paired.broke or paired.fixed:
-        text = f"No drop could have been detected: {counts}"
+        text = f"No drop over all inputs could have been detected: {counts}"
     if flips_note(paired) or paired.stopped == "regressed":
         return f"{text}."  # the note says what helps; or the result was certain before
     noun = unit_noun(clustered=paired.clusters is not None)

@@ -200,6 +200,7 @@ class PairedResult:
     difference: float | None
     interval: ConfidenceInterval | None
     minimum_detectable_effect: float | None
+    """The smallest drop over all inputs that all planned samples find with probability 0.8."""
     stopped: Stopped | None
     rounds: int = 1
     planned_rounds: int = 1
@@ -217,6 +218,9 @@ class PairedResult:
     sequential: bool = False
     corrected_difference: Difference | None = None
     """As people would find it, if one calibrated judge alone gates. It decides nothing."""
+    detectable_breaks: int | None = None
+    """How many units must always fail on head to be found with probability 0.8; None if not even
+    all are enough."""
 
     @property
     def units(self) -> int:

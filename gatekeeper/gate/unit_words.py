@@ -40,6 +40,17 @@ def changed_clusters(counts: ClusterCounts) -> str:
     return f"{counts.broke:,} of {total} worse, {counts.fixed:,} better"
 
 
+def detectable_sizes(paired: PairedResult) -> str:
+    """Say what the run could have detected: how many units that break outright, and which drop of
+    all inputs. Only for a run that could have detected a drop."""
+    drop = f"a drop of {numbers.size_in_points(paired.minimum_detectable_effect or 0)} or more"
+    breaks = paired.detectable_breaks
+    if breaks is None:
+        return f"{drop} over all inputs"
+    units = numbers.count(breaks, unit_noun(clustered=paired.clusters is not None))
+    return f"{units} that always fail{'s' * (breaks == 1)}, or {drop} over all inputs"
+
+
 def paired_p_value(paired: PairedResult, *, equals: str = "= ") -> str:
     """Format the p-value, as a bound if samples were not measured, because they could have had any
     outcome. Samples that were not taken because the result was certain leave it exact."""

@@ -17,7 +17,12 @@ from gatekeeper.gate.result import (
     Reason,
     Verdict,
 )
-from gatekeeper.gate.unit_words import compared_units, flips_note, paired_p_value
+from gatekeeper.gate.unit_words import (
+    compared_units,
+    detectable_sizes,
+    flips_note,
+    paired_p_value,
+)
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import (
@@ -198,10 +203,9 @@ def _as_decided(contract: ContractResult) -> tuple[ContractResult, str]:
 
 
 def _seeable(paired: PairedResult) -> str:
-    effect = seeable_effect(paired)
-    if effect is None:
+    if seeable_effect(paired) is None:
         return ""
-    return f" This run could only have shown a drop of {numbers.size_in_points(effect)} or more."
+    return f" This run could only have shown {detectable_sizes(paired)}."
 
 
 def _comparison(contract: ContractResult, paired: PairedResult, label: str) -> str:

@@ -9,7 +9,9 @@ fixtures with a probability below 1e-15 are left out.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from statistics import NormalDist
 
 from gatekeeper.stats.arguments import require_count, require_inside, require_share
 from gatekeeper.stats.critical import critical_counts
@@ -70,17 +72,35 @@ def minimum_detectable_effect(
     """
     require_inside("power", power)
     require_share("fixed_rate", fixed_rate)
-    high = 1.0 - fixed_rate
-    if regression_power(fixtures, high, alpha, fixed_rate) < power:
+    return _smallest(
+        lambda drop: regression_power(fixtures, drop, alpha, fixed_rate) >= power, 1.0 - fixed_rate
+    )
+
+
+def smallest_spread_drop(
+    fixtures: int, rounds: int, alpha: float, power: float = 0.8, flicker: float = 0.0
+) -> float | None:
+    """Return the smallest drop of every fixture's pass rate, all alike, that the sign-flip test of
+    `rounds` samples finds with probability `power`; None if it finds none.
+
+    `flicker` is half the variance of a fixture's mean difference without the drop. The drop adds
+    its own, `drop (1 - drop) / rounds`. The total of the differences is normal, and is compared
+    with its spread over swaps of base and head.
+    """
+    require_count("rounds", rounds)
+    require_inside("alpha", alpha)
+    require_inside("power", power)
+    require_share("flicker", flicker)
+    if 0.5**fixtures > alpha * _ROUNDING:
         return None
-    low = 0.0
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if regression_power(fixtures, middle, alpha, fixed_rate) < power:
-            low = middle
-        else:
-            high = middle
-    return high
+    rejects, finds = (NormalDist().inv_cdf(share) for share in (1 - alpha, power))
+
+    def is_found(drop: float) -> bool:
+        variance = 2 * flicker + drop * (1 - drop) / rounds
+        needed = rejects * math.sqrt(drop**2 + variance) + finds * math.sqrt(variance)
+        return math.sqrt(fixtures) * drop >= needed
+
+    return _smallest(is_found, 1.0)
 
 
 def fixtures_needed(
@@ -106,6 +126,17 @@ def fixtures_needed(
         else:
             enough = middle
     return enough
+
+
+def _smallest(is_found: Callable[[float], bool], most: float) -> float | None:
+    """Return the smallest drop that is found, of at most `most`; None if not even that is."""
+    if not is_found(most):
+        return None
+    low, high = 0.0, most
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_found(middle) else (middle, high)
+    return high
 
 
 def _fewest_that_reject(alpha: float) -> int:

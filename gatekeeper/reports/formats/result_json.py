@@ -279,6 +279,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         "difference": paired.difference,
         "interval": _interval(paired.interval),
         "minimum_detectable_effect": paired.minimum_detectable_effect,
+        "detectable_breaks": paired.detectable_breaks,
         "stopped": paired.stopped,
         "rounds": paired.rounds,
         "planned_rounds": paired.planned_rounds,

@@ -8,7 +8,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.gate.unit_words import paired_p_value
+from gatekeeper.gate.unit_words import detectable_sizes, paired_p_value
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.comparison_text import (
@@ -112,10 +112,9 @@ def _test(paired: PairedResult) -> str:
 def _detectable(paired: PairedResult) -> str:
     effect = paired.minimum_detectable_effect
     if effect is None:
-        text = "with so few fixtures, no drop could be distinguished from chance"
+        text = "with so few fixtures, no drop over all inputs could be distinguished from chance"
     else:
-        drop = numbers.size_in_points(effect)
-        text = f"a drop of {drop} or more would probably have been detected"
+        text = f"{detectable_sizes(paired)} would probably have been detected"
     end = " if sampling had not ended early" if effect is not None and paired.incomplete else ""
     return f"**What could have been detected**: {text}{end}."
 

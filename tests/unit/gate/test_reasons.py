@@ -41,9 +41,8 @@ def test_what_no_drop_could_be_seen_in_is_told_with_how_many_it_takes() -> None:
     found = paired(fixtures=4, minimum_detectable_effect=None, broke=1, fixtures_needed=93)
     (reason,) = called_for(found)
     assert spaced(reason.text) == (
-        "No drop could have been detected: 1 of 4 fixtures broke, 0 fixed; add fixtures (93 are "
-        "needed "
-        "to detect a drop of 5 points)."
+        "No drop over all inputs could have been detected: 1 of 4 fixtures broke, 0 fixed; add "
+        "fixtures (93 are needed to detect a drop of 5 points)."
     )
 
 

@@ -147,7 +147,7 @@ def test_an_unknown_cost_is_unknown() -> None:
 def test_inconclusive_says_what_could_have_been_seen() -> None:
     comment = _read(examples.INCONCLUSIVE)
     assert "## ⚠️ Not enough evidence: the policy allows the merge" in comment
-    assert "This run could only have shown a drop of 31 points or more." in comment
+    assert "This run could only have shown a drop of 31 points or more over all inputs." in comment
     assert (
         "**What to do:** Look at the 2 broken fixtures below. "
         "Add fixtures to detect smaller drops: 134 fixtures would" in comment

@@ -89,7 +89,7 @@ def test_what_could_not_be_compared_or_seen_is_said() -> None:
     )
     text = explained(examples.result(replace(contract, paired=paired)))
     assert "no pair of answers could be compared" in text
-    assert "no drop could be distinguished from chance" in text
+    assert "no drop over all inputs could be distinguished from chance" in text
     assert "By how much" not in text
     text = explained(examples.result(replace(contract, paired=replace(paired, difference=-0.1))))
     assert "in the pass rate." in text
