@@ -171,7 +171,7 @@ def _waivers(
     head = None if isinstance(activity, CheckMergeGroup) else activity.head_sha
     try:
         place = waiver_place(settings, activity.number)
-        waivers, notices = proven_waivers(api, place, head, work.policy.waiver_permission)
+        waivers, notices = proven_waivers(api, place, head, work.policy.waivers.permission)
     except (PublishError, UsageError) as error:
         return (), (f"Waivers have no effect in this run: {error}.",)
     affected = work.affected
@@ -314,7 +314,7 @@ def _merged_waivers(
     try:
         for merged in api.merged_as(sha):
             place = waiver_place(settings, merged.number)
-            wanted = policy.waiver_permission
+            wanted = policy.waivers.permission
             waivers += proven_waivers(api, place, merged.head_sha, wanted)[0]
     except (PublishError, UsageError) as error:
         text = f"The history does not record the waivers of the merged pull request: {error}."

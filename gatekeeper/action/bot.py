@@ -32,7 +32,7 @@ from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_requ
 from gatekeeper.action.waivers import waiver_line
 from gatekeeper.action.workspace import out_folder
 from gatekeeper.contract.definition import POLICY_NAME
-from gatekeeper.contract.policy import Policy, load_policy
+from gatekeeper.contract.policy import Policy, WaiverPolicy, load_policy
 from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
 from gatekeeper.gate.result import GateResult, Waiver, WaiverKind
 from gatekeeper.reports.escape import block, code, prose
@@ -94,7 +94,7 @@ def _reply(settings: ActionInputs, request: Respond, api: RepositoryApi) -> Repl
     state = api.pull_request(request.number)
     tip = api.commit_sha(f"heads/{state.base_ref}")
     with Checkout(settings) as checkout:
-        wanted = _policy(checkout, tip).waiver_permission
+        wanted = _policy(checkout, tip).waivers.permission
         role = api.role(request.author)
         if not enough(role, wanted):
             return _refusal(request, role, wanted)
@@ -114,7 +114,7 @@ def _policy(checkout: Checkout, tip: str) -> Policy:
         return load_policy(checkout.revision(tip))
     except ContractError:
         # It may have required the highest role.
-        return Policy(waiver_permission="admin")
+        return Policy(waivers=WaiverPolicy("admin"))
 
 
 def _refusal(request: Respond, role: str, wanted: str) -> Reply:

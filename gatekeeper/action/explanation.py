@@ -33,7 +33,7 @@ def explain_check(
         trusted: Whether the change is from the repository itself.
         proposals: The folder for proposed contracts; None to propose none.
     """
-    blame = _blame(change, policy) if trusted and policy.blame_usd else None
+    blame = _blame(change, policy) if trusted and policy.blame.cost_usd else None
     promises = explain_promises(change)
     folder = proposals if trusted and policy.propose.cost_usd else None
     if not blame and not promises and not folder:

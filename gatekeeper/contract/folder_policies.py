@@ -10,46 +10,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gatekeeper.contract.change import Change, Revision, prefetch
 from gatekeeper.contract.globs import literal_pattern
+from gatekeeper.contract.policy_keys import ORDERED, folder_keys, policy_keys
 from gatekeeper.contract.read import UnreadableError, read_text
 from gatekeeper.contract.schemas import policy_schema
-from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_yaml
 from gatekeeper.errors import ContractError, Problem
 
 POLICY_PATH = ".github/gatekeeper.yml"
-FOLDER_KEYS = (
-    "contracts",
-    "prompts",
-    "require_contract",
-    "on_inconclusive",
-    "on_weakening",
-    "new_contracts",
-    "judge",
-)
 _MOST_POLICIES = 1_000
 _MISNAMED = re.compile(r"(?:^|/)(?P<name>(?:\.github/|\.)gatekeeper\.ya?ml)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class FolderPolicy:
-    """The policy of one folder. `contracts` and `prompts` are patterns from the repository root.
-    None is a key that the file does not have."""
+    """The policy of one folder. `contracts` and `prompts` are patterns from the repository root;
+    `rules` are the other keys that the file has, by their full names."""
 
     folder: str
     contracts: tuple[str, ...]
     prompts: tuple[str, ...]
-    require_contract: bool | None = None
-    on_inconclusive: Literal["pass", "fail"] | None = None
-    on_weakening: Literal["note", "require_waiver"] | None = None
-    fixtures: int | None = None
-    success_rate: float | None = None
-    require_calibration: bool | None = None
-    min_kappa: float | None = None
+    rules: Mapping[str, Any]
 
     @property
     def path(self) -> str:
@@ -133,22 +118,26 @@ def _load(
     if problems:
         raise ContractError(problems)
     folder = path.removesuffix(f"/{POLICY_PATH}")
-    new = whole(data.get("new_contracts", {}), "fixtures")
-    plain = ("require_contract", "on_inconclusive", "on_weakening")
     return FolderPolicy(
         folder,
         _below(folder, data.get("contracts", contracts)),
         _below(folder, data.get("prompts", prompts)),
-        **{name: data[name] for name in plain if name in data},
-        **new,
-        **data.get("judge", {}),
+        {name: value for name, value in _flat(data) if policy_keys()[name].stricter in ORDERED},
     )
+
+
+def _flat(data: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield section + name, value
 
 
 def _keys_of_the_root(document: Document, data: Any) -> Iterator[Problem]:
     keys = data if isinstance(data, Mapping) else {}
     for key in keys:
-        if key in policy_schema()["properties"] and key not in FOLDER_KEYS:
+        if key in policy_schema()["properties"] and key not in folder_keys():
             what = f"`{key}` applies to the whole repository, but this policy is for one folder"
             fix = f"write `{key}` in {POLICY_PATH} at the root of the repository"
             yield document.problem((key,), what, fix)
@@ -156,7 +145,7 @@ def _keys_of_the_root(document: Document, data: Any) -> Iterator[Problem]:
 
 def _schema() -> Mapping[str, Any]:
     schema = policy_schema()
-    return {**schema, "properties": {key: schema["properties"][key] for key in FOLDER_KEYS}}
+    return {**schema, "properties": {key: schema["properties"][key] for key in folder_keys()}}
 
 
 def _below(folder: str, written: str | Sequence[str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from gatekeeper.contract.folder_policies import (
     policy_paths,
     read_policy,
 )
+from gatekeeper.contract.policy_keys import policy_keys, value_of, with_value
 from gatekeeper.contract.schemas import policy_schema
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import schema_problems
@@ -29,6 +30,9 @@ DEFAULT_SUCCESS_RATE = 0.5
 it. A contract that fails most of its own fixtures says that its prompt or the contract is wrong."""
 
 NO_HISTORY = "off"
+
+# The keys whose numbers are whole, also if they are written as 5.0.
+_WHOLE = ("fixtures", "calls", "concurrency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,30 @@ rate the budget ends with its window."""
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetPolicy:
+    """Whether a spent error budget freezes a prompt, except those that match a pattern of `exempt`,
+    and the burn rate from which each window is marked."""
+
+    freeze: bool = True
+    exempt: tuple[str, ...] = ()
+    burn_rate: Mapping[str, float] = field(default_factory=lambda: BURN_RATE)
+
+
+@dataclass(frozen=True, slots=True)
+class WaiverPolicy:
+    """The lowest role that may waive a failure."""
+
+    permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
+
+
+@dataclass(frozen=True, slots=True)
+class BlamePolicy:
+    """What the action may spend to find the harmful edits of a failing change; 0: no search."""
+
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The policy. The defaults apply to a repository without a policy file.
 
@@ -121,15 +149,12 @@ class Policy:
     through_litellm: tuple[str, ...] = ()
     """Providers that are called through litellm although they could be called natively."""
     limits: Limits = Limits()
-    freeze: bool = True
-    freeze_exempt: tuple[str, ...] = ()
-    burn_rate: Mapping[str, float] = field(default_factory=lambda: BURN_RATE)
-    waiver_permission: Literal["read", "triage", "write", "maintain", "admin"] = "maintain"
+    error_budget: BudgetPolicy = BudgetPolicy()
+    waivers: WaiverPolicy = WaiverPolicy()
     history: str = "branch:gatekeeper-data"
     checks: OwnChecks = OwnChecks()
     judge: JudgePolicy = JudgePolicy()
-    blame_usd: float = 0.0
-    """What the action may spend to find the harmful edits of a failing change; 0: no search."""
+    blame: BlamePolicy = BlamePolicy()
     propose: ProposePolicy = ProposePolicy()
     folders: tuple[FolderPolicy, ...] = ()
     """The policies of folders, the outer folders first."""
@@ -277,57 +302,39 @@ def _joined(own: Sequence[str], more: Iterable[Sequence[str]]) -> tuple[str, ...
 
 
 def _policy(data: Mapping[str, Any]) -> Policy:
-    plain = {
-        name: data[name]
-        for name in ("require_contract", "on_inconclusive", "on_weakening")
-        if name in data
-    }
     defaults = Policy()
-    budget = data.get("error_budget", {})
-    return Policy(
-        **plain,
-        contracts=patterns(data.get("contracts", defaults.contracts)),
-        prompts=tuple(data.get("prompts", defaults.prompts)),
-        allow=Allow(**data.get("allow", {})),
-        new_contracts=NewContracts(
-            **whole(data.get("new_contracts", {}), "fixtures"),
-            floor="success_rate" in data.get("new_contracts", {}),
-        ),
-        models=tuple(data["models"]) if "models" in data else None,
-        through_litellm=tuple(
-            name for name, way in data.get("providers", {}).items() if way == "litellm"
-        ),
-        limits=Limits(**whole(data.get("limits", {}), "calls", "concurrency")),
-        freeze=budget.get("freeze", defaults.freeze),
-        freeze_exempt=tuple(budget.get("exempt", defaults.freeze_exempt)),
-        burn_rate={**defaults.burn_rate, **budget.get("burn_rate", {})},
-        waiver_permission=data.get("waivers", {}).get("permission", defaults.waiver_permission),
-        history=data.get("history", defaults.history) or NO_HISTORY,
-        checks=OwnChecks(**{name: tuple(given) for name, given in data.get("checks", {}).items()}),
-        judge=JudgePolicy(**data.get("judge", {})),
-        blame_usd=data.get("blame", {}).get("cost_usd", defaults.blame_usd),
-        propose=ProposePolicy(**data.get("propose", {})),
-    )
+    given = {key: value for key, value in data.items() if not isinstance(value, Mapping)}
+    given |= {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
+    if "contracts" in given:
+        given["contracts"] = patterns(given["contracts"])
+    if "history" in given:
+        given["history"] = given["history"] or NO_HISTORY
+    sections: Mapping[str, Mapping[str, Any]] = {
+        key: {name: tuple(part) if isinstance(part, list) else part for name, part in value.items()}
+        for key, value in data.items()
+        if isinstance(value, Mapping)
+    }
+    for key, part in sections.items():
+        if key != "providers":
+            given[key] = replace(getattr(defaults, key), **whole(part, *_WHOLE))
+    if "success_rate" in sections.get("new_contracts", {}):
+        given["new_contracts"] = replace(given["new_contracts"], floor=True)
+    if "burn_rate" in sections.get("error_budget", {}):
+        rates = BURN_RATE | sections["error_budget"]["burn_rate"]
+        given["error_budget"] = replace(given["error_budget"], burn_rate=rates)
+    if not sections.get("propose", {}).get("cost_usd"):
+        given["propose"] = defaults.propose  # no model is asked
+    ways = sections.get("providers", {})
+    through_litellm = tuple(name for name, way in ways.items() if way == "litellm")
+    return Policy(**given, through_litellm=through_litellm)
 
 
 def _stricter(policy: Policy, folder: FolderPolicy) -> Policy:
     """Return the policy with each rule of the folder that is stricter."""
-    new, judge = policy.new_contracts, policy.judge
-    if folder.success_rate is not None and folder.success_rate > (new.success_rate or 0):
-        new = replace(new, success_rate=folder.success_rate, floor=True)
-    new = replace(new, fixtures=max(new.fixtures, folder.fixtures or 0))
-    kappas = [kappa for kappa in (judge.min_kappa, folder.min_kappa) if kappa is not None]
-    waiver = "require_waiver" in (policy.on_weakening, folder.on_weakening)
-    return replace(
-        policy,
-        require_contract=policy.require_contract or bool(folder.require_contract),
-        on_inconclusive="fail"
-        if "fail" in (policy.on_inconclusive, folder.on_inconclusive)
-        else "pass",
-        on_weakening="require_waiver" if waiver else "note",
-        new_contracts=new,
-        judge=JudgePolicy(
-            judge.require_calibration or bool(folder.require_calibration),
-            max(kappas, default=None),
-        ),
-    )
+    for name, value in folder.rules.items():
+        rank = policy_keys()[name].rank
+        if rank(value) > rank(value_of(policy, name)):
+            policy = with_value(policy, name, value)
+            if name == "new_contracts.success_rate":
+                policy = with_value(policy, "new_contracts.floor", True)
+    return policy

@@ -3,20 +3,19 @@ request itself, but the weaker one would apply to everything after the merge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
 
 from gatekeeper.contract.change import Change, Revision
 from gatekeeper.contract.contract_files import contract_paths
 from gatekeeper.contract.folder_policies import policy_paths
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.models.allowed import allowed_models
-from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy, readable_policy
+from gatekeeper.contract.policy import POLICY_PATH, Policy, readable_policy
+from gatekeeper.contract.policy_keys import ORDERED, PolicyKey, policy_keys, value_of
 
-PERMISSIONS = ("read", "triage", "write", "maintain", "admin")
 _MOST_PATHS = 3
 
 
@@ -60,7 +59,7 @@ def policy_weakenings(change: Change) -> tuple[Weakening, ...]:
     files = _Files(change.head, now)
     found = _of_repository(change, before, now, files) if POLICY_PATH in changed else ()
     known = {(weakening.key, weakening.text) for weakening in found}
-    return (*found, *_of_folders(before, now, files, changed, known))
+    return (*found, *_of_folders(change, before, files, changed, known))
 
 
 @dataclass
@@ -90,21 +89,13 @@ def _of_repository(
     )
     return (
         *_narrower(own, files),
-        *_switches(before, now),
-        *_new_contracts(before, now),
-        *_models(change, before, now),
-        *_limits(before.limits, now.limits),
-        *_raised("blame.cost_usd", before.blame_usd, now.blame_usd),
-        *_proposals(before, now),
-        *_error_budget(before, now),
-        *_people(before, now),
-        *_own_checks(before, now),
+        *_loosened(change, before, now, policy_keys().values()),
     )
 
 
 def _of_folders(
+    change: Change,
     before: Policy,
-    now: Policy,
     files: _Files,
     changed: Set[str],
     known: Set[tuple[str, str]],
@@ -112,12 +103,13 @@ def _of_folders(
     """Compare what applied below each folder whose policy changes with what applies there then.
     Nothing is weaker for a new one. `known` are changes of the repository's policy, which apply
     below the folders too."""
+    keys = [key for key in policy_keys().values() if key.in_folders]
     for folder in before.folders:
         if folder.path not in changed:
             continue
         own = replace(before, contracts=folder.contracts, prompts=folder.prompts)
-        was, is_now = before.at(folder.path), now.at(folder.path)
-        found = (*_narrower(own, files), *_switches(was, is_now), *_new_contracts(was, is_now))
+        was, is_now = before.at(folder.path), files.policy.at(folder.path)
+        found = (*_narrower(own, files), *_loosened(change, was, is_now, keys))
         yield from (
             replace(weakening, folder=folder.folder)
             for weakening in found
@@ -189,105 +181,59 @@ def _lost(before: Iterable[str], now: Iterable[str]) -> str:
     return ", ".join(lost[:_MOST_PATHS]) + more
 
 
-def _switches(before: Policy, now: Policy) -> Iterator[Weakening]:
-    requirements: tuple[tuple[str, Any, Any, Any], ...] = (
-        ("require_contract", before.require_contract, now.require_contract, True),
-        ("on_inconclusive", before.on_inconclusive, now.on_inconclusive, "fail"),
-        ("on_weakening", before.on_weakening, now.on_weakening, "require_waiver"),
-        (
-            "allow.contract_removal",
-            before.allow.contract_removal,
-            now.allow.contract_removal,
-            False,
-        ),
-        ("allow.weakening", before.allow.weakening, now.allow.weakening, False),
-        ("error_budget.freeze", before.freeze, now.freeze, True),
-        (
-            "judge.require_calibration",
-            before.judge.require_calibration,
-            now.judge.require_calibration,
-            True,
-        ),
-    )
-    for key, was, is_now, strict in requirements:
-        if was == strict and is_now != strict:
-            yield _changed(key, was, is_now)
-    least, now_least = before.judge.min_kappa, now.judge.min_kappa
-    if least is not None and (now_least is None or now_least < least):
-        yield _changed("judge.min_kappa", least, now_least)
+def _loosened(
+    change: Change, before: Policy, now: Policy, keys: Iterable[PolicyKey]
+) -> Iterator[Weakening]:
+    """Compare the values of each key."""
+    for key in keys:
+        if key.stricter in ("wider", "neither"):
+            continue
+        was, is_now = value_of(before, key.name), value_of(now, key.name)
+        if key.stricter in ORDERED:
+            if key.rank(is_now) < key.rank(was):
+                yield _changed(key.name, was, is_now)
+            elif key.name == "new_contracts.success_rate" and _loses_its_floor(before, now):
+                what = "was removed, so a new contract can set a lower success rate"
+                yield Weakening(key.name, what)
+        elif key.stricter == "same" and was and is_now and was != is_now:
+            yield _changed(key.name, was, is_now)
+        elif key.added:
+            more = _MORE[key.stricter](change, before, now, key.name)
+            if more:
+                yield Weakening(key.name, f"now also {key.added} {', '.join(more)}")
 
 
-def _new_contracts(before: Policy, now: Policy) -> Iterator[Weakening]:
-    was, is_now = before.new_contracts, now.new_contracts
-    if is_now.fixtures < was.fixtures:
-        yield _changed("new_contracts.fixtures", was.fixtures, is_now.fixtures)
-    key = "new_contracts.success_rate"
-    if (is_now.success_rate or 0) < (was.success_rate or 0):
-        yield _changed(key, was.success_rate, is_now.success_rate)
-    elif was.floor and was.success_rate and not is_now.floor:
-        yield Weakening(key, "was removed, so a new contract can set a lower success rate")
+def _loses_its_floor(before: Policy, now: Policy) -> bool:
+    was = before.new_contracts
+    return was.floor and bool(was.success_rate) and not now.new_contracts.floor
 
 
-def _models(change: Change, before: Policy, now: Policy) -> Iterator[Weakening]:
+def _more_items(_: Change, before: Policy, now: Policy, name: str) -> list[str]:
+    return [item for item in value_of(now, name) if item not in value_of(before, name)]
+
+
+def _more_files(_: Change, before: Policy, now: Policy, name: str) -> list[str]:
+    return _no_longer_covered(value_of(now, name), value_of(before, name))
+
+
+def _more_models(change: Change, before: Policy, now: Policy, _: str) -> list[str]:
     if before.models == now.models:
-        return
+        return []
     known = allowed_models(before, (change.base,)).patterns
     wanted = allowed_models(now, (change.base,)).patterns
-    wider = [pattern for pattern in wanted if not _is_covered(pattern, known)]
-    if wider:
-        yield Weakening("models", f"now also allows {', '.join(wider)}")
+    return [pattern for pattern in wanted if not _is_covered(pattern, known)]
+
+
+_MORE: Mapping[str, Callable[[Change, Policy, Policy, str], list[str]]] = {
+    "fewer": _more_items,
+    "fewer patterns": _more_files,
+    "fewer models": _more_models,
+}
 
 
 def _is_covered(pattern: str, known: Sequence[str]) -> bool:
     # `?` in one pattern would match the `*` of another, which stands for more than it.
     return any(pattern == k or ("?" not in k and fnmatchcase(pattern, k)) for k in known)
-
-
-def _limits(before: Limits, now: Limits) -> Iterator[Weakening]:
-    for field in fields(Limits):
-        yield from _raised(
-            f"limits.{field.name}", getattr(before, field.name), getattr(now, field.name)
-        )
-
-
-def _proposals(before: Policy, now: Policy) -> Iterator[Weakening]:
-    """Another model gets the prompts, and another provider is paid."""
-    yield from _raised("propose.cost_usd", before.propose.cost_usd, now.propose.cost_usd)
-    was, is_now = before.propose, now.propose
-    if was.cost_usd and is_now.cost_usd and was.model != is_now.model:
-        yield _changed("propose.model", was.model, is_now.model)
-
-
-def _error_budget(before: Policy, now: Policy) -> Iterator[Weakening]:
-    added = [pattern for pattern in now.freeze_exempt if pattern not in before.freeze_exempt]
-    if added:
-        yield Weakening("error_budget.exempt", f"now also exempts {', '.join(added)}")
-    for window in sorted(before.burn_rate):
-        key = f"error_budget.burn_rate.{window}"
-        yield from _raised(key, before.burn_rate[window], now.burn_rate.get(window))
-    if before.history != now.history:
-        # Another history has another past, or none: what is spent there is no longer known.
-        yield _changed("history", before.history, now.history)
-
-
-def _people(before: Policy, now: Policy) -> Iterator[Weakening]:
-    rank: Callable[[str], int] = PERMISSIONS.index
-    if rank(now.waiver_permission) < rank(before.waiver_permission):
-        yield _changed("waivers.permission", before.waiver_permission, now.waiver_permission)
-
-
-def _own_checks(before: Policy, now: Policy) -> Iterator[Weakening]:
-    wider = _no_longer_covered(now.checks.python, before.checks.python)
-    if wider:
-        yield Weakening("checks.python", f"now also allows code in {', '.join(wider)}")
-    more = [name for name in now.checks.packages if name not in before.checks.packages]
-    if more:
-        yield Weakening("checks.packages", f"now also loads {', '.join(more)}")
-
-
-def _raised(key: str, before: float | None, now: float | None) -> Iterator[Weakening]:
-    if before is not None and (now is None or now > before):
-        yield _changed(key, before, now)
 
 
 def _changed(key: str, before: object, now: object) -> Weakening:

@@ -61,7 +61,7 @@ def error_budgets(
             now,
             on_head.get(objective.name),
             name=objective.name,
-            thresholds=policy.burn_rate,
+            thresholds=policy.error_budget.burn_rate,
             alpha=FREEZE_ERROR / budgeted,
         )
         for objective in contract.slo
@@ -81,13 +81,13 @@ def most_pressing(budgets: Sequence[ErrorBudget]) -> ErrorBudget | None:
 def is_frozen(budgets: Sequence[ErrorBudget], contract: Contract, policy: Policy) -> bool:
     """Return whether only a significant improvement may merge: more failed than chance explains."""
     overspent = any(budget.overspent for budget in budgets)
-    return policy.freeze and overspent and not is_exempt(contract, policy)
+    return policy.error_budget.freeze and overspent and not is_exempt(contract, policy)
 
 
 def is_exempt(contract: Contract, policy: Policy) -> bool:
     """Return whether the policy exempts the contract from freezes."""
     names = (contract.name, contract.path, contract.target.prompt.path)
-    return any(any(matching(names, pattern)) for pattern in policy.freeze_exempt)
+    return any(any(matching(names, pattern)) for pattern in policy.error_budget.exempt)
 
 
 def _share_left(budget: ErrorBudget) -> float:

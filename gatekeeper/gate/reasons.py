@@ -160,7 +160,7 @@ def budget_reasons(
 ) -> list[Reason]:
     """Return the reason of a freeze: if more failed than the budget and chance explain, a change
     passes only if every contract that applies finds it significantly better by its objective."""
-    spent = [budget for budget in budgets if budget.overspent] if policy.freeze else []
+    spent = [budget for budget in budgets if budget.overspent] if policy.error_budget.freeze else []
     return [
         _lifted(budget)
         if _significantly_better(budget.objective, summaries)
@@ -174,7 +174,7 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
     budget is overspent."""
     contract = job.base or job.contract
     budgeted = any(objective.good_share is not None for objective in contract.slo)
-    if not policy.freeze or not budgeted or is_exempt(contract, policy):
+    if not policy.error_budget.freeze or not budgeted or is_exempt(contract, policy):
         return []
     text = (
         "The history could not be read, so gatekeeper does not know whether "

@@ -16,7 +16,7 @@ from support.record_all import record_all
 from support.recorded_repository import contract_files, under_name
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.folder_policies import FOLDER_KEYS
+from gatekeeper.contract.policy_keys import folder_keys
 from gatekeeper.contract.schemas import policy_schema
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -113,8 +113,8 @@ def test_the_table_says_which_keys_a_folder_may_have() -> None:
     *allowed, refused = (
         re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines()[2:]
     )
-    assert {key for row in allowed for key in row} == set(FOLDER_KEYS)
-    assert set(refused) == policy_schema()["properties"].keys() - set(FOLDER_KEYS)
+    assert {key for row in allowed for key in row} == set(folder_keys())
+    assert set(refused) == policy_schema()["properties"].keys() - set(folder_keys())
 
 
 def test_the_python_pattern_of_the_page_is_a_policy(repository: GitRepository) -> None:

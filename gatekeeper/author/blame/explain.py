@@ -18,7 +18,7 @@ from gatekeeper.runs.session import Explain, Explanation
 
 def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | None:
     """Return what explains a run within the policy's `blame.cost_usd`; None if that is 0."""
-    if not policy.blame_usd:
+    if not policy.blame.cost_usd:
         return None
 
     def explain(work: Work, found: Measurement) -> Explanation:
@@ -28,7 +28,7 @@ def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | N
         minutes = policy.limits.minutes
         limits = replace(
             policy.limits,
-            cost_usd=policy.blame_usd / len(questions),
+            cost_usd=policy.blame.cost_usd / len(questions),
             minutes=None if minutes is None else minutes / len(questions),
         )
         try:

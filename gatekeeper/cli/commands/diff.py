@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_out, add_replay
 from gatekeeper.cli.output import report
-from gatekeeper.contract.policy import Allow, Policy, load_policy
+from gatekeeper.contract.policy import Allow, BudgetPolicy, Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
@@ -88,7 +88,8 @@ def _revisions(arguments: argparse.Namespace) -> GateResult:
 
 
 def _neutral(policy: Policy) -> Policy:
-    return replace(policy, allow=Allow(True, True), require_contract=False, freeze=False)
+    never = BudgetPolicy(freeze=False)
+    return replace(policy, allow=Allow(True, True), require_contract=False, error_budget=never)
 
 
 def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> Side:

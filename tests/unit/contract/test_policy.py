@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, Allow, Limits, NewContracts, Policy, load_policy
+from gatekeeper.contract.policy import (
+    POLICY_PATH,
+    Allow,
+    BudgetPolicy,
+    Limits,
+    NewContracts,
+    Policy,
+    WaiverPolicy,
+    load_policy,
+)
 from gatekeeper.contract.schemas import policy_schema
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.errors import ContractError
@@ -45,10 +54,8 @@ def test_every_key_is_read() -> None:
         new_contracts=NewContracts(20, 0.9, floor=True),
         through_litellm=("openai",),
         limits=Limits(None, 5, 1, 2, 9),
-        freeze=False,
-        freeze_exempt=("a-*",),
-        burn_rate={"1d": 2.8, "7d": 2, "window": 1.0},
-        waiver_permission="admin",
+        error_budget=BudgetPolicy(False, ("a-*",), {"1d": 2.8, "7d": 2, "window": 1.0}),
+        waivers=WaiverPolicy("admin"),
         history="branch:h",
     )
     assert isinstance(policy.limits.calls, int)

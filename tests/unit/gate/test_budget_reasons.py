@@ -10,7 +10,7 @@ from support.evaluations import arm, evidence_of
 from support.random_comparisons import compared, once
 from support.verdicts import called_for, paired, summary
 
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy import BudgetPolicy, Policy
 from gatekeeper.gate.budget_impact import Burn
 from gatekeeper.gate.reasons import (
     EvaluationSummary,
@@ -39,7 +39,9 @@ COULD_BE_CHANCE = replace(SPENT, freezes_at=15)
 )
 def test_a_spent_budget_lets_only_better_changes_through(budget, found, freeze, fails):
     budgets = [budget] if budget else []
-    reasons = budget_reasons(budgets, [summary(compared(found))], Policy(freeze=freeze))
+    reasons = budget_reasons(
+        budgets, [summary(compared(found))], Policy(error_budget=BudgetPolicy(freeze))
+    )
 
     assert [r.code for r in reasons if r.verdict == "fail"] == (["budget"] if fails else [])
 

@@ -8,7 +8,7 @@ import pytest
 from support.outcomes import contract
 
 from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policy import BudgetPolicy, Policy
 from gatekeeper.gate.error_budgets import contract_budgets, error_budgets, is_exempt, most_pressing
 from gatekeeper.stats.error_budget import ErrorBudget, Event
 
@@ -33,8 +33,8 @@ def test_each_objective_that_counts_events_has_one():
 
 
 def test_the_policys_thresholds_mark_what_burns():
-    strict = Policy(burn_rate={"1d": 1.0, "7d": 1.0, "window": 1.0})
-    lax = Policy(burn_rate={"1d": 9.0, "7d": 9.0, "window": 9.0})
+    strict = Policy(error_budget=BudgetPolicy(burn_rate={"1d": 1.0, "7d": 1.0, "window": 1.0}))
+    lax = Policy(error_budget=BudgetPolicy(burn_rate={"1d": 9.0, "7d": 9.0, "window": 9.0}))
     assert error_budgets(CONTRACT, spent(20), strict, NOW)[0].burning == ("7d", "28d")
     assert error_budgets(CONTRACT, spent(20), lax, NOW)[0].burning == ()
 
@@ -51,7 +51,7 @@ def test_the_policys_thresholds_mark_what_burns():
     ],
 )
 def test_a_contract_is_exempt_by_its_name_or_its_paths(pattern, exempt):
-    policy = Policy(freeze_exempt=("nothing", pattern))
+    policy = Policy(error_budget=BudgetPolicy(exempt=("nothing", pattern)))
     assert is_exempt(CONTRACT, policy) is exempt
     found = contract_budgets(CONTRACT, spent(17), policy, NOW)
     assert (found.frozen, found.exempt) == (not exempt, exempt)
@@ -62,7 +62,12 @@ def test_a_contract_is_exempt_by_its_name_or_its_paths(pattern, exempt):
     [(17, True, True), (17, False, False), (7, True, False), (4, True, False)],
 )
 def test_a_contract_is_frozen_where_the_policy_says_so(failed, freeze, frozen):
-    assert contract_budgets(CONTRACT, spent(failed), Policy(freeze=freeze), NOW).frozen is frozen
+    assert (
+        contract_budgets(
+            CONTRACT, spent(failed), Policy(error_budget=BudgetPolicy(freeze)), NOW
+        ).frozen
+        is frozen
+    )
 
 
 def test_the_most_pressing_is_the_one_with_least_left():
