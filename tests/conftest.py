@@ -15,7 +15,7 @@ from support.github_server import FakeGithub
 from support.machine_needs import DATA, RECORDED_OUTPUTS
 from support.traced_threads import begin_traced_threads_one_by_one
 
-# A busy machine fails no property; the tests that promise a time measure it themselves.
+# A busy machine fails no property: no test asserts a time.
 # `make test` tries the same few examples each time, so that a run that passed passes again.
 # `make test-all` tries new ones, and more of them.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=20)

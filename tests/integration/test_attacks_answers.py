@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import Any
 
 import pytest
@@ -228,18 +229,17 @@ def endless_error(connection: socket.socket) -> None:
     "send",
     [endless_text, endless_length, gzip_bomb, nested_bomb, many_choices, endless_error],
 )
-def test_an_answer_without_end_takes_neither_time_nor_memory(
+def test_an_answer_without_end_fails_and_takes_little_memory(
     send: Send, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]
 ) -> None:
     from gatekeeper.providers.quiet_litellm import load_litellm
 
     if through_litellm:  # its import takes memory, too
         load_litellm()
-    before, started = peak_megabytes(), time.monotonic()
+    before = peak_megabytes()
     failed = outcome(send, monkeypatch, through_litellm)
     assert isinstance(failed, CallFailed)
     assert not failed.retryable
-    assert time.monotonic() - started < 20
     assert peak_megabytes() - before < 20 * MAX_BYTES / 1_000_000
 
 
@@ -252,7 +252,7 @@ def drip(connection: socket.socket) -> None:
 
 def drip_headers(connection: socket.socket) -> None:
     connection.sendall(HEAD)
-    for number in range(10_000):
+    for number in count():
         connection.sendall(b"X-%d: y\r\n" % number)
         time.sleep(0.02)
 
@@ -265,11 +265,9 @@ def test_an_answer_that_drips_ends_with_the_calls_time(
 
     if through_litellm:  # its import takes longer than the call may
         load_litellm()
-    started = time.monotonic()
     failed = outcome(send, monkeypatch, through_litellm, seconds=1.0)
     assert isinstance(failed, CallFailed)
     assert failed.retryable
-    assert time.monotonic() - started < 15
 
 
 def test_an_answer_packed_with_gzip_is_read(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 
 import pytest
 from support.machine_needs import LINUX
@@ -38,24 +37,20 @@ TEMPLATES = {
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_template_that_takes_everything_is_refused(name: str, run_gate: RunGate) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.monotonic()
     answered = run_gate(FILES, {PROMPT: FILES[PROMPT] + TEMPLATES[name]})
     assert (answered.exit_code, answered.verdict) == (2, None)
     assert "the template takes too much" in answered.text
     assert PROMPT in answered.text
     assert answered.requests == ()
-    assert time.monotonic() - started < 120  # on a machine that is busy
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_pattern_that_takes_everything_is_refused(name: str, run_gate: RunGate) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.monotonic()
     answered = run_gate(FILES, {CONTRACT: FILES[CONTRACT].replace(CHECK, CHECKS[name])})
     assert (answered.exit_code, answered.verdict) == (2, None)
     assert "cannot be compiled" in answered.text
     assert CONTRACT in answered.text
     assert answered.requests == ()
-    assert time.monotonic() - started < 120
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import resource
-import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,7 +28,6 @@ from support.proposals import (
 from support.quick_and_long import a_few
 from support.ways_in import RunGate
 
-SECONDS = 120  # of a bomb that ends after a few: coverage makes a template ten times as slow
 """Of this process; what is unbounded would take hours, or all memory."""
 MEGABYTES = 700
 
@@ -62,10 +60,6 @@ def doubling(levels: int) -> str:
         for n in range(levels)
     }
     return json.dumps({"$ref": "#/$defs/p0", "$defs": parts | {f"p{levels}": {}}})
-
-
-class StillGoing(BaseException):
-    """Not an Exception, which templates may raise any of."""
 
 
 @dataclass(frozen=True)
@@ -310,20 +304,9 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def bounded() -> Iterator[None]:
-    """Ends a test that goes on, and fails one that takes too much memory."""
-
-    def give_up(*_: object) -> None:
-        raise StillGoing(f"still going after {SECONDS} s of work")
-
-    before = signal.signal(signal.SIGPROF, give_up)
-    # Of this process: a busy machine fails no test.
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    """Fails a test that takes too much memory."""
     memory = _peak()
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+    yield
     assert _peak() - memory < MEGABYTES
 
 

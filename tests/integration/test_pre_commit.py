@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import sysconfig
@@ -66,11 +65,7 @@ def test_pre_commit_installs_and_runs_the_hooks(repository, tmp_path):
 
     repository.write("prompts/words.txt", "Say {{ wrod }}.\n")
     repository.git("add", "--all")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     code, said = run_hooks(repository, home)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
 
     assert code == 1
     assert "wrod" in said
-    # Both hooks and pre-commit itself: a second each, at most.
-    assert after.ru_utime - before.ru_utime < 3, said

@@ -1,4 +1,4 @@
-"""Whatever a model or a judge answers, every check gives a finding: soon, and without raising.
+"""Whatever a model or a judge answers, every check gives a finding, without raising.
 
 Memory is bounded, too. Each example of each check of the registry is tried: a new check is tested
 as soon as it is listed.
@@ -6,7 +6,6 @@ as soon as it is listed.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,6 @@ from gatekeeper.checks.registry import CHECKS
 
 MEGABYTE = 1_000_000
 LARGE = 500_000
-MOST_SECONDS = 2.0
-"""Of processor time in this process. Children have limits of their own (`gatekeeper/sandbox`)."""
-MOST_ELAPSED = 15.0
 MOST_MEMORY = 200 * MEGABYTE
 
 HOSTILE = {
@@ -66,17 +62,13 @@ def test_every_check_answers_to_hostile_outputs(name, at):
             continue  # the first example of a check is enough
         sample = answered_text(example, text)
         before = _reset_peak_memory()
-        cpu, wall = time.process_time(), time.perf_counter()
         if evaluator.questions(sample):
             sample = judged(evaluator, sample, text)
         (result,) = evaluator.evaluate(sample)
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         assert result.passed in (True, False, None), label
         assert result.score is None or 0 <= result.score <= 1, label
         assert len(result.message) < 2_000, label
         result.message.encode("utf-8")
-        assert cpu < MOST_SECONDS, (label, cpu)
-        assert wall < MOST_ELAPSED, (label, wall)
         assert before is None or _peak_memory() - before < MOST_MEMORY, label
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -55,11 +54,9 @@ def test_any_pattern_can_be_used(pattern: str, path: str) -> None:
         ("?" * 100_000, "a" * 4_000),
     ],
 )
-def test_no_pattern_takes_long(pattern: str, path: str) -> None:
-    start = process_time()
+def test_a_hostile_pattern_matches_nothing(pattern: str, path: str) -> None:
 
     assert list(matching([path], pattern)) == []
-    assert process_time() - start < 5
 
 
 PATTERNS = st.lists(

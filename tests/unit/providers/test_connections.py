@@ -77,7 +77,7 @@ class TalkativeServer(LocalServer):
     def say_more(self) -> None:
         """Send the rest, and wait until it is sent."""
         self._may_say.set()
-        assert self._said.wait(10)
+        assert self._said.wait(60)
 
 
 def asked(server: TalkativeServer, way: str, talk: Callable[[Ask], Awaitable[Any]]) -> Any:
@@ -102,7 +102,7 @@ def asked(server: TalkativeServer, way: str, talk: Callable[[Ask], Awaitable[Any
             return exchange.body.decode()
 
         try:
-            return await asyncio.wait_for(talk(ask), 20)
+            return await asyncio.wait_for(talk(ask), 60)
         finally:
             await sender.aclose()
             await client.aclose()

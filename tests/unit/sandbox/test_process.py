@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -79,11 +78,9 @@ def test_it_answers_each_request(asked: LimitedProcess) -> None:
 def test_what_overruns_is_ended_and_the_next_request_is_answered(
     asked: LimitedProcess, kind: str
 ) -> None:
-    started = time.monotonic()
     answers = asked.ask([kind])
     assert answers.overrun is not None
     assert answers.responses[0] == ["began", kind]
-    assert time.monotonic() - started < 60
     assert asked.ask(["echo"]).responses[1] == ["echo"]
 
 

