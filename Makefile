@@ -63,6 +63,7 @@ bench: setup $(VENV)/.ray-ready
 bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.decisions --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.harmless_calls --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.fixture_weights --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.objectives --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.broken_fixtures --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.detectable_drops --write docs/error-rates.md

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,17 +30,21 @@ _ENDED: dict[Stop, int] = {
 }
 
 
-def adaptive(stream: Stream, level: float, margin: float) -> Decisions:
+def adaptive(
+    stream: Stream, level: float, margin: float, weights: Sequence[tuple[int, ...]] = ()
+) -> Decisions:
     """`gatekeeper.stats.sequential`: the walk through the first round, then the looks.
 
     Where contracts share alpha by Holm, `level` is the strictest, which is watched at while
-    samples come in. "Not worse" is each contract's own claim and has the whole alpha.
+    samples come in. "Not worse" is each contract's own claim and has the whole alpha. `weights`
+    are those of the inputs in each run.
     """
     test = SequentialTest(stream.sizes.size, stream.rounds, level, ALPHA, margin)
     ended = np.full(stream.runs, EXHAUSTED, dtype=np.int8)
     pairs = np.full(stream.runs, stream.pairs)
     kindest, harshest = stream.kindest_by_cluster, stream.harshest_by_cluster
     for run in range(stream.runs):
+        test = replace(test, weights=weights[run]) if weights else test
         stop, clusters, rounds = _one_run(test, kindest[run], harshest[run])
         pairs[run] = _drawn(stream, clusters, rounds)
         futile = _futile(test, kindest[run], harshest[run], clusters, rounds)

@@ -183,6 +183,7 @@ def _summarise(
             family=level[1],
             corrected_difference=corrected,
             detectable_breaks=min(ways, default=None),
+            weights=watch.evaluation.weights,
         )
     return EvaluationSummary(
         watch.evaluation, evidence, watch.comparison, paired, stopped, watch.complete

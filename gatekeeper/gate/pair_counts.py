@@ -164,7 +164,7 @@ def method(test: SequentialTest, *, clustered: bool = False) -> str:
     distinct input once, or each cluster."""
     if clustered:
         return f"{'sequential' if test.early else 'exact'} sign-flip test over clusters"
-    name = "McNemar test" if test.rounds == 1 else "sign-flip test"
+    name = "McNemar test" if test.rounds == 1 and not test.weights else "sign-flip test"
     return f"{'sequential' if test.early else 'exact'} {name}"
 
 

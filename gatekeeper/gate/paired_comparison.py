@@ -101,6 +101,9 @@ class Comparison:
             alpha=gate.alpha,
             margin=gate.margin,
             early=sampling.mode == "adaptive" and not whole,
+            weights=tuple(evaluation.weights.get(unit, 1) for unit in rows)
+            if evaluation.weights
+            else (),
         )
         self._sizes_in_order = [len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows]
         self._sampled = [len(lone)] * self.test.rounds

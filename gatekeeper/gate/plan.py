@@ -59,7 +59,8 @@ class Evaluation:
     `unanswerable` ones have no head arm; what head would have answered to them is unknown, so
     it may speak for head or against it. `same_input` maps a fixture to the earlier one whose
     input it repeats, `counts_with` to the one that stands for its unit: its input, or its cluster.
-    `trusted` says that the rules are those of the base branch.
+    `trusted` says that the rules are those of the base branch. `weights` are those of the units in
+    the paired test, from the history; each is 1 if there are none.
     """
 
     contract_from: ContractFrom
@@ -73,6 +74,7 @@ class Evaluation:
     evaluator: Evaluator
     trusted: bool = False
     calibrations: Calibrations = field(default_factory=dict, repr=False)
+    weights: Mapping[str, int] = field(default_factory=dict, repr=False)
     counts_with: Mapping[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

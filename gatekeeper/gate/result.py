@@ -221,6 +221,9 @@ class PairedResult:
     detectable_breaks: int | None = None
     """How many units must always fail on head to be found with probability 0.8; None if not even
     all are enough."""
+    weights: Mapping[str, int] = field(default_factory=dict)
+    """How much each unit counts in the test, by the fixture that stands for it; none if all count
+    alike."""
 
     @property
     def units(self) -> int:

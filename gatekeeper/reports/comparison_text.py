@@ -170,7 +170,8 @@ def deciding_test(paired: PairedResult) -> str:
     of = paired.family
     shared = f", with Holm's correction for {of:,} comparisons" if of > 1 else ""
     inputs = compared_units(paired, "distinct input")
-    return f"{paired.method} on {inputs}, level {paired.alpha:.3g}{shared}"
+    weighted = " (fixtures that flicker count less)" if paired.weights else ""
+    return f"{paired.method} on {inputs}{weighted}, level {paired.alpha:.3g}{shared}"
 
 
 def decided_by(paired: PairedResult) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Differences = NDArray[np.signedinteger[Any]]
+    Differences = NDArray[np.number[Any]]
 
 FUTILE = 0.02
 """Sampling is futile if the predictive power is below this, with many rounds or one."""
@@ -46,7 +46,8 @@ def is_futile(sampled: Differences, further: Differences, rounds: int, level: fl
     """Return whether more samples could hardly show that head is worse.
 
     Args:
-        sampled: The differences of the complete rounds, of shape (fixtures, rounds so far).
+        sampled: The differences of the complete rounds, of shape (fixtures, rounds so far), or
+            these times weights whose mean square is 1.
         further: Those of the first fixtures in the next round; empty at the end of a round.
         rounds: How many rounds are planned.
         level: The level of the last test.
@@ -70,7 +71,7 @@ def predictive_power(
         return 1.0
     part = taken / planned
     within, between = _variances(sampled, further)
-    predicted = float(sampled.sum(dtype=int) + further.sum(dtype=int)) / part
+    predicted = float(sampled.sum(dtype=float) + further.sum(dtype=float)) / part
     spread = math.sqrt(fixtures * (rounds**2 * between + rounds * within))
     needed = _NORMAL.inv_cdf(1 - level) * spread
     return _NORMAL.cdf((predicted - needed) / math.sqrt(within * planned * (1 - part) / part))
@@ -83,7 +84,7 @@ def _variances(sampled: Differences, further: Differences) -> tuple[float, float
     taken = fixtures * done + len(further)
     least = 0.5 / (taken + 1)
     if done < 2:
-        squares = float((sampled**2).sum(dtype=int) + (further**2).sum(dtype=int))
+        squares = float((sampled**2).sum(dtype=float) + (further**2).sum(dtype=float))
         return (squares + 0.5) / (taken + 1), 0.0
     means = float((sampled.mean(axis=1) ** 2).mean())
     within = max(least, (float((sampled.astype(float) ** 2).mean()) - means) * done / (done - 1))

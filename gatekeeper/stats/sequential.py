@@ -116,7 +116,8 @@ class SequentialTest:
     `fixtures` distinct inputs, or units of related ones, get up to `rounds` pairs of samples.
     `level` is the probability of a false alarm, `alpha` that of calling a drop of `margin` or more
     "not worse". Both are the same unless several comparisons share the level. If not `early`, the
-    test looks once, at the end, and is the fixed sign-flip test.
+    test looks once, at the end, and is the fixed sign-flip test. `weights` multiply each fixture's
+    differences in the looks for "regressed" (`stats.fixture_weights`); without any, all are 1.
     """
 
     fixtures: int
@@ -125,6 +126,7 @@ class SequentialTest:
     alpha: float
     margin: float
     early: bool = True
+    weights: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         require_inside("level", self.level)
@@ -182,7 +184,9 @@ class SequentialTest:
             return None
         if len(further) and not sampled.shape[1] and self.rounds > 1:
             return None
-        return is_futile(sampled, further, self.rounds, self.alpha)
+        scale = math.hypot(*self.weights) / math.sqrt(len(self.weights)) if self.weights else 1
+        each = self._weighted(sampled) / scale, self._weighted(further) / scale
+        return is_futile(*each, self.rounds, self.alpha)
 
     def evaluate(
         self, sampled: Differences, first: Differences, level: float | None = None
@@ -203,7 +207,7 @@ class SequentialTest:
         """
         level = self.level if level is None else level
         if not self.early:
-            p = sign_flip_test(sampled.sum(axis=1, dtype=int).tolist())
+            p = sign_flip_test(self._weighed(sampled).sum(axis=1, dtype=int).tolist())
             return SequentialResult(p <= level, p)
         crossing = first_crossing(self.walk, first)
         observed = first[:crossing]
@@ -276,10 +280,24 @@ class SequentialTest:
         differences, never on their signs."""
         return sampled.shape[1] == self.rounds or (self.early and self._enough(sampled))
 
+    def _weighted(self, differences: Differences) -> Differences:
+        """Return the differences of the fixtures sampled so far, times the fixtures' weights."""
+        if not self.weights:
+            return differences
+        import numpy as np
+
+        weights = np.array(self.weights[: len(differences)], dtype=np.int64)
+        return differences * weights.reshape(-1, *[1] * (differences.ndim - 1))
+
+    def _weighed(self, sampled: Differences) -> Differences:
+        """Return the differences as a look counts them. Head is not called worse if it passes as
+        often as base, so weights apply only if the plain total is a drop."""
+        return self._weighted(sampled) if sampled.sum(dtype=int) > 0 else sampled
+
     def _rejects(self, sampled: Differences, level: float) -> bool:
         """Return whether the look finds head worse, if that level may be spent up to it."""
         before = self._spent_before(sampled.shape[1])
-        total = sampled.sum(axis=1, dtype=int)
+        total = self._weighed(sampled).sum(axis=1, dtype=int)
         if level <= before or total.sum() <= 0:
             return False
         alone = sign_flip_test(total.tolist())
@@ -323,6 +341,7 @@ class SequentialTest:
     def _joint_p_value(self, sampled: Differences) -> float:
         """Return the stage-wise p-value over choices of signs: all choices if few fixtures changed,
         else many random ones, always the same, and the observed one."""
+        sampled = self._weighed(sampled)
         if sampled.shape[1] == 1 and bool((abs(sampled) <= 1).all()):
             changed, broke = int((sampled != 0).sum()), int((sampled > 0).sum())
             return walk_p_value(self.walk, changed, broke)

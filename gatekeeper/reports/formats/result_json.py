@@ -303,6 +303,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
             for found in paired.resources
         ],
         "clusters": asdict(paired.clusters) if paired.clusters else None,
+        "weights": dict(paired.weights),
     }
 
 

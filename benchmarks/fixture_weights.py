@@ -1,0 +1,119 @@
+"""What do weights from the history add to the power, and do they keep the level? A simulation.
+
+    python -m benchmarks.fixture_weights [--runs 500] [--seed 5] [--write docs/error-rates.md]
+
+Puts the test of inputs without and with the weights of `gatekeeper.stats.fixture_weights` to the
+same streams. Each run has a history of its own. Ends with exit status 1 if the test with weights
+blocks more harmless changes than alpha.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.decisions import product
+from benchmarks.decisions.scenarios import ALPHA, MARGIN
+from benchmarks.decisions.stream import Floats, Stream
+from benchmarks.decisions.table import markdown_table, write_between_markers
+from benchmarks.harmless_calls import SHARE
+from gatekeeper.stats.fixture_weights import fixture_weights
+from gatekeeper.stats.intervals import wilson
+
+BEGIN, END = "<!-- bench-weights:begin -->", "<!-- bench-weights:end -->"
+NIGHTS = 10
+DESIGNS = ((100, 1), (50, 1), (40, 2), (30, 3), (20, 10))
+
+
+class Change(NamedTuple):
+    """What a change does to fixtures that are steady and to those that flicker."""
+
+    name: str
+    flickering: float
+    steady_falls: float
+    flickering_falls: float
+
+
+CHANGES = (
+    Change("30 % flicker, harmless", 0.3, 0, 0),
+    Change("30 % flicker, all fall by 10 points", 0.3, 0.1, 0.1),
+    Change("30 % flicker, only these fall, by 30 points", 0.3, 0, 0.3),
+    Change("none flickers, harmless", 0, 0, 0),
+    Change("none flickers, all fall by 10 points", 0, 0.1, 0.1),
+)
+
+
+def main() -> int:
+    arguments = _arguments()
+    rows = list(_rows(arguments.runs, arguments.seed))
+    text = (
+        f"Each row has {arguments.runs:,} runs with seed {arguments.seed}. A fixture that flickers "
+        f"passes in 50 % of its samples on base, any other in 97 %. The history has {NIGHTS} "
+        "nights with as many samples as the run. Standard errors are in brackets.\n\n"
+    )
+    header = ["fixtures x samples, change", "calls without weights", "calls with weights"]
+    header += ["found without, %", "found with, %"]
+    text += markdown_table(header, [cells for cells, _ in rows])
+    if arguments.write is None:
+        print(text)
+    else:
+        write_between_markers(arguments.write, text, BEGIN, END)
+    false_alarms = [cells[0] for cells, lowest in rows if lowest > ALPHA]
+    print(*(f"blocks too many harmless changes: {name}" for name in false_alarms), sep="\n")
+    return 1 if false_alarms else 0
+
+
+def _rows(runs: int, seed: int) -> Iterator[tuple[list[str], float]]:
+    for fixtures, samples in DESIGNS:
+        for number, change in enumerate(CHANGES):
+            rng = np.random.default_rng([seed, fixtures, samples, number])
+            stream, weights = _draw(rng, change, (runs, fixtures, samples))
+            plain = product.adaptive(stream, SHARE * ALPHA, MARGIN)
+            weighted = product.adaptive(stream, SHARE * ALPHA, MARGIN, weights)
+            alarms = int(weighted.regressed.sum()) if change.name.endswith("harmless") else 0
+            interval = wilson(alarms, runs)
+            found = (100.0 * each.regressed for each in (plain, weighted))
+            calls = (2.0 * each.pairs for each in (plain, weighted))
+            cells = [f"{fixtures} x {samples}, {change.name}"]
+            cells += [*(_mean(each, 0) for each in calls), *(_mean(each, 1) for each in found)]
+            yield cells, interval.low if interval else 0.0
+
+
+def _draw(
+    rng: np.random.Generator, change: Change, shape: tuple[int, int, int]
+) -> tuple[Stream, list[tuple[int, ...]]]:
+    runs, fixtures, samples = shape
+    flickers = rng.random((runs, fixtures)) < change.flickering
+    base = np.where(flickers, 0.5, 0.97)
+    head = base - np.where(flickers, change.flickering_falls, change.steady_falls)
+    seen = NIGHTS * samples
+    failed = rng.binomial(seen, 1 - base)
+    weights = [fixture_weights([(seen, int(n)) for n in row], samples) for row in failed]
+    answered = np.ones(shape, dtype=bool)
+    passes = (rng.random(shape) < rates[..., None] for rates in (base, head))
+    return Stream(*passes, answered, answered, np.ones(fixtures, dtype=int)), weights
+
+
+def _mean(values: Floats, digits: int) -> str:
+    error = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return f"{values.mean():.{digits}f} ({error:.{digits}f})"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--write", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
