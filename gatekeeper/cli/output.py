@@ -28,7 +28,7 @@ def report(
     If something cannot be written, print the error to standard error. The exit code is then 3
     unless the result blocks anyway.
     """
-    from gatekeeper.reports.headline import title
+    from gatekeeper.reports.headline import headline_text
     from gatekeeper.reports.terminal.console import print_result
     from gatekeeper.reports.write import write_reports
     from gatekeeper.runs.unfinished import forget_unfinished
@@ -44,7 +44,7 @@ def report(
             print_result(result, files)
     except WriteError as error:
         unwritten.append(error)
-        print_error(f"gatekeeper: {result.verdict}: {title(result)}")
+        print_error(f"gatekeeper: {result.verdict}: {headline_text(result)}")
     for fault in unwritten:
         print_error(f"gatekeeper: {fault}")
     if answers and result.verdict != "error" and not unwritten:

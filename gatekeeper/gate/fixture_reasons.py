@@ -85,8 +85,7 @@ _MUST_PASS: tuple[tuple[MustPassFinding, Verdict, str], ...] = (
 
 
 def significantly_broken(fixtures: Sequence[FixtureResult]) -> str:
-    """Return the fixtures that passed every sample on base and none on head; empty if there are
-    none."""
+    """Return the fixtures that broke for certain; empty if there are none."""
     broken = [
         _change(fixture.id, fixture.base, fixture.head)
         for fixture in fixtures
@@ -96,8 +95,10 @@ def significantly_broken(fixtures: Sequence[FixtureResult]) -> str:
 
 
 def has_broken(fixture: FixtureResult) -> bool:
-    """Return whether the fixture passed every sample on base and none on head, which every report
-    must name."""
+    """Return whether fresh samples show that the fixture broke, or, without any, whether it passed
+    every sample on base and none on head. Every report must name it."""
+    if fixture.confirmation:
+        return fixture.confirmation.found == "broke"
     base, head = fixture.base, fixture.head
     if base is None or head is None:
         return False

@@ -14,6 +14,7 @@ from gatekeeper.gate.broken_reasons import broken_reasons
 from gatekeeper.gate.error_budgets import is_exempt
 from gatekeeper.gate.fixture_reasons import (
     commonest_error,
+    has_broken,
     must_pass_reasons,
     nothing_passes_reasons,
     significantly_broken,
@@ -89,8 +90,8 @@ def paired_reasons(
 
     All unmeasured samples may count against head: `could_be_worse` says whether the test then finds
     it worse, `largest_drop` by how much; `cause` is why most of them could not be measured.
-    `broken` names the fixtures that passed every sample on base and none on head, if there are any.
-    `sure` says that another reason names broken fixtures.
+    `broken` names the fixtures that broke for certain, unless another reason does. `sure` says that
+    there are any.
     """
     if paired.p_value is None and paired.stopped == "regressed":
         return []  # the contract's other comparison was certain before a first cluster was complete
@@ -123,7 +124,9 @@ def paired_reasons(
         detectable = f"the full run could have detected {detectable_sizes(paired)}"
     if largest_drop > margin:
         drop = numbers.size_in_points(largest_drop)
-        doubt = "and for other inputs this is open" if sure or broken else "but this can be chance"
+        shown = paired.interval
+        certain = sure or (shown is not None and shown.high < 0)
+        doubt = "and for other inputs this is open" if certain else "but this can be chance"
         text = f"Head may be {drop} worse ({counts}), {doubt}"
         needed = _needed(paired, margin)
         found = f"{text} (p {paired_p_value(paired)}); {detectable}{needed}.{_but(broken)}"
@@ -332,7 +335,7 @@ def evidence_reasons(
             margin=gate.margin,
             cause=cause,
             broken="" if evidence.broken else significantly_broken(evidence.fixtures),
-            sure=bool(broke),
+            sure=bool(broke) or any(map(has_broken, evidence.fixtures)),
         )
         reasons = without_vacuous(reasons, evidence.contract)
         if gate.claim == "fixtures":

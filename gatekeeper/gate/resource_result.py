@@ -14,6 +14,8 @@ every call; `unknown`: it depends on calls that failed."""
 Resource = Literal["cost_per_call_usd", "tokens_per_call", "latency_p50_ms", "latency_p95_ms"]
 _MATERIAL = 0.05
 """The share by which a resource must change before a report highlights it."""
+_CENT_IN_A_THOUSAND = 0.00001
+"""The smallest change of the cost of a call that is reported, in US dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,13 @@ class ResourceChange:
 
     @property
     def differs(self) -> bool:
-        """Whether the change is beyond chance and at least a twentieth."""
+        """Whether the change is beyond chance, at least a twentieth, and of cost at least a cent in
+        a thousand calls."""
         if self.interval is None or self.relative is None:
+            return False
+        if self.resource == "cost_per_call_usd" and (
+            abs(self.head - self.base) < _CENT_IN_A_THOUSAND
+        ):
             return False
         beyond_chance = self.interval.low > 0 or self.interval.high < 0
         return beyond_chance and abs(self.relative) >= _MATERIAL

@@ -18,6 +18,10 @@ _MEND_MEASURED = (
     "`gatekeeper drift` says since when. Otherwise correct the prompt, or agree on another "
     "objective in a pull request."
 )
+_BASE_APPLIES = (
+    "Only the base branch's contract fails, which also applies to this pull request; to apply only "
+    "the new contract, set `allow: {weakening: true}` in the base branch's policy."
+)
 _MEND_NEW = (
     "Look at the failing answers below. If the answers are wrong, correct the new "
     "prompt. If the answers are right, correct the checks or the expected values of "
@@ -49,9 +53,17 @@ def _advice_on(result: GateResult, contract: ContractResult, found: ReasonCode) 
     if found == "slo" and result.kind == "run":
         return _MEND_MEASURED
     entry = REASONS[found]
+    if found == "regression" and _only_under_base(contract):
+        return f"{entry.advice} {_BASE_APPLIES}"
     if entry.adds_units and _counts_clusters(contract):
         return entry.advice.replace("Add fixtures", "Add clusters")
     return entry.advice
+
+
+def _only_under_base(contract: ContractResult) -> bool:
+    """Return whether the change passes by its own contract, which differs from base's."""
+    failing = {r.contract_from for r in contract.reasons if r.verdict == "fail"}
+    return failing <= {"base", "base_settings"}
 
 
 def _limit_advice(contract: ContractResult) -> str:

@@ -64,9 +64,7 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         "Head passes fewer of the same fixtures than base, and chance does not explain the "
         "difference.",
         "Look at the fixtures that broke, then correct the prompt. If the new answers are correct, "
-        "update the expected values in the fixtures. The base branch's contract also applies to "
-        "this pull request; to apply only the new contract, set `allow: {weakening: true}` in the "
-        "base branch's policy.",
+        "update the expected values in the fixtures.",
         "error",
         ("got worse", "got worse"),
         "worse",

@@ -27,9 +27,6 @@ from gatekeeper.reports.resource_text import cell_lines, changed
 from gatekeeper.stats.error_budget import ErrorBudget
 
 _UNKNOWN = (numbers.NONE,)
-_MOST_MISSED = 2
-"""Missed objectives of a contract with their figures in a cell; all are in the folded table."""
-
 
 ColumnName = Literal["base", "head", "difference", "p", "slo", "resources", "budget"]
 """What a column holds, for programs; its title is for people."""
@@ -134,17 +131,19 @@ def status_text(slo: SloResult, contract: ContractResult) -> str:
     if needed is not None and slo.inputs < needed:
         units = "clusters" if slo.clustered else "inputs"
         return f"open: needs {needed:,} {units}, has {slo.inputs:,}"
-    return "open: could be chance"
+    return "open: the interval includes the target"
 
 
 def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[str]]:
-    """Return the objectives to show one by one, and all others in a few words: `8 met`.
+    """Return the objective to show by name, if any, and all others in a few words: `8 met`.
 
-    That is what is missed, else the one that is most in doubt. If the comparison decided, open
-    objectives do not matter.
+    That is one that is missed, else the one that is most in doubt, else the only one. If the
+    comparison decided, open objectives do not matter.
     """
+    if len(contract.slo) == 1 and contract.slo[0].met:
+        return list(contract.slo), []
     unmet = sorted((slo for slo in contract.slo if slo.met is not True), key=_urgency)
-    first = [slo for slo in unmet if slo.met is False][:_MOST_MISSED]
+    first = [slo for slo in unmet if slo.met is False][:1]
     decided = not first and contract.paired is not None and is_significant(contract.paired)
     if not first and not decided and (len(unmet) == 1 or any(_urgency(slo) < 2 for slo in unmet)):
         first = unmet[:1]
@@ -156,7 +155,7 @@ def shown_objectives(contract: ContractResult) -> tuple[list[SloResult], list[st
 def _in_short(slo: SloResult, contract: ContractResult, *, decided: bool) -> str:
     if slo.met is None and decided:
         return "not evaluated"
-    return "more missed" if slo.met is False else status_text(slo, contract)
+    return "more missed" if slo.met is False else status_text(slo, contract).partition(":")[0]
 
 
 def _urgency(slo: SloResult) -> int:
@@ -236,18 +235,16 @@ def _chance(paired: PairedResult | None) -> Cell:
 
 
 def _objectives(contract: ContractResult) -> Cell:
-    """Describe the objectives that are missed or open, and what is left to say; or say that all are
-    met."""
+    """Name the objective that matters most, and count the others, on one line."""
     if not contract.slo:
         return Cell(_UNKNOWN)
     missed = sum(slo.met is False for slo in contract.slo)
     # A missed objective is worse than any number of open ones.
     key = missed + 0.01 * sum(slo.met is None for slo in contract.slo)
-    if all(slo.met for slo in contract.slo):
-        return Cell(("✅ met",), sort_key=key)
     shown, rest = shown_objectives(contract)
-    lines = (*(line for slo in shown for line in _objective(slo, contract)), *rest)
-    return Cell(lines, sort_key=key)
+    if not key:
+        rest = [f"✅ {text}" for text in rest]
+    return Cell(("; ".join([*map(_objective, shown), *rest]),), sort_key=key)
 
 
 def _resources(contract: ContractResult) -> Cell | None:
@@ -259,9 +256,9 @@ def _resources(contract: ContractResult) -> Cell | None:
     return Cell(lines, sort_key=most)
 
 
-def _objective(slo: SloResult, contract: ContractResult) -> tuple[str, ...]:
+def _objective(slo: SloResult) -> str:
     observed = f"{label_of(slo.objective)} {objective_value(slo, slo.observed)}"
-    wanted = f"wanted {target(slo)}"
-    if slo.met is False:
-        return f"❌ {observed}", wanted
-    return observed, wanted, status_text(slo, contract)
+    if slo.met:
+        return f"✅ {observed}"
+    text = f"{observed}, wanted {target(slo)}"
+    return f"{text}, open" if slo.met is None else f"❌ {text}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.gate.result import ArmResult, PairedResult, UnderBase
+from gatekeeper.gate.fixture_reasons import has_broken
+from gatekeeper.gate.result import ArmResult, ContractResult, PairedResult, UnderBase
 from gatekeeper.gate.unit_words import changed_clusters, compared_units, paired_p_value, unit_noun
 
 _ROUGH = 0.1
@@ -100,6 +101,17 @@ def is_better(paired: PairedResult) -> bool:
     so."""
     interval = None if ended_early(paired) else paired.interval
     return interval is not None and interval.low > 0
+
+
+def can_be_chance(paired: PairedResult, contract: ContractResult) -> bool:
+    """Return whether a reader may be told that the difference can be chance: not beside an interval
+    that excludes zero, nor beside a fixture that broke for certain."""
+    shown = None if ended_early(paired) else paired.interval
+    excluded = shown is not None and (shown.low > 0 or shown.high < 0)
+    broke = any(reason.code == "broke" for reason in contract.reasons)
+    return not (
+        is_significant(paired) or excluded or broke or any(map(has_broken, contract.fixtures))
+    )
 
 
 def seeable_effect(paired: PairedResult) -> float | None:

@@ -27,6 +27,7 @@ from gatekeeper.reports.advice import advice
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import (
     base_contract_label,
+    can_be_chance,
     counts,
     difference,
     early_size,
@@ -221,7 +222,11 @@ def _comparison(contract: ContractResult, paired: PairedResult, label: str) -> s
         found = "got **better**"
     elif paired.stopped == "not_worse":
         found = f"is **not worse**{_by_margin(paired)}"
-    chance = "" if paired.p_value is None else _chance(paired)
+    elif contract.verdict == "inconclusive":
+        worse = paired.difference is not None and paired.difference < 0
+        found = "**may have got worse**" if worse else "**may have changed**"
+    open_ = can_be_chance(paired, contract)
+    chance = "" if paired.p_value is None else _chance(paired, open_=open_)
     return f"{found}{label}:{_shares(contract, paired)} {_size(paired)}{chance}. {counts(paired)}."
 
 
@@ -263,8 +268,10 @@ def _passed(arm: ArmResult) -> str:
     return f"{found.passed:,} of {found.of:,} {unit} pass"
 
 
-def _chance(paired: PairedResult) -> str:
-    explained = ", more than chance explains" if is_significant(paired) else ", which can be chance"
+def _chance(paired: PairedResult, *, open_: bool) -> str:
+    explained = ", which can be chance" if open_ else ""
+    if is_significant(paired):
+        explained = ", more than chance explains"
     if is_better(paired):
         return ""  # the test asks whether head is worse: its p-value says nothing of an improvement
     if paired.stopped == "not_worse":

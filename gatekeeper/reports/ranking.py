@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.fixture_reasons import has_broken
 from gatekeeper.gate.fixture_result import FixtureResult, Tally
 from gatekeeper.gate.result import ContractResult, Reason, Verdict
 from gatekeeper.reports.comparison_text import is_significant
@@ -15,8 +16,8 @@ _PROVEN = 0.05
 
 
 def by_severity(contracts: Sequence[ContractResult]) -> tuple[ContractResult, ...]:
-    """Sort contracts, the worst first; among equals those that are proven worse, then the largest
-    drop."""
+    """Sort contracts, the worst first; among equals those that are proven worse, then those
+    of which a fixture broke, then the largest drop."""
     return tuple(sorted(contracts, key=_contract_rank))
 
 
@@ -40,11 +41,12 @@ def is_proven(fixture: FixtureResult) -> bool:
     return fixture.p_value is not None and fixture.p_value <= _PROVEN
 
 
-def _contract_rank(contract: ContractResult) -> tuple[int, bool, float, str]:
+def _contract_rank(contract: ContractResult) -> tuple[int, bool, bool, float, str]:
     paired = contract.paired
     worse = paired is not None and is_significant(paired)
     difference = paired.difference if paired and paired.difference is not None else 0.0
-    return _SEVERITY[contract.verdict], not worse, difference, contract.name
+    broke = any(map(has_broken, contract.fixtures)) if paired else False
+    return _SEVERITY[contract.verdict], not worse, not broke, difference, contract.name
 
 
 def _fixture_rank(fixture: FixtureResult, arm: Arm) -> tuple[bool, float, float]:

@@ -12,6 +12,7 @@ from gatekeeper.gate.unit_words import detectable_sizes, paired_p_value
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.comparison_text import (
+    can_be_chance,
     counts,
     deciding_test,
     difference,
@@ -79,7 +80,7 @@ def _comparison(contract: ContractResult, paired: PairedResult) -> list[str]:
         *([f"Broke: {_names(broke)}."] if broke else []),
         *([f"Fixed: {_names(fixed)}."] if fixed else []),
     ]
-    return [" ".join(found), _size(paired), _test(paired), _detectable(paired)]
+    return [" ".join(found), _size(paired), _test(contract, paired), _detectable(paired)]
 
 
 def _size(paired: PairedResult) -> str:
@@ -92,7 +93,7 @@ def _size(paired: PairedResult) -> str:
     return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
 
 
-def _test(paired: PairedResult) -> str:
+def _test(contract: ContractResult, paired: PairedResult) -> str:
     if paired.p_value is None:
         return "**Significance**: no pair of answers could be compared."
     p = paired_p_value(paired, equals="")
@@ -102,7 +103,8 @@ def _test(paired: PairedResult) -> str:
     verdict = "below" if is_significant(paired) else "not below"
     meaning = "chance does not explain the drop"
     if not is_significant(paired):
-        meaning = "the result can be chance"
+        chance_alone = can_be_chance(paired, contract)
+        meaning = "the result can be chance" if chance_alone else "for other inputs, this is open"
     if is_better(paired):
         meaning = "the results do not suggest a drop"
     test = prose(deciding_test(paired))

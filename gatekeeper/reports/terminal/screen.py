@@ -25,7 +25,7 @@ from gatekeeper.reports.call_counts import (
 from gatekeeper.reports.columns import Column, columns, shown_objectives, status_text
 from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
 from gatekeeper.reports.escape import clip, log_text, plain, visible
-from gatekeeper.reports.headline import ICONS, reason_icon, title
+from gatekeeper.reports.headline import ICONS, headline_text, reason_icon
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.ranking import by_loss, by_severity
 from gatekeeper.reports.ranking import worst_reasons as reasons_of
@@ -59,7 +59,8 @@ def show_result(
         console.print(_text(notice, "dim"))
     _print_spending(console, result)
     _print_files(console, files)
-    verdict = Text(f"{ICONS[result.verdict]} {title(result)}", _STYLES[result.verdict])
+    style = _STYLES[result.verdict]
+    verdict = Text(f"{ICONS[result.verdict]} ", style).append(_text(headline_text(result), style))
     if not result.contracts and result.verdict == "pass":
         verdict.append(": no contract is affected by this change")
     console.print(verdict)
@@ -234,5 +235,8 @@ def _objectives(contract: ContractResult) -> Text:
     if all(slo.met for slo in contract.slo):
         return Text("met")
     shown, rest = shown_objectives(contract)
-    named = [f"{log_text(label_of(slo.objective))} {status_text(slo, contract)}" for slo in shown]
+    named = [
+        f"{log_text(label_of(slo.objective))} {status_text(slo, contract).partition(':')[0]}"
+        for slo in shown
+    ]
     return Text("; ".join([*named, *rest]))

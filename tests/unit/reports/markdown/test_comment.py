@@ -68,7 +68,7 @@ def test_one_row_a_contract_the_worst_first() -> None:
         "75 %<br>30/40",
         "**−20 points**<br>[−28.3, −12.9]",
         "0.011",
-        "❌ success rate 77.5 %<br>wanted ≥ 95 %<br>1 met",
+        "❌ success rate 77.5 %, wanted ≥ 95 %; 1 met",
         "61.7 %",
         "❌ fail",
     ]

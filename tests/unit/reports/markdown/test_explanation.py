@@ -10,6 +10,7 @@ from support import results as examples
 from gatekeeper.gate.fixture_result import FixtureFailure
 from gatekeeper.gate.result import GateResult, Reason, UnderBase
 from gatekeeper.reports.markdown.explanation import render_explanation
+from gatekeeper.stats.interval import ConfidenceInterval
 
 
 def explained(result: GateResult, index: int = 0) -> str:
@@ -36,7 +37,10 @@ def test_a_regression_is_told_with_its_size_and_how_sure_it_is() -> None:
 
 
 def test_what_can_be_chance_is_said_to_be() -> None:
-    text = explained(examples.INCONCLUSIVE)
+    contract = examples.undecided_contract()
+    assert contract.paired
+    wide = replace(contract.paired, interval=ConfidenceInterval(-0.2, 0.04))
+    text = explained(examples.result(replace(contract, paired=wide)))
     assert "the result can be chance" in text
     assert "a drop of" in text
 

@@ -94,7 +94,7 @@ def test_the_end_of_a_failed_run() -> None:
     assert "success rate missed" in text
     assert "400 calls made, 120 not needed; cost 0.0084 USD; 42 s" in text
     assert "out: result.json" in text
-    assert text.endswith("❌ Do not merge\n")
+    assert text.endswith("❌ Do not merge: `speech-tag` got worse\n")
 
 
 def test_a_log_gets_no_escape_codes_and_a_terminal_does(monkeypatch: pytest.MonkeyPatch) -> None:
