@@ -36,6 +36,12 @@ class Finding:
 
 PASSED = Finding(passed=True)
 
+DIRECTIONS = ("up", "down", "down if written", "subset", "change")
+"""How a change of a parameter weakens its check: `x-looser` in the parameter's schema. `up` and
+`down` are of a bound, which is weakest without a value; without a value of `down if written`, the
+bound is another. A list that must be found is weaker as a `subset`. Of other parameters, any
+`change` may weaken; this is so without `x-looser`, which only numbers need."""
+
 
 def failed(message: str) -> Finding:
     """Return the finding of a check that failed."""
@@ -136,6 +142,16 @@ class Check:
     per_fixture: bool = False
     about: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse a number of which nobody knows whether a higher one is weaker: a change that makes
+        the check weaker would have no name (contract/check_weakening.py)."""
+        for name, schema in self.parameters["properties"].items():
+            written = schema.get("type", ())
+            kinds = {written} if isinstance(written, str) else {*written}
+            is_number = kinds & {"number", "integer"} and not kinds & {"boolean", "object"}
+            if schema.get("x-looser", "change" if not is_number else None) not in DIRECTIONS:
+                raise ValueError(f"`{name}` needs `x-looser`, one of {', '.join(DIRECTIONS)}")
+
     @property
     def prose(self) -> str:
         """Return what docs/checks.md says of the check."""
@@ -170,5 +186,5 @@ def _or_template(schema: Parameters) -> Parameters:
     message.
     """
     marks = "|".join(mark.replace("{", r"\{") for mark in TEMPLATE_MARKS)
-    said = {key: schema[key] for key in ("description", "default") if key in schema}
+    said = {key: schema[key] for key in ("description", "default", "x-looser") if key in schema}
     return {**said, "if": {"type": "string", "pattern": marks}, "else": schema}

@@ -13,7 +13,6 @@ from gatekeeper.contract.digests import canonical, check_meaning, file_meaning
 MISSING = object()
 """The value of a setting that a contract does not have."""
 
-_TOLERANCES = ("absolute", "relative")
 _MOST_NAMES = 3
 
 Pairs = Sequence[tuple[Fixture, Fixture]]
@@ -128,7 +127,8 @@ def _check(what: str, base: CheckSpec, head: CheckSpec) -> Iterator[str]:
         if isinstance(now, str) and before == now:
             yield f"{what}: `{name}`: the file `{now}` changed"
         else:
-            yield from _param(f"{what}: `{name}`", name, before, now, negated=base.negated)
+            direction = "change" if base.negated else base.shape.looser(name)
+            yield from _param(f"{what}: `{name}`", direction, before, now)
     if base.shape.code is not None:
         yield from _code(what, base, head)
     elif base.params.keys() == head.params.keys() and _files_of_files(base) != _files_of_files(
@@ -188,9 +188,9 @@ def _value(spec: CheckSpec, name: str) -> Any:
     return spec.params.get(name, MISSING if default is None else default)
 
 
-def _param(what: str, name: str, before: Any, now: Any, *, negated: bool) -> Iterator[str]:
+def _param(what: str, direction: str, before: Any, now: Any) -> Iterator[str]:
     """Yield a changed parameter. What makes a negated check stricter is not worked out."""
-    looser = None if negated else _is_looser(name, before, now)
+    looser = _is_looser(direction, before, now)
     if looser is False:
         return
     if now is MISSING:
@@ -202,26 +202,18 @@ def _param(what: str, name: str, before: Any, now: Any, *, negated: bool) -> Ite
         yield f"{what} {verb} from {shown(before)} to {shown(now)}"
 
 
-def _is_looser(name: str, before: Any, now: Any) -> bool | None:
+def _is_looser(direction: str, before: Any, now: Any) -> bool | None:
     """Return whether the check is weaker with the new value; None if only its author can know."""
-    if name.startswith("max") or name in _TOLERANCES:
-        return _is_bound_looser(before, now, higher_is_looser=True)
-    if name == "pass":  # a judge's threshold; only its type knows the default
-        known = _is_number(before) and _is_number(now)
-        return _is_bound_looser(before, now, higher_is_looser=False) if known else None
-    if name.startswith("min") or name == "fields":
-        return _is_bound_looser(before, now, higher_is_looser=False)
-    return None
-
-
-def _is_bound_looser(before: Any, now: Any, *, higher_is_looser: bool) -> bool | None:
-    if before is MISSING or now is MISSING:
-        return now is MISSING
-    if isinstance(before, list) and isinstance(now, list):
-        return not {canonical(item) for item in before} <= {canonical(item) for item in now}
+    if direction == "change":
+        return None
+    if MISSING in (before, now):
+        return now is MISSING if direction != "down if written" else None
+    if direction == "subset":
+        lists = isinstance(before, list) and isinstance(now, list)
+        return not {*map(canonical, before)} <= {*map(canonical, now)} if lists else None
     if not _is_number(before) or not _is_number(now):
         return None
-    return bool(now > before) is higher_is_looser
+    return bool(now > before) is (direction == "up")
 
 
 def _content(spec: CheckSpec, value: Any) -> Any:

@@ -201,8 +201,15 @@ class CheckShape:
 
     def default(self, name: str) -> Any:
         """Return the default of a parameter; None if the schema has none."""
+        return self._says(name, "default")
+
+    def looser(self, name: str) -> str:
+        """Return how a change of a parameter weakens the check: see checks/check.py, DIRECTIONS."""
+        return self._says(name, "x-looser") or "change"
+
+    def _says(self, name: str, keyword: str) -> Any:
         schema = self.schema.get("properties", {}).get(name, {})
-        return schema.get("default") if isinstance(schema, Mapping) else None
+        return schema.get(keyword) if isinstance(schema, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ CHECK = Check(
             ),
         },
         min={
+            "x-looser": "down",
             "type": "number",
             "minimum": 0,
             "maximum": 1,

@@ -111,6 +111,7 @@ CHECK = Check(
             "description": "A regular expression whose first group captures the cited id.",
         },
         min={
+            "x-looser": "down",
             "type": "integer",
             "minimum": 0,
             "default": 1,

@@ -99,12 +99,14 @@ CHECK = Check(
         required=("context",),
         context=CONTEXT,
         min={
+            "x-looser": "down",
             "type": "integer",
             "minimum": 0,
             "default": 1,
             "description": "The smallest number of quotations, 0 or more.",
         },
         min_length={
+            "x-looser": "down",
             "type": "integer",
             "minimum": 1,
             "default": _LEAST_LENGTH,

@@ -132,6 +132,7 @@ CHECK = Check(
             "description": "The text to compare the output with.",
         },
         min={
+            "x-looser": "down",
             "type": "number",
             "minimum": 0,
             "maximum": 1,

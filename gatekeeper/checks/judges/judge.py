@@ -243,6 +243,7 @@ CHECK = Check(
         },
         **{
             "pass": {
+                "x-looser": "down if written",
                 "type": ["number", "string"],
                 "description": (
                     "The lowest verdict that passes: a choice, a level of the scale, or a score "
@@ -275,6 +276,7 @@ CHECK = Check(
             "pass the output, `unanimous` if all judges must pass the output.",
         },
         repeat={
+            "x-looser": "change",
             "type": "integer",
             "minimum": 1,
             "maximum": 9,

@@ -88,11 +88,13 @@ def _require_range(low: int | None, high: int | None) -> None:
 CHECK = Check(
     parameters(
         min={
+            "x-looser": "down",
             "type": "integer",
             "minimum": 0,
             "description": "The smallest length that passes, a whole number of 0 or more.",
         },
         max={
+            "x-looser": "up",
             "type": "integer",
             "minimum": 0,
             "description": "The largest length that passes, a whole number of 0 or more.",

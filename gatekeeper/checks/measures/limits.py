@@ -43,7 +43,12 @@ def _check(
 
         return evaluate
 
-    parameter = {"type": "number", "exclusiveMinimum": 0, "description": description}
+    parameter = {
+        "x-looser": "up",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "description": description,
+    }
     own = parameters(required=(name,), **{name: parameter})
     return Check(own, prepare, group="measures", examples=(example,), about=about)
 

@@ -51,6 +51,7 @@ CHECK = Check(
     parameters(
         required=("max",),
         max={
+            "x-looser": "up",
             "type": "integer",
             "minimum": 1,
             "description": "The largest number of tokens that passes, a whole number of 1 or more.",

@@ -41,6 +41,7 @@ OTHER_FILES: Parameters = {
     "description": "A list of the repository files that the Python file imports.",
 }
 TIMEOUT: Parameters = {
+    "x-looser": "change",
     "type": "number",
     "exclusiveMinimum": 0,
     "maximum": 30_000,

@@ -123,6 +123,7 @@ CHECK = Check(
         field=FIELD,
         **{
             "pass": {
+                "x-looser": "down",
                 "type": "number",
                 "minimum": 0,
                 "maximum": 1,

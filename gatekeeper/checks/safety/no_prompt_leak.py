@@ -97,6 +97,7 @@ _SECRET = (
 CHECK = Check(
     parameters(
         words={
+            "x-looser": "change",
             "type": "integer",
             "minimum": 2,
             "maximum": 100,

@@ -49,6 +49,7 @@ CHECK = Check(
         value=REFERENCES,
         min=least_score(_MIN),
         word_order={
+            "x-looser": "change",
             "type": "integer",
             "minimum": 0,
             "maximum": 4,

@@ -146,6 +146,7 @@ CHECK = Check(
             ),
         },
         min={
+            "x-looser": "down",
             "type": "number",
             "exclusiveMinimum": 0,
             "maximum": 1,

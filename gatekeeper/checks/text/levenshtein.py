@@ -78,11 +78,13 @@ CHECK = Check(
         required=("value",),
         value=REFERENCE,
         max={
+            "x-looser": "up",
             "type": "integer",
             "minimum": 0,
             "description": "The highest number of edits that passes.",
         },
         min={
+            "x-looser": "down",
             "type": "number",
             "minimum": 0,
             "maximum": 1,

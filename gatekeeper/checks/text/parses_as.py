@@ -150,6 +150,7 @@ CHECK = Check(
             "description": "A list of the tables that SQL statements may name.",
         },
         columns={
+            "x-looser": "change",
             "type": ["integer", "array"],
             "minimum": 1,
             "items": {"type": "string"},

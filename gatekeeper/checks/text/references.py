@@ -37,6 +37,7 @@ REFERENCES: Parameters = {
 def least_score(default: float) -> Parameters:
     """Return the schema of a parameter `min` with this default."""
     return {
+        "x-looser": "down",
         "type": "number",
         "minimum": 0,
         "maximum": 1,

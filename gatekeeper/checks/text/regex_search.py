@@ -21,6 +21,7 @@ from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, on_output, quo
 from gatekeeper.checks.pattern import DEFAULT_TIMEOUT_MS, TimedPattern
 
 _TIMEOUT_MS: Parameters = {
+    "x-looser": "change",
     "type": "number",
     "exclusiveMinimum": 0,
     "maximum": 10_000,

@@ -86,18 +86,21 @@ CHECK = Check(
             "description": "A JSONPath (RFC 9535) like `$.items[*]`, or a path like `items[0]`.",
         },
         min={
+            "x-looser": "down",
             **_COUNT,
             "description": (
                 "The smallest number of selected values that passes, a whole number of 0 or more."
             ),
         },
         max={
+            "x-looser": "up",
             **_COUNT,
             "description": (
                 "The largest number of selected values that passes, a whole number of 0 or more."
             ),
         },
         exactly={
+            "x-looser": "change",
             **_COUNT,
             "description": (
                 "The only number of selected values that passes, a whole number of 0 or more."

@@ -177,6 +177,7 @@ _PARAMETERS = parameters(
         "description": "The list of expected items, or a text that contains these items.",
     },
     min={
+        "x-looser": "down",
         "type": "number",
         "minimum": 0,
         "maximum": 1,

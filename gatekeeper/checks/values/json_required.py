@@ -46,6 +46,7 @@ CHECK = Check(
     parameters(
         required=("fields",),
         fields={
+            "x-looser": "subset",
             "type": "array",
             "items": {"type": "string", "minLength": 1},
             "minItems": 1,

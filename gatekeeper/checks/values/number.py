@@ -103,15 +103,17 @@ _NUMBER = {"type": ["number", "string"]}
 
 CHECK = Check(
     parameters(
-        min={**_NUMBER, "description": "The smallest number that passes."},
-        max={**_NUMBER, "description": "The largest number that passes."},
-        expected={**_NUMBER, "description": "The expected number."},
+        min={**_NUMBER, "x-looser": "down", "description": "The smallest number that passes."},
+        max={**_NUMBER, "x-looser": "up", "description": "The largest number that passes."},
+        expected={**_NUMBER, "x-looser": "change", "description": "The expected number."},
         absolute={
+            "x-looser": "up",
             **_NUMBER,
             "default": 0,
             "description": "The largest difference from `expected` that passes, such as 0.01.",
         },
         relative={
+            "x-looser": "up",
             **_NUMBER,
             "default": 0,
             "description": "The largest difference that passes, as a share of `expected`, such as "

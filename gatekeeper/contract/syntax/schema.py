@@ -179,7 +179,7 @@ def _compared(applies: Callable[[Any], bool], compare: Callable[[Any, Any], bool
 _ANNOTATIONS = frozenset(
     ("$schema", "$defs", "$id", "title", "description", "default", "examples", "then", "else")
 ) | frozenset(
-    ("x-stricter", "x-added", "x-folder")  # contract/policy_keys.py
+    ("x-stricter", "x-added", "x-folder", "x-looser")  # contract/policy_keys.py, checks/check.py
 )
 _Rule = Callable[[Any, Schema, _Root], Test]
 
