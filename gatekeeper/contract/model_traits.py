@@ -69,3 +69,32 @@ def refuses_sampling(name: str) -> bool:
     `top_k`."""
     claude = _CLAUDE.match(name)
     return claude is not None and (int(claude["major"]), int(claude["minor"] or 0)) >= (4, 7)
+
+
+MAX_CHARACTERS = 200
+_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+# A tag after a colon (`llama3.2:1b`, `ft:gpt-4o-mini:org::id`), a version after an at sign. The
+# version has no dot (`claude-3-5-sonnet@20240620`), so it is no name of a host.
+_LAST_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?::[A-Za-z0-9._+-]*)*(?:@[A-Za-z0-9_-]+)?")
+_ARN = re.compile(r"(?:^|[/:])arn:", re.IGNORECASE)
+
+
+def name_fault(model: str, provider: str, name: str) -> str | None:
+    """Return what is wrong with the name of a model and how to write it; None if nothing is."""
+    if len(model) > MAX_CHARACTERS:
+        return f"a model's name has at most {MAX_CHARACTERS} characters"
+    if "://" in model:
+        return "this is an address, not a model's name; write the model as provider/model"
+    if _ARN.search(model):
+        return "this is an ARN, not a model's name; use the model's ID"
+    if provider and not _PROVIDER.fullmatch(provider):
+        return f"`{provider}` is not a provider's name; write the model as provider/model"
+    *parts, last = name.split("/")
+    whole = all(_PART.fullmatch(part) for part in parts) and _LAST_PART.fullmatch(last)
+    if whole and ".." not in name:
+        return None
+    return (
+        "this is not a model's name; use letters, digits, `.`, `_`, `+` and `-`, with `/` between "
+        "the parts, and write `:` and `@` only in the last part"
+    )

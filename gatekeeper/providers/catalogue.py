@@ -22,7 +22,7 @@ class Provider:
     host. `keyless` servers ask for no key. `ambient` providers may also get credentials from the
     places that their own library reads: profiles, tokens of the machine. `plain_hosts` are the
     services of the machine that provide them by http. `private` are more variables whose values are
-    its own.
+    its own. `settings` are the variables that its models also need, which are no secrets.
     """
 
     keys: tuple[str, ...] = ()
@@ -33,6 +33,7 @@ class Provider:
     ambient: bool = False
     plain_hosts: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 def _compatible(prefix: str, address: str, *more_keys: str) -> Provider:
@@ -75,6 +76,7 @@ _BEDROCK = Provider(
     ambient=True,
     plain_hosts=("169.254.169.254", "169.254.170.2", "169.254.170.23"),
     private=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    settings=("AWS_REGION_NAME",),
 )
 _VERTEX = Provider(
     addresses=("VERTEXAI_API_BASE",),
@@ -90,6 +92,7 @@ _VERTEX = Provider(
     ambient=True,
     plain_hosts=("metadata.google.internal", "169.254.169.254"),
     private=("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
+    settings=("VERTEXAI_PROJECT", "VERTEXAI_LOCATION"),
 )
 _COHERE_KEYS = ("COHERE_API_KEY", "CO_API_KEY")
 _COHERE = Provider(_COHERE_KEYS, ("COHERE_API_BASE",), hosts=("api.cohere.com", "api.cohere.ai"))
@@ -189,3 +192,13 @@ def key_variable(name: str) -> str | None:
         return provider.private[-1] if provider.private else None
     usual = f"{name.upper()}_API_KEY"
     return usual if usual in provider.keys else provider.keys[0]
+
+
+def setting_variables(name: str) -> tuple[str, ...]:
+    """Return the variables that the models of a provider need besides its key, and that are no
+    secrets: those of its settings, and of its address if it has none of its own."""
+    provider = CATALOGUE.get(name)
+    if provider is None:
+        return ()
+    has_address = provider.address or provider.hosts
+    return (*provider.settings, *(() if has_address else provider.addresses[:1]))

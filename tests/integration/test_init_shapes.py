@@ -266,15 +266,25 @@ def test_a_prompt_of_a_project_gets_its_contract_there(git_repository) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "keys"),
+    ("model", "keys", "settings"),
     [
-        ("vertex_ai/gemini-2.0-flash", ["VERTEXAI_CREDENTIALS"]),
-        ("gemini/gemini-2.0-flash", ["GEMINI_API_KEY"]),
-        ("bedrock/anthropic.claude-3-haiku-20240307-v1:0", ["AWS_BEARER_TOKEN_BEDROCK"]),
-        ("ollama/llama3.2", []),
+        (
+            "vertex_ai/gemini-2.0-flash",
+            ["VERTEXAI_CREDENTIALS"],
+            ["VERTEXAI_PROJECT", "VERTEXAI_LOCATION"],
+        ),
+        ("gemini/gemini-2.0-flash", ["GEMINI_API_KEY"], []),
+        (
+            "bedrock/anthropic.claude-3-haiku-20240307-v1:0",
+            ["AWS_BEARER_TOKEN_BEDROCK"],
+            ["AWS_REGION_NAME"],
+        ),
+        ("azure/prod-4o", ["AZURE_API_KEY"], ["AZURE_API_BASE"]),
+        ("hosted_vllm/llama", [], ["HOSTED_VLLM_API_BASE"]),
+        ("ollama/llama3.2", [], []),
     ],
 )
-def test_the_workflows_pass_the_credentials_of_the_models(git_repository, model, keys, capsys):
+def test_the_workflows_pass_what_the_models_need(git_repository, model, keys, settings, capsys):
     repository = git_repository("keys")
     text = f"---\nmodel: {model}\n---\nGreet {{{{ name }}}} in one kind sentence.\n"
     repository.commit("prompt", {"prompts/greet.md": text})
@@ -282,9 +292,15 @@ def test_the_workflows_pass_the_credentials_of_the_models(git_repository, model,
     told = capsys.readouterr().out
     for name in ("gatekeeper.yml", "gatekeeper-nightly.yml"):
         workflow = (repository.path / ".github/workflows" / name).read_text("utf-8")
-        assert [key for key in keys if f"{key}: ${{{{ secrets.{key} }}}}" in workflow] == keys
+        step = yaml.safe_load(workflow)["jobs"].popitem()[1]["steps"]
+        [env] = [one["env"] for one in step if "env" in one]
+        assert [key for key in keys if env[key] == f"${{{{ secrets.{key} }}}}"] == keys
+        assert [name for name in settings if env[name] == f"${{{{ vars.{name} }}}}"] == settings
         assert "OPENAI_API_KEY" not in workflow
-    assert f"Then {'set ' + keys[0] + ' and ' if keys else ''}run `gatekeeper run`" in told
+    needed = ", ".join([*keys, *settings])
+    assert f"Then {f'set {needed} and ' if needed else ''}run `gatekeeper run`" in told
+    for kind, names in (("secret", keys), ("variable", settings)):
+        assert all(f"add the {kind}" in told and name in told for name in names)
 
 
 def test_a_text_for_agents_gets_a_contract_if_it_is_named(git_repository, capsys):

@@ -48,7 +48,7 @@ def init(arguments: argparse.Namespace) -> int:
     from gatekeeper.cli.installed_release import installed_release
     from gatekeeper.contract.discovery.places import is_about_the_project
     from gatekeeper.gate.validate import repository_path
-    from gatekeeper.providers.catalogue import key_variable
+    from gatekeeper.providers.catalogue import key_variable, setting_variables
     from gatekeeper.reports.terminal.console import log_console
 
     def policy_text(proposal: Proposal) -> str:
@@ -73,12 +73,13 @@ def init(arguments: argparse.Namespace) -> int:
     if is_empty:
         texts = dict(starter.example_files())
     keys = list(filter(None, map(key_variable, found.providers)))
-    texts |= starter.workflow_files(branch, keys if found.providers else None)
+    settings = [name for provider in found.providers for name in setting_variables(provider)]
+    texts |= starter.workflow_files(branch, keys if found.providers else None, settings)
     action = action or installed_release()
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
         show_proposal(found, log_console())
-    print_lines([*lines, *_next(found, branch, keys, root)])
+    print_lines([*lines, *_next(found, branch, keys, settings, root)])
     return 0
 
 
@@ -105,12 +106,13 @@ def _unread(found: Proposal) -> Iterator[str]:
         )
 
 
-def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iterator[str]:
+def _next(
+    found: Proposal, branch: str, keys: Sequence[str], settings: Sequence[str], root: Path
+) -> Iterator[str]:
     """Yield what to do now."""
     from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
 
     keys = keys or ([] if found.runs else ["OPENAI_API_KEY"])
-    needed = ", ".join(keys)
     yield from _unread(found)
     for problem in found.mistakes:
         yield f"This mistake was there before: {problem}"
@@ -129,17 +131,22 @@ def _next(found: Proposal, branch: str, keys: Sequence[str], root: Path) -> Iter
     yield (
         f"Commit these files to `{branch}`. The policy on `{branch}` applies to every pull request."
     )
-    first = f"Then set {needed} and run" if keys else "Then run"
+    needed = [*keys, *settings]
+    first = f"Then set {', '.join(needed)} and run" if needed else "Then run"
     yield f"{first} `gatekeeper run`, which tests every contract of the last commit once."
     secrets = [key for key in keys if key != KEY_OF_THE_JOB]
-    add = f"add the secret{'s' * (len(secrets) > 1)} {', '.join(secrets)}, and " if secrets else ""
+    add = "".join(
+        f"add the {kind}{'s' * (len(names) > 1)} {', '.join(names)}, and "
+        for kind, names in (("secret", secrets), ("variable", settings))
+        if names
+    )
     yield f"On GitHub: {add}require the check `Prompt gate`."
     if keys and not secrets:
         yield (
             "To reuse answers between runs, also create the secret GATEKEEPER_API_KEY, with a long "
             "random text."
         )
-    for place, lines in missing_keys(root, keys).items():
+    for place, lines in missing_keys(root, keys, settings).items():
         yield f"{place} does not pass every key to gatekeeper. Add to `env` of the step: {lines}"
         if KEY_OF_THE_JOB in lines:
             yield f"Add to `permissions` of the job in {place}: models: read"

@@ -63,19 +63,24 @@ def policy_text(lines: Mapping[str, str]) -> str:
     return text
 
 
-def workflow_files(branch: str, keys: Sequence[str] | None = None) -> Mapping[str, str]:
+def workflow_files(
+    branch: str, keys: Sequence[str] | None = None, settings: Sequence[str] = ()
+) -> Mapping[str, str]:
     """Return the two workflows.
 
     Args:
         branch: The branch whose pushes the nightly workflow measures.
         keys: The names of the keys that the models need; None means OPENAI_API_KEY.
+        settings: The names of the variables that they need besides, which are no secrets.
     """
     found = {}
     for name, place in WORKFLOWS.items():
         text = _packaged(name).replace(_BRANCHES, f"branches: [{_quote(branch)}]")
         if keys and KEY_OF_THE_JOB in keys:
             text = _PERMISSION.sub(r"\1models: read # to call GitHub Models\n\g<0>", text, 1)
-        found[place] = text if keys is None else _KEY.sub(lambda at: _env(at[1], keys), text)
+        found[place] = (
+            text if keys is None else _KEY.sub(lambda at: _env(at[1], keys, settings), text)
+        )
     return found
 
 
@@ -110,14 +115,16 @@ def has_placeholder(root: Path) -> bool:
     return any(_PLACEHOLDER.search(_text(root / place)) for place in WORKFLOWS.values())
 
 
-def missing_keys(root: Path, keys: Sequence[str]) -> Mapping[str, str]:
-    """Return what to add to each workflow that does not name one of these keys."""
+def missing_keys(
+    root: Path, keys: Sequence[str], settings: Sequence[str] = ()
+) -> Mapping[str, str]:
+    """Return what to add to each workflow that does not name one of these keys or settings."""
     found = {}
     for place in WORKFLOWS.values():
         text = _text(root / place)
-        lacking = [key for key in keys if key not in text]
-        if text and lacking:
-            found[place] = ", ".join(_passed("", lacking).splitlines())
+        lacking = [[name for name in names if name not in text] for names in (keys, settings)]
+        if text and any(lacking):
+            found[place] = ", ".join(_passed("", *lacking).splitlines())
     return found
 
 
@@ -125,16 +132,17 @@ def _packaged(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _env(indent: str, keys: Sequence[str]) -> str:
-    """Return the lines of the keys, and if the job's own token is the only key, that of a secret
-    that other jobs have too."""
+def _env(indent: str, keys: Sequence[str], settings: Sequence[str]) -> str:
+    """Return the lines of the keys and settings, and if the job's own token is the only key, that
+    of a secret that other jobs have too."""
     own = f"{indent}{_WHY_OWN_KEY}\n{_passed(indent, [_OWN_KEY])}"
-    return _passed(indent, keys) + own * (set(keys) == {KEY_OF_THE_JOB})
+    return _passed(indent, keys, settings) + own * (set(keys) == {KEY_OF_THE_JOB})
 
 
-def _passed(indent: str, keys: Sequence[str]) -> str:
-    """Return the lines that pass the keys to the action."""
+def _passed(indent: str, keys: Sequence[str], settings: Sequence[str] = ()) -> str:
+    """Return the lines that pass the keys and settings to the action."""
     values = {key: "github.token" if key == KEY_OF_THE_JOB else f"secrets.{key}" for key in keys}
+    values |= {name: f"vars.{name}" for name in settings}
     return "".join(f"{indent}{key}: ${{{{ {value} }}}}\n" for key, value in values.items())
 
 

@@ -11,16 +11,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-MAX_CHARACTERS = 200
+from gatekeeper.contract.model_traits import name_fault
 
 _RECORDED = "recorded/"
 _NOT_HOSTED = ("local/", _RECORDED)
-_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]*")
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-# A tag after a colon (`llama3.2:1b`, `ft:gpt-4o-mini:org::id`), a version after an at sign. The
-# version has no dot (`claude-3-5-sonnet@20240620`), so it is no name of a host.
-_LAST_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(?::[A-Za-z0-9._+-]*)*(?:@[A-Za-z0-9_-]+)?")
-_ARN = re.compile(r"(?:^|[/:])arn:", re.IGNORECASE)
 
 # Whose a name without a provider is. litellm has lists of thousands; these are their rules.
 _BARE = (
@@ -66,7 +60,7 @@ def read_model_name(model: str) -> ModelName:
     if not slash:
         name = model
         provider = next((owner for rule, owner in _BARE if rule.match(model)), "")
-    wrong = _fault(model, provider, name)
+    wrong = name_fault(model, provider, name)
     if wrong:
         raise ValueError(wrong)
     if not provider:
@@ -75,25 +69,6 @@ def read_model_name(model: str) -> ModelName:
             "provider/model, for example openai/gpt-4o-mini"
         )
     return ModelName(provider, name)
-
-
-def _fault(model: str, provider: str, name: str) -> str | None:
-    if len(model) > MAX_CHARACTERS:
-        return f"a model's name has at most {MAX_CHARACTERS} characters"
-    if "://" in model:
-        return "this is an address, not a model's name; write the model as provider/model"
-    if _ARN.search(model):
-        return "this is an ARN, not a model's name; use the model's ID"
-    if provider and not _PROVIDER.fullmatch(provider):
-        return f"`{provider}` is not a provider's name; write the model as provider/model"
-    *parts, last = name.split("/")
-    whole = all(_PART.fullmatch(part) for part in parts) and _LAST_PART.fullmatch(last)
-    if whole and ".." not in name:
-        return None
-    return (
-        "this is not a model's name; use letters, digits, `.`, `_`, `+` and `-`, with `/` between "
-        "the parts, and write `:` and `@` only in the last part"
-    )
 
 
 def matches(model: ModelName, pattern: str) -> bool:

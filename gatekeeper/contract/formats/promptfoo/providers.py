@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,11 +34,11 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
 )
 from gatekeeper.contract.formats.promptfoo.variables import has_template
-from gatekeeper.contract.model_traits import is_agent
+from gatekeeper.contract.model_traits import is_agent, name_fault
 from gatekeeper.contract.unique_name import take_name
 from gatekeeper.errors import ContractError
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:@/-]{0,199}")
+_DECLARED = ("functionDeclarations", "function_declarations")
 _MOST_WITH_THINKING = 2048
 """What promptfoo sends as Claude's `max_tokens` if Claude thinks and the file does not say."""
 _PROGRAMS = (
@@ -190,11 +189,13 @@ def _model(node: Node, identity: str) -> str:
     if is_agent(identity.partition(":")[2]):
         why = f"the provider `{identity[:100]}` is an agent, but gatekeeper calls only models"
         raise cannot_run(node, "provider", why)
-    if model is None or not _NAME.fullmatch(model):
-        why = f"gatekeeper cannot call the provider `{identity[:100]}`"
+    why = f"gatekeeper cannot call the provider `{identity[:100]}`"
+    if model is None:
         other = vendor_meant(identity)
-        why += f"; did you mean `{other}`?" if other else ""
-        raise cannot_run(node, "provider", why)
+        raise cannot_run(node, "provider", f"{why}; did you mean `{other}`?" if other else why)
+    fault = name_fault(model, *model.split("/", 1))
+    if fault:
+        raise cannot_run(node, "provider", f"{why}: {fault}")
     return model
 
 
@@ -219,7 +220,8 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
         elif name in PARAMETERS and value.value is not None:
             loaded = _loaded(sources, value)
             if name == "tools" and isinstance(loaded, list):
-                loaded = [_as_function(value, tool) for tool in loaded]
+                each = (one for tool in loaded for one in _functions_of(tool))
+                loaded = [_as_function(value, one) for one in each]
             params[PARAMETERS[name]] = value.at(loaded)
         elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
             why = (
@@ -259,6 +261,37 @@ def _loaded(sources: Sources, value: Node) -> Any:
 def _run_by_provider(node: Node, kind: str) -> CannotRunError:
     why = f"the provider itself runs `{kind[:100]}`, and gatekeeper offers a model only functions"
     return cannot_run(node, "provider", why)
+
+
+def _functions_of(tool: Any) -> list[Any]:
+    """Return the functions that a tool of Google's form declares; any other tool as it is."""
+    if not isinstance(tool, dict) or len(tool) != 1:
+        return [tool]
+    ((name, functions),) = tool.items()
+    if name not in _DECLARED or not isinstance(functions, list):
+        return [tool]
+    return [_declared(one) if isinstance(one, dict) else one for one in functions]
+
+
+def _declared(function: dict[str, Any]) -> dict[str, Any]:
+    schema = function.get("parameters", function.get("parametersJsonSchema"))
+    return function if schema is None else {**function, "parameters": _lower_types(schema)}
+
+
+def _lower_types(schema: Any) -> Any:
+    """Return one of Google's schemas with the types of JSON Schema, in lower case."""
+    if isinstance(schema, list):
+        return [_lower_types(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        name: part if name in ("enum", "default", "example") else _lower_types(part)
+        for name, part in schema.items()
+    }
+    if isinstance(schema.get("properties"), dict):
+        found["properties"] = {n: _lower_types(part) for n, part in schema["properties"].items()}
+    kind = schema.get("type")
+    return {**found, "type": kind.lower()} if isinstance(kind, str) else found
 
 
 def _as_function(node: Node, tool: Any) -> Any:

@@ -11,6 +11,7 @@ from support.foreign_files import loaded, revision
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.convert import convert
 from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.errors import ContractError
 
@@ -317,6 +318,85 @@ def test_a_tool_that_is_a_function_is_still_offered() -> None:
     for own in (tool, {**tool, "type": "custom"}):
         sent_on, _ = parameters("anthropic:messages:claude-sonnet-4-5", tools=[own])
         assert sent_on["tools"] == [{"type": "function", "function": wanted}]
+
+
+TALK = {
+    "type": "OBJECT",
+    "properties": {
+        "type": {"type": "STRING", "enum": ["STRING", "tea"]},
+        "default": {"type": "ARRAY", "items": {"type": "INTEGER"}},
+    },
+    "required": ["type"],
+}
+AS_JSON_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": ["STRING", "tea"]},
+        "default": {"type": "array", "items": {"type": "integer"}},
+    },
+    "required": ["type"],
+}
+
+
+@pytest.mark.parametrize("key", ["functionDeclarations", "function_declarations"])
+@pytest.mark.parametrize("schema", ["parameters", "parametersJsonSchema"])
+@pytest.mark.parametrize("provider", ["google:gemini-2.5-flash", "vertex:gemini-2.5-pro"])
+def test_functions_of_googles_form_are_offered(key: str, schema: str, provider: str) -> None:
+    declared = [{"name": "talk", "description": "d", schema: TALK}, {"name": "stop"}]
+    plain = {"type": "function", "function": {"name": "look"}}
+    sent_on, _ = parameters(provider, tools=[{key: declared}, plain])
+    talk = {"name": "talk", "description": "d", "parameters": AS_JSON_SCHEMA}
+    assert sent_on["tools"] == [
+        {"type": "function", "function": talk},
+        {"type": "function", "function": {"name": "stop"}},
+        plain,
+    ]
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [{"functionDeclarations": [{"name": "talk"}]}, {"googleSearch": {}}],
+        [{"functionDeclarations": [{"name": "talk"}], "codeExecution": {}}],
+        [{"functionDeclarations": [{"googleSearch": {}}]}],
+    ],
+)
+def test_googles_own_tools_beside_functions_are_still_refused(tools: list[Any]) -> None:
+    with pytest.raises(ContractError) as found:
+        parameters("google:gemini-2.5-flash", tools=tools)
+    assert "the provider itself runs" in found.value.problems[0].what
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hyperbolic:chat:x/y",
+        "openrouter:a//b",
+        "xai:..",
+        "openai:+m",
+        "cerebras:a/b@v.1",
+        "bedrock:arn:aws:bedrock:us-east-1:1:inference-profile/m",
+        "groq:" + "m" * 300,
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_provider_that_cannot_be_called_is_named_and_the_others_run(
+    name: str, first: bool
+) -> None:
+    providers = [name, "openai:gpt-4o-mini"]
+    data = {
+        "prompts": ["Describe {{q}}"],
+        "providers": providers if first else providers[::-1],
+        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "tea"}]}],
+    }
+    contract = loaded({PATH: json.dumps(data)}, PATH)
+    assert contract.target.model == "openai/gpt-4o-mini"
+    [note] = [one for one in contract.not_run if one.kind == "provider"]
+    assert name[:100] in note.why
+    data["providers"] = [name]
+    with pytest.raises(NothingToRunError) as found:
+        loaded({PATH: json.dumps(data)}, PATH)
+    assert name[:100] in found.value.problems[0].what
 
 
 RUBRIC = {"type": "llm-rubric", "value": "polite"}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatekeeper.contract.model_traits import MAX_CHARACTERS
 from gatekeeper.contract.models.names import (
-    MAX_CHARACTERS,
     ModelName,
     is_hosted,
     matches,
