@@ -146,7 +146,7 @@ def paired_result(
         unmeasured=comparison.unmeasured,
         fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
         intervals=intervals,
-        alternative_methods=other_tests(*counted, comparison),
+        alternative_methods=other_tests(units.broke, units.fixed) if any(counted) else {},
         latency_difference_ms=paired_latency(outcomes),
         cost_difference_usd=paired_cost(outcomes),
         resources=resource_changes(outcomes),

@@ -1,7 +1,7 @@
 """McNemar's test: of the changed fixtures, did more break than chance allows?
 
-The exact test decides. The mid-p value and the two chi-squares are for information, because other
-tools report them. Without a changed fixture every one of them is 1: there is no evidence.
+The exact test decides. The two chi-squares are for information, because papers report them. Without
+a changed fixture each of them is 1: there is no evidence.
 """
 
 from __future__ import annotations
@@ -35,27 +35,6 @@ def mcnemar_exact(broke: int, fixed: int, alternative: Alternative = "worse") ->
     if alternative == "two-sided":
         return min(1.0, 2 * _upper_tail(max(broke, fixed), broke + fixed))
     raise ValueError(f"alternative: must be 'worse' or 'two-sided', got {alternative!r}")
-
-
-def mcnemar_mid_p(broke: int, fixed: int, alternative: Alternative = "worse") -> float:
-    """Return McNemar's mid-p value: the exact one with half the probability of the outcome itself.
-
-    `worse` is P(X > broke) + P(X = broke) / 2 for X ~ binomial(broke + fixed, 1/2); two-sided
-    doubles the smaller such tail, and is 1 - P(X = broke) / 2 if as many broke as were fixed. Less
-    conservative than the exact test, but it does not guarantee the level. Without a changed fixture
-    1, by definition. Fagerland, M. W., Lydersen, S. and Laake, P. (2013), The McNemar test for
-    binary matched-pairs data: mid-p and asymptotic are better than exact conditional, BMC Medical
-    Research Methodology 13:91.
-    """
-    exact = mcnemar_exact(broke, fixed, alternative)
-    n = broke + fixed
-    if n == 0:
-        return exact
-    if alternative == "worse":
-        return (exact + _upper_tail(broke + 1, n)) / 2
-    more = max(broke, fixed)
-    at_least, above = _upper_tail(more, n), _upper_tail(more + 1, n)
-    return 1 - (at_least - above) / 2 if broke == fixed else at_least + above
 
 
 def mcnemar_chi_square(broke: int, fixed: int, corrected: bool = True) -> float:

@@ -75,7 +75,11 @@ def test_two_runs_are_compared_without_a_call(repository, model, tmp_path, capsy
     earlier = run(repository, "main", tmp_path / "earlier")
     later = run(repository, "worse", tmp_path / "later")
     asked = len(model.requests)
-    assert diff(repository, tmp_path / "out", str(earlier), str(later / "samples.jsonl")) == 1
+    sides = str(earlier), str(later / "samples.jsonl")
+    assert diff(repository, tmp_path / "out", *sides, "--methods") == 1
+    printed = capsys.readouterr().out
+    assert "  mcnemar_chi_square_two_sided: p = " in printed
+    assert "  success rate on head, wilson: " in printed
     assert len(model.requests) == asked
     found = result_of(tmp_path / "out")
     (contract,) = found["contracts"]
@@ -86,7 +90,7 @@ def test_two_runs_are_compared_without_a_call(repository, model, tmp_path, capsy
     assert [found["base"], found["head"]] == heads
     assert contract["fixtures"][0]["outputs"] == {"base": ["ok"], "head": ["no"]}
     assert any("measured at different times" in notice for notice in found["notices"])
-    assert "24 of 24 fixtures broke" in capsys.readouterr().out
+    assert "24 of 24 fixtures broke" in printed
 
 
 def test_a_run_compared_with_itself_has_not_changed(repository, model, tmp_path):

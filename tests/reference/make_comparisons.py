@@ -9,7 +9,6 @@ named, and it was not run; values printed by an R package name where they were p
 """
 
 import json
-from fractions import Fraction
 
 import arch
 import numpy as np
@@ -18,41 +17,8 @@ import statsmodels
 from arch.bootstrap import CircularBlockBootstrap, optimal_block_length
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import proportion_effectsize
-from statsmodels.stats.weightstats import DescrStatsW
 
 CHANGED = [(3, 0), (0, 3), (1, 7), (7, 1), (5, 5), (12, 5), (25, 10), (900, 1000), (1600, 1500)]
-DIFFERENCES = [
-    [-0.2, 0.0, -0.4, 0.2, -0.2],
-    [1.0, 2.0],
-    [0.0, 0.0, 0.0, -1.0],
-    [120.0, -35.5, 88.0, 410.25, -12.0, 63.0, 5.0, 0.0],
-]
-CLUSTERS = {
-    "the example of durkalski.test in the R package clust.bin.pair 0.1.0": [
-        [51, 67, 44, 58, 47],
-        [18, 26, 43, 21, 28],
-        [70, 98, 88, 83, 81],
-    ],
-    "unequal clusters": [[3, 0, 1, 2, 0], [0, 1, 0, 2, 0], [5, 4, 1, 8, 3]],
-    "one pair a cluster": [[1] * 7 + [0] * 5, [0] * 7 + [1] + [0] * 4, [1] * 12],
-    "head better": [[0, 0, 1], [4, 2, 3], [10, 10, 10]],
-}
-
-
-def mid_p_cases():
-    """Half the chance of the outcome counted, from binom.cdf and binom.pmf."""
-    cases = []
-    for broke, fixed in CHANGED:
-        n, fewer = broke + fixed, min(broke, fixed)
-        point = stats.binom.pmf(broke, n, 0.5)
-        doubled = 2 * stats.binom.cdf(fewer, n, 0.5) - point
-        two_sided = 1 - point / 2 if broke == fixed else doubled
-        worse = stats.binom.sf(broke, n, 0.5) + point / 2
-        cases.append(
-            {"broke": broke, "fixed": fixed, "worse": float(worse), "two_sided": float(two_sided)}
-        )
-    return cases
 
 
 def chi_square_cases():
@@ -65,78 +31,6 @@ def chi_square_cases():
         if broke != fixed:
             case["corrected"] = float(mcnemar(table, exact=False, correction=True).pvalue)
         cases.append(case)
-    return cases
-
-
-def durkalski_cases():
-    cases = []
-    for name, (broke, fixed, pairs) in CLUSTERS.items():
-        shares = [Fraction(b - f, n) for b, f, n in zip(broke, fixed, pairs, strict=True)]
-        statistic = float(sum(shares) ** 2 / sum(share**2 for share in shares))
-        cases.append(
-            {
-                "name": name,
-                "broke": broke,
-                "fixed": fixed,
-                "pairs": pairs,
-                "statistic": statistic,
-                "p_value": float(stats.chi2.sf(statistic, df=1)),
-            }
-        )
-    return cases
-
-
-def paired_cases():
-    cases = []
-    for values in DIFFERENCES:
-        worse = stats.ttest_1samp(values, 0, alternative="less")
-        cases.append(
-            {
-                "differences": values,
-                "statistic": float(worse.statistic),
-                "worse": float(worse.pvalue),
-                "two_sided": float(stats.ttest_1samp(values, 0).pvalue),
-                "d_z": float(DescrStatsW(values).mean / np.std(values, ddof=1)),
-            }
-        )
-    return cases
-
-
-def cohen_h_cases():
-    return [
-        {"base": base, "head": head, "h": float(proportion_effectsize(head, base))}
-        for base, head in [(0.9, 0.8), (0.5, 0.4), (0.0, 1.0), (0.97, 0.97), (0.2, 0.35)]
-    ]
-
-
-def probability_cases():
-    """Integrated over the simplex of the four outcomes, not by way of a beta tail: the share of
-    broke, given the share of both kinds of change, is integrated by quad."""
-    cases = []
-    for broke, fixed, both, neither in [
-        (0, 0, 20, 0),
-        (1, 0, 10, 9),
-        (5, 0, 40, 5),
-        (7, 1, 30, 2),
-        (3, 9, 0, 0),
-    ]:
-
-        def density(t, broke=broke, fixed=fixed):
-            return t ** (broke - 0.5) * (1 - t) ** (fixed - 0.5)
-
-        whole = sum(scipy.integrate.quad(density, *ends)[0] for ends in [(0, 0.5), (0.5, 1)])
-        worse = scipy.integrate.quad(density, 0.5, 1)[0]
-        drawn = np.random.default_rng(1).dirichlet(
-            np.array([both, broke, fixed, neither]) + 0.5, size=1_000_000
-        )
-        sampled = float(np.mean(drawn[:, 1] > drawn[:, 2]))
-        cases.append(
-            {
-                "table": [broke, fixed, both, neither],
-                "probability": worse / whole,
-                "sampled": sampled,
-            }
-        )
     return cases
 
 
@@ -246,10 +140,6 @@ arch_made = f"arch {arch.__version__}"
 print(
     json.dumps(
         {
-            "mid_p": {
-                "made_by": f"{scipy_made}: binom.cdf, binom.sf and binom.pmf",
-                "cases": mid_p_cases(),
-            },
             "chi_square": {
                 "made_by": f"{statsmodels_made}: mcnemar(exact=False, correction=...). R gives the "
                 "same by mcnemar.test(matrix(c(0, fixed, broke, 0), 2), correct=...)$p.value (not "
@@ -273,27 +163,6 @@ print(
                         "exact": 0.052479,
                     }
                 ],
-            },
-            "durkalski": {
-                "made_by": "fractions, sum(d)^2 / sum(d^2) with d = (broke - fixed) / pairs; "
-                f"{scipy_made}: chi2.sf(statistic, df=1). R gives the same by "
-                "clust.bin.pair::clust.bin.pair(ak, bk, ck, dk, method='durkalski') (not run; its "
-                "documentation prints no output of this method)",
-                "cases": durkalski_cases(),
-            },
-            "paired_t": {
-                "made_by": f"{scipy_made}: ttest_1samp(differences, 0, alternative='less') and "
-                f"two-sided; {statsmodels_made}: DescrStatsW.mean over numpy.std(ddof=1)",
-                "cases": paired_cases(),
-            },
-            "cohen_h": {
-                "made_by": f"{statsmodels_made}: proportion_effectsize(head, base)",
-                "cases": cohen_h_cases(),
-            },
-            "probability_worse": {
-                "made_by": f"{scipy_made}: integrate.quad of the posterior density; sampled: "
-                f"{numpy_made}: a million draws of default_rng(1).dirichlet(counts + 1/2)",
-                "cases": probability_cases(),
             },
             "block_length": {
                 "made_by": f"{arch_made}: optimal_block_length(values)['circular'], not cut at 1",

@@ -32,6 +32,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_contract(parser)
     add_out(parser, DEFAULT_OUT)
     add_replay(parser)
+    parser.add_argument(
+        "--methods",
+        action="store_true",
+        help="also print what the methods that papers name find in these samples",
+    )
 
 
 def diff(arguments: argparse.Namespace) -> int:
@@ -40,19 +45,30 @@ def diff(arguments: argparse.Namespace) -> int:
     If both sides are revisions, the contracts that differ are measured side by side. A run is read
     from its reports. A revision that is compared with a run is measured now.
     """
-    from gatekeeper.gate.diff import compare_sides
     from gatekeeper.reports.write import forget_reports
 
     forget_reports(arguments.out)
+    result = _compared(arguments)
+    exit_code = report(result, arguments.out)
+    if arguments.methods:
+        from gatekeeper.reports.terminal.methods import methods_text
+
+        print(methods_text(result))  # noqa: T201
+    return exit_code
+
+
+def _compared(arguments: argparse.Namespace) -> GateResult:
+    from gatekeeper.gate.diff import compare_sides
+
     sides = [_saved(arguments.earlier), _saved(arguments.later)]
     if not any(sides):
-        return report(_revisions(arguments), arguments.out)
+        return _revisions(arguments)
     names = arguments.contract or _contracts_of(sides)
     earlier, later = (
         side or _measured(ref, names, arguments)
         for side, ref in zip(sides, (arguments.earlier, arguments.later), strict=True)
     )
-    return report(compare_sides(earlier, later, arguments.contract), arguments.out)
+    return compare_sides(earlier, later, arguments.contract)
 
 
 def _saved(name: str) -> Side | None:

@@ -18,11 +18,10 @@ from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult
 from gatekeeper.reports.call_counts import describe_forecast
 from gatekeeper.reports.columns import Cell, columns, share_left
-from gatekeeper.reports.comparison_text import base_contract_label, decided_by, ended_early
+from gatekeeper.reports.comparison_text import base_contract_label, decided_by
 from gatekeeper.reports.escape import clip, plain, visible
 from gatekeeper.reports.headline import headline_text, lead, what_happened
 from gatekeeper.reports.html import charts, markup
-from gatekeeper.reports.html.alternative_methods import OVERSTATED, alternative_method_rows
 from gatekeeper.reports.html.heat import failure_clusters
 from gatekeeper.reports.html.samples import Packed, ReportedEvaluation
 from gatekeeper.reports.markdown.decision import decision_rows, rows_of, under_base_contract
@@ -45,10 +44,6 @@ _SECTIONS = 20
 _MOST_TRENDS = 3
 """The most error budgets of one contract that are shown as charts."""
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
-_FOR_INFORMATION = (
-    "These results are only for information and do not affect the verdict. A p-value is one-sided "
-    "unless its row says otherwise. Intervals are at 95 %."
-)
 
 
 def render_body(
@@ -203,7 +198,6 @@ def _section(
         "budgets": shares_left,
         "clusters": _clusters(own) if own else "",
         "decided": markup.blocks("\n".join(decided)),
-        "alternative_methods": _alternative_methods(contract),
         "evaluations": [
             (evaluated.index(j), clip(plain(j.label), 120), len(j.fixtures)) for j in mine
         ],
@@ -311,12 +305,3 @@ def _change(change: SectionChange) -> dict[str, Any]:
         "change": change.change,
         "lines": [(kinds.get(line[:1], ""), line) for line in lines],
     }
-
-
-def _alternative_methods(contract: ContractResult) -> str:
-    rows = alternative_method_rows(contract, adjusted=True)
-    if not rows:
-        return ""
-    table = "\n".join(["| By | Value |", "| --- | --- |", *rows])
-    early = contract.paired is not None and ended_early(contract.paired)
-    return markup.blocks(f"{_FOR_INFORMATION}{OVERSTATED if early else ''}\n\n{table}")

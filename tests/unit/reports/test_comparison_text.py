@@ -9,14 +9,11 @@ import pytest
 from support import early_results as early_examples
 from support import results as examples
 
-from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
+from gatekeeper.gate.result import GateResult, UnderBase
 from gatekeeper.gate.unit_words import paired_p_value
 from gatekeeper.reports.comparison_text import counts, decided_by, early_stop, ended_early
-from gatekeeper.reports.html import render_html
-from gatekeeper.reports.html.alternative_methods import alternative_method_rows
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.markdown.explanation import render_explanation
-from gatekeeper.reports.markdown.summary import render_summary
 from gatekeeper.stats.interval import ConfidenceInterval
 
 
@@ -179,98 +176,6 @@ def test_the_deciding_test_is_named_with_its_level() -> None:
     )
     several = decided_by(replace(examples.paired(200, 0, 0, None, alpha=0.0125), family=4))
     assert "level 0.0125, with Holm's correction for 4 comparisons: no p-value; 0 broke" in several
-
-
-def _opinions(contract: ContractResult, *, adjusted: bool = False) -> list[str]:
-    return [
-        row.replace("\u00a0", " ") for row in alternative_method_rows(contract, adjusted=adjusted)
-    ]
-
-
-def test_second_opinions_are_in_the_page_and_not_in_the_comment() -> None:
-    rows = _opinions(early_examples.early_contract())
-    for row in (
-        "| exact McNemar test | p 0.0020, 0.0039 two-sided, 0.0010 mid-p |",
-        "| McNemar's chi-square, two-sided | p 0.0077 corrected, 0.0027 uncorrected |",
-        "| effect size | Cohen's h −3.14 |",
-        "| probability that head is worse (Bayes) | > 99.9 % |",
-        "| difference in points, Newcombe | [−100, −55] |",
-        "| latency, head minus base | +310 ms [+120 ms, +505 ms] |",
-        "| cost of a call, head minus base | +0.0000040 USD |",
-        "| success rate, Wilson | head 0 % to 29.9 % |",
-        "| latency p95 | head 640 ms to 1,210 ms |",
-    ):
-        assert row in rows
-    # One comparison has nothing to share the level with.
-    assert not any("Benjamini" in row for row in rows)
-    for render in (render_comment, render_summary):
-        assert "McNemar's chi-square" not in render(early_examples.EARLY)
-    page = render_html(early_examples.EARLY)
-    assert "sampling stopped early, so they overstate significance" in page
-
-
-def test_intervals_without_width_are_left_out_of_the_second_opinions() -> None:
-    contract = early_examples.early_contract()
-    assert contract.paired
-    assert contract.paired.latency_difference_ms
-    point = ConfidenceInterval(-1.0, -1.0)
-    latency = replace(contract.paired.latency_difference_ms, interval=point)
-    paired = replace(contract.paired, intervals={"newcombe": point}, latency_difference_ms=latency)
-    rows = _opinions(replace(contract, paired=paired))
-    assert not any("Newcombe" in row for row in rows)
-    assert "| latency, head minus base | +310 ms |" in rows
-
-
-def test_several_comparisons_show_holm_and_benjamini_hochberg() -> None:
-    both = early_examples.early_contract(), early_examples.not_worse_contract()
-    worse, calm = (replace(c, paired=replace(c.paired, family=2)) for c in both if c.paired)
-    assert "level 0.05, with Holm's correction for 2 comparisons" in _read(
-        examples.result(worse, calm)
-    )
-    row = "| the deciding test, with the Benjamini-Hochberg adjustment | p 0.0040 |"
-    assert row in _opinions(worse, adjusted=True)
-
-
-def test_methods_without_a_label_keep_their_name_and_tiny_p_values_their_sign() -> None:
-    contract = early_examples.early_contract()
-    assert contract.paired
-    assert contract.head
-    found = replace(
-        contract,
-        paired=replace(
-            contract.paired, alternative_methods={"sign_flip": 1e-9, "a|b": 0.5, "new_test": 2.0}
-        ),
-        head=replace(contract.head, intervals={"new_way": contract.head.interval}),  # type: ignore[dict-item]
-    )
-    rows = _opinions(found)
-    assert "| sign-flip test | p &lt; 0.0001 |" in rows
-    assert "| `new_test` | 2 |" in rows
-    assert "| a&#124;b | 0.5 |" in rows
-    assert "| success rate, `new_way` | head 0 % to 21.7 % |" in rows
-
-
-def test_cheaper_and_quicker_have_their_sign() -> None:
-    contract = early_examples.early_contract()
-    assert contract.paired
-    assert contract.paired.latency_difference_ms
-    same = replace(contract.paired.latency_difference_ms, value=0.0, interval=None)
-    less = replace(contract.paired.latency_difference_ms, value=-0.5)
-    paired = replace(
-        contract.paired,
-        latency_difference_ms=same,
-        cost_difference_usd=less,
-        alternative_methods={},
-    )
-    rows = _opinions(replace(contract, paired=paired))
-    assert "| latency, head minus base | 0 ms |" in rows
-    assert "| cost of a call, head minus base | −0.50 USD [+120.00 USD, +505.00 USD] |" in rows
-
-
-def test_a_full_run_shows_the_intervals_of_its_one_arm() -> None:
-    contract = replace(early_examples.early_contract(), base=None, paired=None)
-    assert "| success rate, Wilson | head 0 % to 29.9 % |" in _opinions(contract)
-    page = render_html(examples.result(contract, kind="run", base_sha=None))
-    assert "surer than they are" not in page
 
 
 def test_what_the_base_contract_found_has_its_own_lines() -> None:

@@ -1,16 +1,18 @@
-"""A pull request that touches no prompt must not pay for scipy."""
+"""What the modules of statistics are for, and that they load little."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_importing_the_statistics_loads_neither_scipy_nor_numpy():
     code = (
         "import sys; "
-        "import gatekeeper.stats.bayes, gatekeeper.stats.bootstrap, gatekeeper.stats.durkalski, "
-        "gatekeeper.stats.effect; "
-        "import gatekeeper.stats.agreement, gatekeeper.stats.calibration, gatekeeper.stats.drift, "
-        "gatekeeper.stats.confirmation; "
+        "import gatekeeper.stats.bootstrap, gatekeeper.stats.agreement, "
+        "gatekeeper.stats.calibration, gatekeeper.stats.drift, gatekeeper.stats.confirmation; "
         "import gatekeeper.stats.fisher, gatekeeper.stats.intervals, "
         "gatekeeper.stats.mcnemar, gatekeeper.stats.multiple, gatekeeper.stats.power, "
         "gatekeeper.stats.error_budget, gatekeeper.stats.objective; "
@@ -18,3 +20,13 @@ def test_importing_the_statistics_loads_neither_scipy_nor_numpy():
         "sys.exit(bool({'scipy', 'numpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_page_on_statistics_says_of_each_module_whether_it_decides():
+    page = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+    section = page.partition("## What decides, and what does not")[2].partition("Reports show")[0]
+    named = re.findall(r"`([a-z_]+)`", section)
+    modules = {path.stem for path in (ROOT / "gatekeeper/stats").glob("[a-z]*.py")}
+    assert sorted(named) == sorted(modules)
+    deciding = re.findall(r"`([a-z_]+)`", section.partition("These modules only inform")[0])
+    assert 18 <= len(deciding) <= 24

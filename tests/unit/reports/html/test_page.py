@@ -244,8 +244,7 @@ def test_an_early_stop_shows_no_effect_as_if_it_were_exact() -> None:
     for contract in (early_examples.early_contract(), nearly()):
         assert contract.paired is not None
         assert contract.paired.difference is not None
-        page = text_of(render_html(examples.result(contract)))
-        decided, _, opinions = page.partition("Alternative methods on the same samples")
+        decided = text_of(render_html(examples.result(contract)))
         exact = " ".join(numbers.points(contract.paired.difference).split())
         interval = " ".join(numbers.points_interval(contract.paired.interval).split())
         assert interval.startswith("[")
@@ -253,9 +252,6 @@ def test_an_early_stop_shows_no_effect_as_if_it_were_exact() -> None:
         places = [m.start() for m in re.finditer(re.escape(exact), decided)]
         assert all(decided[:place].endswith("about ") for place in places)
         assert "early estimate" in decided or "9 of 9 broke" in decided
-        assert "so they overstate significance" in opinions
-    whole = text_of(render_html(examples.FAIL))
-    assert "so they overstate significance" not in whole
 
 
 def nearly() -> ContractResult:
