@@ -11,31 +11,21 @@ import ast
 
 from gatekeeper.contract.prompts.code.tree import Node
 
-CLASSES = ("PromptTemplate", "ChatPromptTemplate", "HumanMessagePromptTemplate")
+_CLASSES = [["PromptTemplate"], ["ChatPromptTemplate"], ["HumanMessagePromptTemplate"]]
 
 
 def template_argument(call: Node) -> Node | None:
-    """Return the text that the call makes a template of; None if it is no such call, or if another
-    argument may change what is sent."""
-    names = call.parts[0].dotted() if call.kind == "call" else []
-    from_text = len(names) > 1 and names[-1] == "from_template" and names[-2] in CLASSES
-    if not from_text and names[-1:] not in [[name] for name in CLASSES]:
+    """Return what the call makes a template of; None if it is no such call, or if another argument
+    may change what is sent."""
+    names, given = call.parts[0].dotted() if call.kind == "call" else [], call.all("argument")
+    makes = names[-1:] in (["from_template"], ["from_messages"])
+    if names[-2:-1] not in _CLASSES if makes else names[-1:] not in _CLASSES:
         return None
-    given = call.all("argument")
-    named = {part.text: part.parts[0] for part in given if part.kind == "keyword"}
-    if from_text and len(given) == 1 and given[0].kind not in ("keyword", "spread"):
+    if makes and len(given) == 1 and given[0].kind not in ("keyword", "spread"):
         return given[0]
+    named = {part.text: part.parts[0] for part in given if part.kind == "keyword"}
     is_plain = len(named) == len(given) and named.keys() <= {"template", "input_variables"}
     return named.get("template") if is_plain else None
-
-
-def messages_argument(call: Node) -> Node | None:
-    """Return the list that `ChatPromptTemplate.from_messages([…])` makes a template of; None if it
-    is no such call."""
-    names = call.parts[0].dotted() if call.kind == "call" else []
-    given = call.all("argument")
-    is_chat = names[-2:] == ["ChatPromptTemplate", "from_messages"] and len(given) == 1
-    return given[0] if is_chat and given[0].kind not in ("keyword", "spread") else None
 
 
 def langchain_imports(tree: ast.Module) -> list[ast.alias]:

@@ -13,64 +13,40 @@ from gatekeeper.contract.prompts.code.written import MOVE, CodeFault, Written
 _SUFFIXES = (".cjs", ".js", ".jsx", ".mjs", ".ts", ".tsx")
 
 
-class Language(Protocol):
-    """What one language writes as it does, and what it lets a file do with a constant.
+class _Rules(Protocol):
+    """What one language lets a file do with a constant, and how it writes texts.
 
-    `end`, `copy`, `item` and `same` are the functions and methods that leave what they are given
-    as it is, and return something else, a new list of its items, an item or itself. `fresh` are
-    methods that change a list, which may be a new one; `taking` those of something else that keep
-    what they are given; `each` those that call a function with each item. `keys` are those of a
-    message whose value is no list. `has_members` says that `a.b` and `a["b"]` are the same, as in
-    JavaScript; only Python has an order of assignments, and scopes of classes.
+    `end` and `copy` are the functions and methods that leave what they are given as it is, and
+    return something else, or what has parts of it; `taking` are methods that may not be given it,
+    and `operators` those that are given the other operand. `keys` are those of a message.
+    `has_members` says that `a.b` and `a["b"]` are the same, as in JavaScript; only Python has an
+    order of assignments, and constants of classes.
     """
 
     end: frozenset[str]
     copy: frozenset[str]
-    item: frozenset[str]
-    same: frozenset[str]
-    fresh: frozenset[str]
     taking: frozenset[str]
-    each: frozenset[str]
+    operators: frozenset[str]
     keys: frozenset[str]
     has_members: bool
 
-    def refuse_file(self, names: Names) -> None:
-        """Refuse code that can reach the names of its own file other than by writing them."""
-
-    def refuse_declaration(self, names: Names, bound: Node, name: str) -> None:
-        """Refuse a declaration that leaves the name open to change."""
-
-    def changes(self, names: Names, node: Node, name: str, around: Node | None) -> bool:
-        """Return whether the node may give a member of that name, of the module or of the class
-        `around`, another value."""
-
-    def own_names(self, made: Node) -> list[Node]:
-        """Return the names by which the code of an object or class means itself."""
-
-    def is_elsewhere(self, names: Names, call: Node) -> bool:
-        """Return whether what is called is code of another file, which may be given a list."""
-
-    def has_operators(self, names: Names) -> bool:
-        """Return whether an operator of this file may be given a list next to it."""
-
-    def shown(self, node: Node) -> str:
-        """Return the source of the node."""
-
-    def literal(self, node: Node, add_hole: Callable[[Written, Node], None]) -> Written:
-        """Return a string literal with the line of each of its lines in the file."""
-
-    def number(self, node: Node) -> str | None:
-        """Return what a literal other than a text is in a text; None if that is not known."""
-
-    def cleaned(self, names: Names, call: Node, value: Callable[[Node], Written]) -> Written | None:
-        """Return the text of a call that only takes blanks away; None for any other call."""
+    def refuse_file(self, names: Names) -> None: ...
+    def refuse_declaration(self, names: Names, bound: Node, name: str) -> None: ...
+    def changes(self, node: Node, name: str, in_class: bool, /) -> bool: ...
+    def is_elsewhere(self, names: Names, root: str) -> bool: ...
+    def shown(self, node: Node) -> str: ...
+    def literal(self, node: Node, add_hole: Callable[[Written, Node], None]) -> Written: ...
+    def number(self, node: Node) -> str | None: ...
+    def cleaned(
+        self, names: Names, call: Node, value: Callable[[Node], Written]
+    ) -> Written | None: ...
 
 
 class Names:
     """The names of one file. A name of any scope counts that is given a value."""
 
-    def __init__(self, nodes: Sequence[Node], language: Language, path: str) -> None:
-        self.nodes, self.language, self.path = nodes, language, path
+    def __init__(self, nodes: Sequence[Node], rules: _Rules, path: str) -> None:
+        self.nodes, self.rules, self.path = nodes, rules, path
         self.module = nodes[0]
         self.named: dict[str, list[Node]] = defaultdict(list)
         self.defined: dict[str, list[Node]] = defaultdict(list)
@@ -78,13 +54,13 @@ class Names:
         self.bound: set[str] = set()
         self.stars: list[Node] = []
         self._bindings: dict[tuple[int, str], list[Node]] = defaultdict(list)
-        self._done: set[tuple[str, int]] = set()
+        self._done: set[tuple[str, bool]] = set()
         for node in nodes:
             self._note(node)
 
     def _note(self, node: Node) -> None:
         kind, text = node.kind, node.text
-        if kind in ("name", "member", "pair") and text:
+        if kind in ("name", "member", "item", "pair") and text:
             self.named[text].append(node)
             if kind == "name" and node.is_target():
                 self.bound.add(text)
@@ -100,8 +76,7 @@ class Names:
             self._bind(node, text)
             if text == "*":
                 self.stars.append(node)
-        is_loop = kind == "store" and text in ("for", "in", "each")
-        if kind in ("store", "keyword", "pair", "default") and not is_loop:
+        if kind in ("store", "keyword", "pair", "default") and text not in ("for", "in", "each"):
             self._define(node)
 
     def _bind(self, node: Node, name: str) -> None:
@@ -112,10 +87,9 @@ class Names:
         value = node.get("value")
         value = value.inside() if value is not None else node
         for target in [part.inside() for part in node.all("target")] or [node]:
-            if value.kind == "function":
+            is_other = node.kind == "store" and (target.kind == "member" or value.kind == "name")
+            if value.kind == "function" or is_other:
                 self.defined[target.text].append(value)
-            elif node.kind == "store" and (target.kind == "member" or value.kind == "name"):
-                self.defined[target.text].append(node)
 
     def bindings(self, scope: Node, name: str) -> list[Node]:
         """Return what gives the name a value in this scope."""
@@ -136,15 +110,15 @@ class Names:
             self.refuse_changes(name)
         return ".".join([self.imported[first], *rest])
 
-    def refuse_changes(self, name: str, around: Node | None = None) -> None:
-        """Refuse code that gives the name of the module, or of the class around it, another value
-        as a member. The scope's own assignments are counted elsewhere."""
-        if (name, id(around)) in self._done:
+    def refuse_changes(self, name: str, in_class: bool = False) -> None:
+        """Refuse code that gives the name of the module, or of a class, another value as a member.
+        The scope's own assignments are counted elsewhere."""
+        if (name, in_class) in self._done:
             return
         for node in self.nodes:
-            if self.language.changes(self, node, name, around):
+            if self.rules.changes(node, name, in_class):
                 raise changed(name, node)
-        self._done.add((name, id(around)))
+        self._done.add((name, in_class))
 
     def is_itself(self, path: str) -> bool:
         """Return whether a path from an import, such as `a/b` or `./b`, is that of this file."""

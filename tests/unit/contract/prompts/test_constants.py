@@ -62,9 +62,8 @@ TYPESCRIPT = """\
 // a note
 const TONE = 'kind';
 export const HOLES = `Hi ${name} ${TONE}
-second \\n third` + "b\\u{1F600}\\ud83d\\ude00";
+second \\n third` + "b\\u{1F600}";
 const PROMPTS = { system: `a`, "other": 'c' /* note */ } as const;
-class K { static readonly S: string = "x"; }
 export const build = ({ article }: { article: string }) => `
 S ${article.lines[0]} {{x}}`;
 export function returned(TONE: string) { return `x ${TONE}`; }
@@ -104,7 +103,7 @@ VALUES = {
     ("name", "style", "text", "lines"),
     [
         ("PLAIN", "text", "\nBe brief.\n\nBe kind.", [6, 7, 8, 9, 9]),
-        ("PARTS", "text", "one two\nthree kind", [11, 14]),
+        ("PARTS", "text", "one two\nthree kind", [11, 13]),
         ("HOLES", "fstring", "Hi Ann {x}\nkind 3 9 7 True {x}", [15, 15]),
         ("FORMAT", "fstring", 'Return {"id": 1} for X', [16]),
         ("JINJA", "text", "Read X \\d", [17]),
@@ -124,13 +123,12 @@ def test_python(name: str, style: str, text: str, lines: list[int]) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "lines"),
     [
-        ("HOLES", "Hi Ann {x} kind\nsecond \n thirdb😀😀", [3, 4, 4]),
+        ("HOLES", "Hi Ann {x} kind\nsecond \n thirdb😀", [3, 4, 4]),
         ("PROMPTS.system", "a", [5]),
         ("PROMPTS.other", "c", [5]),
-        ("K.S", "x", [6]),
-        ("build", "\nS 0 {{x}}", [7, 8]),
-        ("returned", "x true", [9]),
-        ("trimmed", "a", [10]),
+        ("build", "\nS 0 {{x}}", [6, 7]),
+        ("returned", "x true", [8]),
+        ("trimmed", "a", [9]),
     ],
 )
 def test_typescript(name: str, text: str, lines: list[int]) -> None:
@@ -187,7 +185,7 @@ def test_a_declared_style_fills_the_text_between_holes() -> None:
         ("P = ' '", 1),
         ("P = '{% include \"a.md\" %}'", 1),
         ("A = 'x' * 9\n\nP = A + 'y'", 1),
-        ("# a note\n# -*- coding: utf-7 -*-\nP = 'x'", 2),
+        ("# a note\n# -*- coding: unknown -*-\nP = 'x'", 1),
         ("P = 'x'\nglobals().update(P='y')", 2),
         ("P = 'x'\n\uff30 = 'y'", 2),
     ],
@@ -210,8 +208,6 @@ def test_what_python_computes_is_refused(source: str, line: int) -> None:
 )
 def test_members_that_change_are_refused(source: str, line: int) -> None:
     assert problem("a.py", source, "C.P").line == line
-    other = "class C:\n  P = 'x'\nclass D:\n  def f(self):\n    self.P = 'y'"
-    assert load("a.py", other, "C.P").text == "x"
 
 
 @pytest.mark.parametrize(
@@ -222,21 +218,22 @@ def test_members_that_change_are_refused(source: str, line: int) -> None:
         ("const P = `a ${f(x)}`;", "P", 1),
         ("const P = `a ${x ?? 'b'}`;", "P", 1),
         ("const P = 'a' - 'b';", "P", 1),
-        ("let P = 'a';\nP = 'b';", "P", 1),
-        ("let P = 'a';\n[P] = ['b'];", "P", 1),
-        ("let P = 'a';\nfor (P of x) {}", "P", 1),
+        ("let P = 'a';\nP = 'b';", "P", 2),
+        ("let P = 'a';\n[P] = ['b'];", "P", 2),
+        ("let P = 'a';\nfor (P of x) {}", "P", 2),
         ("var P = 'a';\nvar P = 'b';", "P", 2),
         ("const P = { a: 'x' };\nP.a = 'y';", "P.a", 2),
         ("const P = { a: 'x',\n ...rest };", "P.a", 1),
         ("const P = { a: 'x' };", "P.b", 1),
-        ("class K { static a = 'x';\n static f() { this.a = 'y'; } }", "K.a", 2),
+        ("\nclass K { static a = 'x'; }", "K.a", 2),
         ("function P() {\n const a = 1; return 'x'; }", "P", 1),
         ("const P = '\\ud800';", "P", 1),
         ("const P = 'x'\nconst = ;", "P", 2),
         ("import { P } from './b';", "P", 1),
         ("var P = 'a';\n\\u0050 = 'b';", "P", 1),
-        ("var P = 'a';\nif (x) { var P = 'b'; }", "P", 1),
-        ("var P = 'a';\nvar { P } = x;", "P", 1),
+        ("var P = 'a';\nif (x) { var P = 'b'; }", "P", 2),
+        ("var P = 'a';\nvar { P } = x;", "P", 2),
+        ("const P = '\\ud83d\\ude00';", "P", 1),
         ("const P = { a: 'x', get a() { return 'y'; } };", "P.a", 1),
         ("const P = { a: 'x', ['a']: 'y' };", "P.a", 1),
         ("const P = { a: 'x', '\\u0061': 'y' };", "P.a", 1),

@@ -51,7 +51,8 @@ Bye` as string },
 export const PLAIN = [{ role: "user", content: "Sort {{ mail }}" }];
 export const CHATS = { sort: [{ role: "user", content: "Sort it." }] };
 export const ask = (mail: string) => ([{ content: `Mail: ${mail}`, role: "assistant" }]);
-client.create({ messages: [...MESSAGES, MESSAGES[0]], other: MESSAGES.map((m) => m) });
+import { client } from "./client";
+client.create({ messages: [...MESSAGES, MESSAGES[0]], other: MESSAGES.slice(1) });
 """
 
 
