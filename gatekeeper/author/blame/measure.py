@@ -7,12 +7,18 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits, have_same_steps
 from gatekeeper.author.blame.rates import Rates, expected_rates
-from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
+from gatekeeper.author.blame.result import (
+    NOT_CONFIRMED,
+    STEPS_CHANGED,
+    BlameResult,
+    Cause,
+    Revert,
+)
 from gatekeeper.author.blame.result import Outcome as BlameOutcome
 from gatekeeper.author.blame.revert import Arms, write_revert
 from gatekeeper.author.blame.search import Found, Group, find_causes, smallest_revert
@@ -30,6 +36,7 @@ from gatekeeper.sampling.limits import Clock, Price
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.trials import plan_trials
+from gatekeeper.stats.mcnemar import mcnemar_exact
 
 _REPETITIONS = 5
 """How often a fixture may be sampled in one test, if answers vary."""
@@ -44,22 +51,32 @@ MOST_CONFIRMED = 12
 ENOUGH_BROKEN = 12
 """Broken fixtures to search on. A check ends after about seven, and of two causes one can have
 broken a single one of them."""
+_CONFIRMED = 0.01
+"""The p-value at which fresh pairs of samples show that head is worse."""
+_FRESH_PAIRS = 24
+"""The most fresh pairs; seven that all break are enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
     """The fixtures that a change broke, and what a test of some of its edits can expect. `outcomes`
-    are those of the check, on all fixtures that it measured."""
+    are those of the check, on all fixtures that it measured. `confirmed` says that fresh samples
+    have shown that each fixture broke."""
 
     fixtures: tuple[str, ...]
     rates: Rates
     outcomes: tuple[Outcome, ...] = ()
+    confirmed: bool = False
 
 
-def find_broken(outcomes: Iterable[Outcome]) -> Broken | None:
+def find_broken(outcomes: Iterable[Outcome], confirmed: Collection[str] = ()) -> Broken | None:
     """Return the fixtures that pass more often on base than on head; None if chance alone explains
-    them. `outcomes` are those of one evaluation, on both arms."""
+    them. `outcomes` are those of one evaluation, on both arms. Of `confirmed` fixtures, only these
+    and their fresh samples count."""
     outcomes = tuple(outcomes)
+    if confirmed:
+        outcomes = tuple(one for one in outcomes if one.sample.trial.fixture in confirmed)
+        outcomes = tuple(one for one in outcomes if one.sample.trial.confirms) or outcomes
     passed: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {"base": [], "head": []})
     for outcome in outcomes:
         if outcome.passed is not None:
@@ -75,7 +92,7 @@ def find_broken(outcomes: Iterable[Outcome]) -> Broken | None:
     base = _share([one for name in usual for one in both[name]["base"]])
     head = _share([one for name in broke for one in both[name]["head"]])
     rates = expected_rates(base, head, len(broke), fixed)
-    return Broken(broke, rates, outcomes) if rates else None
+    return Broken(broke, rates, outcomes, bool(confirmed)) if rates else None
 
 
 def _is_repeatable(outcomes: Iterable[Outcome]) -> bool:
@@ -187,8 +204,31 @@ class _Tests:
 
     async def search(self) -> Found:
         """Find the causes, on enough broken fixtures."""
-        await self._find_more_broken()
+        if not self.broken.confirmed:
+            if not await self._is_confirmed():
+                return Found()
+            await self._find_more_broken()
         return await find_causes(len(self.edits), self.breaks)
+
+    async def _is_confirmed(self) -> bool:
+        """Return whether fresh pairs of samples show that the fixtures broke. The samples of the
+        check do not: chance chose the fixtures that failed in them."""
+        if not self._varies(frozenset(range(len(self.edits)))):
+            return True
+        fixtures, taken = self.broken.fixtures, self.evaluation.contract.sampling.samples
+        contract = _narrowed(
+            self.evaluation.contract, fixtures, taken + math.ceil(_FRESH_PAIRS / len(fixtures))
+        )
+        plan = plan_trials(contract, self.head, self.base, {}, order_seed=self.order_seed)
+        fresh = [trial for trial in plan.trials if trial.repetition >= taken]
+        watch = _FreshWatch(self.evaluation)
+        await self._run(fresh[: 2 * _FRESH_PAIRS], watch)
+        again = {one.sample.trial.fixture for one in watch.outcomes}
+        before = [o for o in self.broken.outcomes if o.sample.trial.fixture not in again]
+        broken = find_broken((*before, *watch.outcomes)) if watch.confirmed else None
+        self.ended = self.ended or (None if broken else NOT_CONFIRMED)
+        self.broken = broken or self.broken
+        return broken is not None
 
     async def _find_more_broken(self) -> None:
         """Sample fixtures that the check did not need, on both arms, until enough broken ones are
@@ -357,6 +397,27 @@ class _PairWatch(_Watch):
         arms[trial.arm] = outcome.passed
         self.missing -= arms == {"base": True, "head": False}
         self._decided = self.missing <= 0
+
+
+@dataclass
+class _FreshWatch(_Watch):
+    """Evaluates pairs of samples until they show that head is worse."""
+
+    _pairs: dict[tuple[str, int], dict[str, bool]] = field(default_factory=dict)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the pairs show that head is worse."""
+        found = [arms["base"] - arms["head"] for arms in self._pairs.values() if len(arms) == 2]
+        return mcnemar_exact(found.count(1), found.count(-1)) <= _CONFIRMED
+
+    def add(self, outcome: Outcome) -> None:
+        super().add(outcome)
+        if outcome.passed is None:
+            return
+        trial = outcome.sample.trial
+        self._pairs.setdefault((trial.fixture, trial.repetition), {})[trial.arm] = outcome.passed
+        self._decided = self.confirmed
 
 
 def _narrowed(contract: Contract, fixtures: Sequence[str], repeated: int) -> Contract:

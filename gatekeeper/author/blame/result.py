@@ -15,6 +15,7 @@ too. `unclear`: no cause was found."""
 
 
 STEPS_CHANGED = "the change adds, removes or reorders steps"
+NOT_CONFIRMED = "fresh samples of the fixtures that broke do not show that head is worse"
 
 
 @dataclass(frozen=True, slots=True)

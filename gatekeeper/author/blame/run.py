@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from gatekeeper.contract.change import Revision
     from gatekeeper.contract.definition import Target
     from gatekeeper.contract.policy import Limits
+    from gatekeeper.contract.trial import ContractFrom
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.plan import Evaluation
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.result import ContractResult, GateResult
     from gatekeeper.gate.work import Work
 
 _BLAMED = frozenset({"regression", "broke", "must_pass", "nothing_passes"})
@@ -38,7 +39,7 @@ def find_questions(work: Work, result: GateResult | Measurement) -> tuple[Questi
     worse, by the contract that found it."""
     outcomes = by_evaluation(result.outcomes)
     worse = {
-        (contract.name, reason.contract_from)
+        (contract.name, reason.contract_from): _confirmed(contract, reason.contract_from)
         for contract in result.contracts
         for reason in contract.reasons
         if reason.code in _BLAMED and reason.verdict == "fail"
@@ -47,11 +48,22 @@ def find_questions(work: Work, result: GateResult | Measurement) -> tuple[Questi
     for job in work.jobs:
         for evaluation in job.evaluations:
             key = job.contract.name, evaluation.contract_from
-            broken = find_broken(outcomes.get(key, ())) if key in worse else None
+            broken = find_broken(outcomes.get(key, ()), worse[key]) if key in worse else None
             if broken and evaluation.base is not None:
                 found.append(Question(evaluation, broken))
                 break
     return tuple(found)
+
+
+def _confirmed(contract: ContractResult, contract_from: ContractFrom) -> frozenset[str]:
+    """Return the fixtures of which fresh samples show that they broke, by one of the contracts that
+    apply."""
+    found = contract if contract_from == "head" else contract.under_base
+    if found is None:
+        return frozenset()
+    broke = {f.id for f in found.fixtures if f.confirmation and f.confirmation.found == "broke"}
+    checks = (m for m in found.must_pass if m.confirmation and m.found == "broke")
+    return frozenset(broke | {m.fixture for m in checks})
 
 
 def search_causes(

@@ -8,7 +8,7 @@ from typing import Any
 
 from gatekeeper import __version__, numbers
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
+from gatekeeper.author.blame.result import NOT_CONFIRMED, STEPS_CHANGED, BlameResult, Cause, Revert
 from gatekeeper.reports.escape import plain
 
 
@@ -16,6 +16,9 @@ def sentences(result: BlameResult) -> Iterator[str]:
     """Yield what was found, one sentence for each cause, then what is left."""
     if result.ended == STEPS_CHANGED:
         yield f"gatekeeper did not search for the harmful edits, because {STEPS_CHANGED}."
+        return
+    if result.ended == NOT_CONFIRMED:
+        yield f"gatekeeper blames no edit, because {NOT_CONFIRMED}."
         return
     if not result.edits:
         yield (
@@ -26,7 +29,7 @@ def sentences(result: BlameResult) -> Iterator[str]:
     for cause in result.causes:
         yield cause_sentence(cause, result.prompt_path)
     if result.outcome == "explained" and result.harmless:
-        yield f"Without {_named(result)}, {_others(len(result.harmless))} harmless."
+        yield f"Without {_named(result)}, {_others(len(result.harmless))} not break these fixtures."
     elif result.outcome == "partly":
         yield (
             f"Even without {_named(result)}, the prompt breaks fixtures, so there is another cause."
@@ -130,7 +133,7 @@ def _named(result: BlameResult) -> str:
 
 
 def _others(number: int) -> str:
-    return "the other edit is" if number == 1 else f"the other {number} edits are"
+    return "the other edit does" if number == 1 else f"the other {number} edits do"
 
 
 def _revert(revert: Revert | None) -> dict[str, Any] | None:
