@@ -62,7 +62,6 @@ bench: setup $(VENV)/.ray-ready
 # Simulates the decisions and writes the tables of docs/error-rates.md.
 bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.decisions --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.harmless_calls --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.fixture_weights --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.objectives --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.broken_fixtures --write docs/error-rates.md
@@ -97,7 +96,6 @@ bench-smoke: setup
 	$(BIN)/python benchmarks/affected.py --files 100 --contracts 5 --repeat 1 --limit 60 --limit-all 60
 	$(BIN)/python benchmarks/validate.py --files 20 --contracts 2 --repeat 1 --limit 60
 	$(BIN)/python -m benchmarks.decisions --runs 20 --limit 1
-	$(BIN)/python -m benchmarks.harmless_calls --runs 4
 	$(BIN)/python -m benchmarks.objectives --runs 5
 	$(BIN)/python -m benchmarks.broken_fixtures --runs 1
 	$(BIN)/python -m benchmarks.detectable_drops --runs 20

@@ -24,7 +24,7 @@ from benchmarks.decisions import product
 from benchmarks.decisions.scenarios import ALPHA, MARGIN
 from benchmarks.decisions.stream import Floats, Stream
 from benchmarks.decisions.table import markdown_table, write_between_markers
-from benchmarks.harmless_calls import SHARE
+from gatekeeper.gate.alpha import FIXTURES
 from gatekeeper.stats.fixture_weights import fixture_weights
 from gatekeeper.stats.intervals import wilson
 
@@ -76,8 +76,8 @@ def _rows(runs: int, seed: int) -> Iterator[tuple[list[str], float]]:
         for number, change in enumerate(CHANGES):
             rng = np.random.default_rng([seed, fixtures, samples, number])
             stream, weights = _draw(rng, change, (runs, fixtures, samples))
-            plain = product.adaptive(stream, SHARE * ALPHA, MARGIN)
-            weighted = product.adaptive(stream, SHARE * ALPHA, MARGIN, weights)
+            plain = product.adaptive(stream, (1 - FIXTURES) * ALPHA, MARGIN)
+            weighted = product.adaptive(stream, (1 - FIXTURES) * ALPHA, MARGIN, weights)
             alarms = int(weighted.regressed.sum()) if change.name.endswith("harmless") else 0
             interval = wilson(alarms, runs)
             found = (100.0 * each.regressed for each in (plain, weighted))

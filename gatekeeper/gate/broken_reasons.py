@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
-from gatekeeper.gate.confirmation import MOST_SUSPECTS
 from gatekeeper.gate.fixture_reasons import MOST_NAMES
 from gatekeeper.gate.fixture_result import BrokenFixtures, Tally, Unit
 from gatekeeper.gate.result import Reason, ReasonCode
@@ -50,7 +49,7 @@ def _unresolved(found: BrokenFixtures) -> Reason:
     names = _listed(sorted(found.fixtures("unknown")))
     if not names:
         more = numbers.count(found.left_out, "more fixture")
-        text = f"{more} may have broken, because only {MOST_SUSPECTS} are sampled again"
+        text = f"{more} may have broken: so many seem to have that not all are sampled again"
         return Reason("broke", f"{text}.", "inconclusive")
     text = f"{names} passed on base and failed on head"
     if found.unrecorded:

@@ -34,8 +34,11 @@ from gatekeeper.sampling.trial_order import in_order
 from gatekeeper.stats.confirmation import MOST_PAIRS, confirm, suspicion
 from gatekeeper.stats.mcnemar import mcnemar_exact
 
-MOST_SUSPECTS = 10
-"""How many units are sampled again at most. Nobody reads of more, and each costs calls."""
+_FEWEST_SUSPECTS, _SUSPECTS_SHARE = 10, 10
+"""Of so many units, and of one in so many if that is more, suspects are sampled again. Of a
+harmless change, about one in forty fixtures that flicker becomes a suspect."""
+MOST_FIXED = 10
+"""How many units that seem fixed are sampled again at most: the clearest."""
 
 PAIRS_AT_ONCE, MOST_TO_LIFT = 10, 10
 """How many pairs of a unit are planned together, and how many at most of one that seems fixed."""
@@ -50,6 +53,11 @@ Step = Literal["screening", "broke", "fixed"]
 STEPS: tuple[Step, ...] = ("screening", "broke", "fixed")
 
 
+def most_suspects(units: int) -> int:
+    """Return how many suspects of so many units are sampled again at most."""
+    return max(_FEWEST_SUSPECTS, units // _SUSPECTS_SHARE)
+
+
 def most_fresh_samples(evaluation: Evaluation) -> int:
     """Return how many fresh samples the evaluation can take at most, on both arms."""
     contract = evaluation.contract
@@ -57,8 +65,8 @@ def most_fresh_samples(evaluation: Evaluation) -> int:
         return 0
     fixtures = sum(map(len, evaluation.units().values()))
     screened = fixtures * min(SCREENING, max(0, SCREENING + 1 - contract.sampling.samples))
-    broke = min(fixtures, MOST_SUSPECTS)
-    fixed = min(fixtures - broke, MOST_SUSPECTS)
+    broke = min(fixtures, most_suspects(fixtures))
+    fixed = min(fixtures - broke, MOST_FIXED)
     return 2 * (screened + broke * MOST_PAIRS + fixed * MOST_TO_LIFT)
 
 
@@ -162,7 +170,7 @@ class Confirming:
             unit: None for unit in self._units if self._is_open(unit)
         }
         changes |= zip(suspects, self._findings(suspects), strict=True)
-        lifted = self._lifted(self._choose_fixed()[:MOST_SUSPECTS])
+        lifted = self._lifted(self._choose_fixed()[:MOST_FIXED])
         known = {unit: change for unit, change in lifted.items() if change in ("fixed", "kept")}
         changes |= known
         return BrokenFixtures(
@@ -222,7 +230,7 @@ class Confirming:
         candidates = self._choose_fixed()
         if not self._can_lift(candidates):
             return ()
-        lifted = self._lifted(candidates[:MOST_SUSPECTS])
+        lifted = self._lifted(candidates[:MOST_FIXED])
         return (unit.fixture for unit, change in lifted.items() if change is None)
 
     def _can_lift(self, candidates: Sequence[Unit]) -> bool:
@@ -243,11 +251,12 @@ class Confirming:
         found = self._that_seem(lambda pair: pair.harshly, ("suspect",))
         lead = {unit: sum(pair.harshly for pair in self._seen(unit)) for unit in found}
         found.sort(key=lambda unit: (unit not in self._must, -lead[unit]))
-        return tuple(found[:MOST_SUSPECTS])
+        return tuple(found[: most_suspects(len(self._units))])
 
     def _choose_fixed(self) -> tuple[Unit, ...]:
-        """Return the units that may have been fixed. They are not screened."""
-        return tuple(self._that_seem(lambda pair: -pair.kindly, ("suspect", "open")))
+        """Return the units that may have been fixed, the clearest first. They are not screened."""
+        found = self._that_seem(lambda pair: -pair.kindly, ("suspect", "open"))
+        return tuple(sorted(found, key=lambda u: sum(pair.kindly for pair in self._seen(u))))
 
     def _left_out(self, suspects: Sequence[Unit]) -> int:
         return len(self._that_seem(lambda pair: pair.harshly, ("suspect",))) - len(suspects)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Differences = NDArray[np.number[Any]]
 
-FUTILE = 0.02
-"""Sampling is futile if the predictive power is below this, with many rounds or one."""
-FUTILE_BY_ROUND = 0.4
-"""With few rounds, the first is already a large part of all samples. A limit of this over the
-square of the rounds then costs hardly any power: 10 % with two rounds, 4 % with three."""
+FUTILE, FUTILE_IN_FEW = 0.07, 0.2
+"""Sampling is futile if the predictive power is below this times the share of the planned pairs
+that were taken: the fewer there are, the less a prediction knows. The second is the limit with two
+or three rounds, the first of which is complete before anything is predicted."""
+_FEW = (2, 3)
 FIRST_PAIRS = 8
 """How many pairs the first prediction needs."""
 _PARTS = 10
@@ -52,8 +52,10 @@ def is_futile(sampled: Differences, further: Differences, rounds: int, level: fl
         rounds: How many rounds are planned.
         level: The level of the last test.
     """
-    limit = max(FUTILE, FUTILE_BY_ROUND / rounds**2) if rounds > 1 else FUTILE
-    return predictive_power(sampled, further, rounds, level) < limit
+    fixtures, done = sampled.shape
+    share = (fixtures * done + len(further)) / (fixtures * rounds)
+    limit = FUTILE_IN_FEW if rounds in _FEW else FUTILE
+    return predictive_power(sampled, further, rounds, level) < limit * share
 
 
 def predictive_power(

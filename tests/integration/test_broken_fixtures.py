@@ -187,6 +187,52 @@ def test_what_is_fixed_is_sampled_again_only_if_it_can_help() -> None:
     assert {outcome.sample.trial.fixture for outcome in result.fresh} == {*REFUNDS[:3]}
 
 
+class Erratic(Desk):
+    """Answers the first ticket wrongly on head in the planned samples, then as `later` says."""
+
+    later = "101010"
+
+    async def complete(self, request: Request) -> Completion:
+        answer = await super().complete(request)
+        if not request.messages[0].content.startswith("Head refund-1 "):
+            return answer
+        wrong = request.repetition < 2 or self.later[request.repetition % len(self.later)] == "1"
+        return replace(answer, text="other" if wrong else "refund")
+
+
+@pytest.mark.parametrize(
+    ("later", "asked"), [("1", [10]), ("0", [10]), ("10", [10, 10, 10]), ("100000", [10, 10])]
+)
+def test_fresh_pairs_are_asked_for_in_batches_until_they_decide(later, asked) -> None:
+    desk = Erratic(1, rate=1.0)
+    desk.later = later
+    batches: list[list[tuple[str, int]]] = []
+
+    def planned_again(trials):
+        batches.append([(t.arm, t.repetition) for t in trials if t.fixture == "refund-1"])
+
+    result = asyncio.run(measure(planned(), RunContext(desk, on_fresh=planned_again)))
+    assert [len(batch) // 2 for batch in batches] == asked
+    flat = [place for batch in batches for place in batch]
+    assert len(set(flat)) == len(flat)
+    assert {arm for arm, _ in flat} == {"base", "head"}
+    repetitions = sorted({repetition for _, repetition in flat})
+    assert repetitions == list(range(repetitions[0], repetitions[0] + sum(asked)))
+    # A pair that nothing depends on any more is planned, but not asked for.
+    fresh = desk.asked["refund-1"] - 4
+    assert len(result.fresh) <= fresh <= len(result.fresh) + 2
+    assert fresh <= 2 * sum(asked)
+
+
+def test_a_large_suite_has_more_suspects() -> None:
+    names = [f"ticket-{number}" for number in range(15)]
+    claim = "gate: {claim: fixtures}"
+    result, found = check(Desk(1, names, rate=1.0), fixtures=160, samples=1, more=claim)
+    assert (result.exit_code, reason(found).verdict) == (1, "fail")
+    assert reason(found).text.startswith("15 fixtures broke: ")
+    assert found.broken.left_out == 0
+
+
 @pytest.mark.parametrize(("allowed", "verdict"), [("1", "fail"), ("2", "pass"), ("0.05", "pass")])
 def test_a_contract_may_allow_broken_fixtures(allowed: str, verdict: str) -> None:
     desk = Desk(1, REFUNDS[:2], rate=1.0)

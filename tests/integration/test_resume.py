@@ -19,7 +19,7 @@ from support.openai_server import Fault, OpenAIServer, hang
 from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
 
 from gatekeeper.cli.main import main
-from gatekeeper.gate.confirmation import MOST_SUSPECTS, MOST_TO_LIFT
+from gatekeeper.gate.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
 from gatekeeper.runs.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
 from gatekeeper.stats.confirmation import MOST_PAIRS
 
@@ -274,7 +274,7 @@ def test_a_line_that_was_cut_short_is_asked_again(
     assert any("4 answers" in notice for notice in result["notices"])
     assert any("1 line could not be read" in notice for notice in result["notices"])
     # The forecast is that of the calls that were left, and of the fresh samples that may follow.
-    fresh = 2 * MOST_SUSPECTS * (MOST_PAIRS + MOST_TO_LIFT)
+    fresh = 2 * (most_suspects(24) * MOST_PAIRS + MOST_FIXED * MOST_TO_LIFT)
     assert result["forecast"]["most"]["calls"] == 2 * 3 * 24 - 4 + fresh
 
 

@@ -63,12 +63,13 @@ def test_a_wandering_quality_favours_neither_base_nor_head():
 
 
 def test_promises_that_are_not_kept_are_told():
-    kept = dict.fromkeys(
-        [*bench.HARMLESS, *(case for row in bench.OUTRIGHT for case in row)],
-        Counted(blocked_before=0, calls_before=1, blocked=200, calls=1),
-    )
-    broken = bench._broken(kept, 400)
-    assert len(broken) == len(kept)
+    promised = [*bench.HARMLESS, *(case for row in bench.OUTRIGHT for case in row)]
+    kept = dict.fromkeys(promised, Counted(0, 1, blocked=200, calls=1))
+    as_before = dict.fromkeys(bench._DROPS, Counted(200, 1, blocked=190, calls=1, differ=10))
+    assert len(bench._broken(kept | as_before, 400)) == len(promised)
+    weaker = dict.fromkeys(bench._DROPS, Counted(200, 1, blocked=160, calls=1, differ=40))
+    broken = bench._broken(kept | weaker, 400)
+    assert [told for told in broken if ": found 200, now 160 of 400" in told]
     assert bench._not_kept([(40, 400, 1.0)] * len(bench.PROMISES), 400)
     assert not bench._not_kept([(0, 400, 1.0)] * len(bench.PROMISES), 400)
 

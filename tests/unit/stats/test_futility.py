@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, drawn, every_sign, plan, table
 
+from gatekeeper.stats import futility
 from gatekeeper.stats.futility import FUTILE, is_futile, is_look, predictive_power
 
 NOTHING = table([]).reshape(0)
@@ -67,6 +68,16 @@ def test_the_power_falls_with_the_level_and_rises_with_the_drop(differences, mor
     assert predictive_power(done, NOTHING, rounds, level / 2) <= power + 1e-12
     if done.sum() > 0 and done.shape[0] * done.shape[1] >= 8:
         assert predictive_power(-done, NOTHING, rounds, level) <= power + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("rounds", "power", "ends"),
+    [(10, 0.03, 5), (10, 0.06, 9), (10, 0.071, None), (3, 0.1, 2), (3, 0.14, None), (2, 0.09, 1)],
+)
+def test_an_early_prediction_ends_sampling_only_if_it_is_surer(monkeypatch, rounds, power, ends):
+    monkeypatch.setattr(futility, "predictive_power", lambda *_: power)
+    done = [r for r in range(1, rounds) if is_futile(table([[0] * r] * 20), NOTHING, rounds, 0.05)]
+    assert done == ([] if ends is None else list(range(ends, rounds)))
 
 
 def test_with_too_few_pairs_or_with_all_of_them_nothing_is_predicted():
