@@ -55,7 +55,7 @@ def is_futile(sampled: Differences, further: Differences, rounds: int, level: fl
     fixtures, done = sampled.shape
     share = (fixtures * done + len(further)) / (fixtures * rounds)
     limit = FUTILE_IN_FEW if rounds in _FEW else FUTILE
-    return predictive_power(sampled, further, rounds, level) < limit * share
+    return bool(predictive_power(sampled, further, rounds, level) < limit * share)
 
 
 def predictive_power(
