@@ -29,7 +29,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     file_of_contract,
 )
 from gatekeeper.contract.globs import matching
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.load import load_contract, require_known_files
 from gatekeeper.contract.load_contracts import (
     every_problem,
     load_contracts,
@@ -175,6 +175,10 @@ class _Comparison:
         loaded, failed = load_contracts(
             self.change.head, [sketch.path for sketch in suspects], self.shapes
         )
+        for sketch in suspects:
+            if sketch.path in loaded and sketch.sound:
+                used = loaded[sketch.path].dependencies.keys()
+                require_known_files(sketch.path, used, sketch.closure)
         unusable = [sketch for sketch in suspects if sketch.path in failed and sketch.is_foreign]
         errors = [(sketch, failed.pop(sketch.path)) for sketch in unusable]
         sketches = [sketch for sketch in sketches if sketch not in unusable]

@@ -92,6 +92,30 @@ def renamed_to(revision: Revision, path: str) -> str | None:
     return None
 
 
+class ReadFiles:
+    """A revision that remembers which of its files were read."""
+
+    def __init__(self, revision: Revision) -> None:
+        self._revision = revision
+        self.read_paths: set[str] = set()
+
+    @property
+    def sha(self) -> str:
+        return self._revision.sha
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        return self._revision.entries
+
+    @property
+    def renames(self) -> Mapping[str, str]:
+        return renames_of(self._revision)
+
+    def read(self, path: str) -> bytes:
+        self.read_paths.add(path)
+        return self._revision.read(path)
+
+
 @dataclass(frozen=True)
 class MemoryRevision:
     """A revision made of a dictionary, for tests and for files that are in no repository."""

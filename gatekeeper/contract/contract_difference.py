@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import contract_digest, digest, evaluation_meaning, target_digest
+from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.similar_settings import embedding_models
 
 
 def differs(base: Contract, head: Contract) -> bool:
@@ -21,7 +23,16 @@ def differs(base: Contract, head: Contract) -> bool:
     )
 
 
-def _recorded_answers(contract: Contract) -> str | None:
-    """Return the digest of the recording that answers instead of a model; None without one."""
-    recording = recording_path(contract.target.model)
-    return contract.dependencies.get(recording) if recording else None
+def recordings_of(contract: Contract) -> set[str]:
+    """Return the files that answer instead of a model: of the contract, its judges, its simulated
+    users or its embeddings."""
+    parts = (contract, *contract.groups)
+    judges = (model for part in parts for spec in part.every_check() for model in judges_of(spec))
+    users = (fixture.user.model for fixture in contract.fixtures if fixture.user)
+    similar = (model for part in parts for model in embedding_models(part))
+    models = (contract.target.model, *judges, *users, *similar)
+    return {path for path in map(recording_path, models) if path}
+
+
+def _recorded_answers(contract: Contract) -> dict[str, str | None]:
+    return {path: contract.dependencies.get(path) for path in recordings_of(contract)}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from gatekeeper.contract.change import Revision
+from gatekeeper.contract.change import ReadFiles, Revision
 from gatekeeper.contract.check_groups import read_groups
 from gatekeeper.contract.check_specs import CheckReader, with_own_names
 from gatekeeper.contract.conditions import apply_conditions
+from gatekeeper.contract.contract_difference import recordings_of
 from gatekeeper.contract.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.definition import (
     POLICY_NAME,
@@ -36,7 +37,6 @@ from gatekeeper.contract.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
-from gatekeeper.contract.judge_settings import judges_of
 from gatekeeper.contract.load_problems import distinct_problems, unreadable_problem
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
@@ -46,11 +46,10 @@ from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.prompts.unfilled_names import require_filled
 from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
-from gatekeeper.contract.similar_settings import embedding_models_in, similar_problems
+from gatekeeper.contract.similar_settings import similar_problems
 from gatekeeper.contract.simulated_user.goal_checks import require_users
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.size_limits import Tally
@@ -67,8 +66,10 @@ LONGEST_MODEL = 500
 
 def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape]) -> Contract:
     """Load the contract at the path. Raises ContractError with every problem found."""
-    read = read_contract_document(revision, path)
-    contract = _Loading(revision, read, shapes).contract()
+    files = ReadFiles(revision)
+    read = read_contract_document(files, path)
+    contract = _Loading(files, read, shapes).contract()
+    require_known_files(path, files.read_paths, contract.dependencies.keys())
     known = read_calibration(revision, path)
     require_filled(contract)
     require_users(contract)
@@ -76,6 +77,17 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
         return contract
     groups = tuple(replace(group, calibrations=known) for group in contract.groups)
     return replace(contract, calibrations=known, groups=groups)
+
+
+def require_known_files(path: str, used: Set[str], known: Set[str]) -> None:
+    """Require that the files a contract is made of are among those that it is known to depend on.
+    A change of any other would be merged without a test.
+
+    Raises AssertionError: this is a mistake in Gatekeeper, which no author of a contract can mend.
+    """
+    unknown = sorted(used - known)
+    if unknown:
+        raise AssertionError(f"{path} is made of {', '.join(unknown)}, but does not depend on it")
 
 
 def load_text(revision: Revision, path: str) -> str:
@@ -351,11 +363,7 @@ class _Loading:
         for spec in specs:
             for path, text in spec.files.items():
                 digests[path] = digest(file_meaning(path, text))
-        judges = [*embedding_models_in(data), *(m for spec in specs for m in judges_of(spec))]
-        judges += {fixture.user.model for fixture in contract.fixtures if fixture.user}
-        for recording in map(recording_path, (contract.target.model, *judges)):
-            if recording:
-                digests[recording] = self._content_digest(recording)
+        digests |= {path: self._content_digest(path) for path in recordings_of(contract)}
         file = self._read.file
         with_prompt = [digest(own), digests[file]] if file in digests else own
         return {**digests, file: digest(with_prompt)}
