@@ -115,6 +115,8 @@ class Confirming:
         self._must = frozenset(must)
         self._units = tuple(dict.fromkeys((*must, *every)))  # in a random order
         self._outcomes: dict[tuple[str, Arm], dict[int, Outcome]] = defaultdict(dict)
+        # By fixture: every new sample asks for the pairs of all, and most are as before.
+        self._known: dict[str, dict[tuple[Unit, range], list[_Pair]]] = defaultdict(dict)
         for outcome in outcomes:
             self._keep(outcome)
         self._step: Step = "screening"
@@ -321,6 +323,9 @@ class Confirming:
         return self._pairs(unit, self._confirming)
 
     def _pairs(self, unit: Unit, repetitions: range) -> list[_Pair]:
+        known = self._known[unit.fixture]
+        if (unit, repetitions) in known:
+            return known[unit, repetitions]
         pairs = []
         for repetition in repetitions:
             base = self._outcomes[unit.fixture, "base"].get(repetition)
@@ -328,10 +333,12 @@ class Confirming:
             if base is None or head is None:
                 break  # what came after a gap is no evidence
             pairs.append(_Pair(unit.passed(base), unit.passed(head)))
+        known[unit, repetitions] = pairs
         return pairs
 
     def _keep(self, outcome: Outcome) -> None:
         trial = outcome.sample.trial
+        self._known.pop(trial.fixture, None)
         self._outcomes[trial.fixture, trial.arm][trial.repetition] = outcome
 
 

@@ -25,6 +25,9 @@ class PastRun:
     failed: int
     interval: ConfidenceInterval | None
     events: Mapping[str, Event] = field(default_factory=dict)
+    fixtures: int = 0
+    selftest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """How often the gate blocked changes that were made up (gate/selftest.py)."""
 
     @property
     def success_rate(self) -> float | None:

@@ -26,12 +26,13 @@ def with_weights(work: Work, records: Iterable[Record]) -> Work:
         if not record.judge_drifted:
             past[record.contract].append(record)
     jobs = tuple(
-        _weighted(job, past.get(job.base.name, [])) if job.base else job for job in work.jobs
+        weighted(job, past.get(job.base.name, [])) if job.base else job for job in work.jobs
     )
     return work if jobs == work.jobs else replace(work, jobs=jobs)
 
 
-def _weighted(job: Job, records: Sequence[Record]) -> Job:
+def weighted(job: Job, records: Sequence[Record]) -> Job:
+    """Return the job with the weights of fixtures, from the runs of its contract."""
     if job.base is None or not job.paired or len(records) < LEAST_RUNS:
         return job
     digest = contract_digest(job.base)

@@ -136,6 +136,9 @@ class Record:
     mode: ModeRecord | None = None
     was: Name | None = None
     """What the contract was called in the run before."""
+    selftest: Mapping[str, Count] = field(default_factory=dict)
+    """How often the gate blocked changes that were made up from the samples of these nights, by the
+    name of the change: the runs, and those of them that it blocked (gate/selftest.py)."""
 
     def __post_init__(self) -> None:
         if self.time.utcoffset() is None:
@@ -147,7 +150,7 @@ class Record:
             raise ValueError(text)
         _require_part("failed", self.samples, self.failed)
         _require_part("failed_calls", self.calls, self.failed_calls)
-        for name in ("objectives", "checks", "categories", "fixtures"):
+        for name in ("objectives", "checks", "categories", "fixtures", "selftest"):
             counts: Mapping[str, Count] = getattr(self, name)
             for key, (events, failed) in counts.items():
                 if failed > events:
@@ -249,6 +252,8 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
             failed=record.failed,
             interval=record.interval,
             events=_spending(record),
+            fixtures=len(record.fixtures),
+            selftest=record.selftest,
         )
         for record in records
     )

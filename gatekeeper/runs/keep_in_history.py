@@ -50,7 +50,7 @@ def keep_run(
         return replace(found, notices=(*found.notices, *past.missing_notice))
     waivers, notices = keep.merged_waivers()
     found = _with_waivers(found, waivers)
-    said = _remember(store, past, found, keep, old_names)
+    said = _remember(store, past, work, found, keep, old_names)
     found = replace(found, notices=(*found.notices, *notices, *said))
     now_known = store.read()
     if now_known.unread:
@@ -92,15 +92,21 @@ def _with_waivers(found: Measurement, waivers: Sequence[Waiver]) -> Measurement:
 def _remember(
     store: HistoryStore,
     past: Past,
+    work: Work,
     found: Measurement,
     keep: Keep,
     old_names: Mapping[str, str],
 ) -> tuple[str, ...]:
     """Add the counts, and return notices about the history."""
     from gatekeeper.history.record import records_of
+    from gatekeeper.history.selftests import with_selftest
 
+    jobs = {job.contract.name: job for job in work.jobs}
     try:
-        records = records_of(found, keep.trigger)
+        records = [
+            with_selftest(record, jobs[record.contract], past.records)
+            for record in records_of(found, keep.trigger)
+        ]
         added = store.append([replace(r, was=old_names.get(r.contract)) for r in records])
     except GatekeeperError as error:
         return (*past.missing_notice, f"This run is missing in the history: {error}.")

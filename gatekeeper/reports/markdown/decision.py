@@ -9,6 +9,7 @@ from dataclasses import replace
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult
+from gatekeeper.gate.selftest_result import selftest_of, selftest_sentence
 from gatekeeper.reports.call_counts import describe_forecast
 from gatekeeper.reports.columns import (
     objective_value,
@@ -76,11 +77,25 @@ def add_decision(page: Page, result: GateResult) -> None:
     rows = [row for evaluation in evaluations for row in decision_rows(evaluation)]
     if not rows:
         return
+    rows += _measured(result)
     forecast = describe_forecast(result)
     if forecast:
         rows.insert(0, f"- Forecast before the first call: {forecast}")
     opening, closing = fold("How this was decided, with latency, cost and error budget")
     page.add_rows(opening, rows, closing=closing, more=lambda left: f"- …and {left:,} more")
+
+
+def _measured(result: GateResult) -> list[str]:
+    """Return for each contract how often the gate errs on its suite, if the history says so."""
+    latest = {past.contract: past for past in result.past if past.selftest}
+    rows = []
+    for contract in result.contracts:
+        past = latest.get(contract.name)
+        found = selftest_of(past.selftest, past.fixtures) if past else None
+        if found and contract.paired:
+            text = f"{code(contract.name, 100)}: {prose(selftest_sentence(found))}"
+            rows.append(f"- {text}, measured with the samples of past runs")
+    return rows
 
 
 def decision_rows(contract: ContractResult) -> list[str]:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import Objective, label_of
 from gatekeeper.gate.error_budgets import by_pressure
+from gatekeeper.gate.selftest_result import selftest_lines, selftest_of
 from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.monthly_costs import price_of
 from gatekeeper.history.record import Count, Record
@@ -235,6 +236,7 @@ def _parts(site: Site, history: ContractHistory) -> Iterator[Part]:
     yield _objective_part(history)
     yield _checks_part(history)
     yield _flickering_part(history)
+    yield _selftest_part(history)
     yield _drift_part(history)
     yield from _judge_part(site.kept, history)
 
@@ -327,6 +329,14 @@ def _flickering_part(history: ContractHistory) -> Part:
         ("Samples failed", True),
     ]
     return Part("flickering", "Flickering fixtures", head, rows, more)
+
+
+def _selftest_part(history: ContractHistory) -> Part:
+    last = history.latest
+    found = selftest_of(last.selftest, len(last.fixtures)) if last else None
+    rows = [texts(*line.split(": ", 1)) for line in selftest_lines(found)] if found else []
+    head = [("Made-up change", False), ("What the gate did", False)]
+    return Part("selftest", "How often the gate errs on this suite", head, rows)
 
 
 def _drift_part(history: ContractHistory) -> Part:

@@ -39,9 +39,10 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
         files = [repository_path(Path(path), root) for path in named]
         broken = [Finding("warning", problem) for problem in _broken_base_policy(repository)]
         try:
+            policy = load_policy(revision)
             found = validate_contracts(
                 revision,
-                load_policy(revision),
+                policy,
                 files,
                 find_model_fault,
                 expected_cost,
@@ -50,7 +51,27 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
         except ContractError as error:
             errors = [Finding("error", problem) for problem in error.problems]
             return Validation((), (*errors, *broken))
-    return replace(found, findings=(*broken, *found.findings))
+        measured = _measured(root / policy.history, found)
+    return replace(found, findings=(*broken, *found.findings, *measured))
+
+
+def _measured(file: Path, found: Validation) -> list[Finding]:
+    """Say how often the gate errs on each suite, if a history in a file knows it. What is elsewhere
+    is not read: it would take a connection."""
+    if file.suffix != ".jsonl" or not file.is_file():
+        return []
+    from gatekeeper.gate.selftest_result import selftest_of, selftest_sentence
+    from gatekeeper.history.file_store import FileHistory
+
+    latest = {record.contract: record for record in FileHistory(file).read().records}
+    notes = []
+    for contract in found.contracts:
+        record = latest.get(contract.name)
+        known = selftest_of(record.selftest, len(record.fixtures)) if record else None
+        if known:
+            problem = Problem(contract.path, selftest_sentence(known), "")
+            notes.append(Finding("note", problem, contract.path))
+    return notes
 
 
 def _broken_base_policy(repository: Repository) -> tuple[Problem, ...]:

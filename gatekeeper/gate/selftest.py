@@ -1,0 +1,241 @@
+"""Measures how often this gate errs on a suite, from samples that base's prompt already has.
+
+Base is compared with itself many times, each time by the plan, the claims and the decisions of a
+real run (`monitor.py`, `confirmation_run.py`), without a call to a model. A harmless change is one
+half of a fixture's samples against the other half. What it takes to be found is measured with
+changes that are made up: of some fixtures, every sample fails on head; or of all fixtures, some.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Sample, Trial
+from gatekeeper.gate.alpha import compares_pairs_alone
+from gatekeeper.gate.broken_reasons import broken_reasons
+from gatekeeper.gate.confirmation_run import confirm_broken
+from gatekeeper.gate.monitor import EvaluationMonitor, Watches
+from gatekeeper.gate.must_pass import must_pass_results
+from gatekeeper.gate.plan import Evaluation, Job
+from gatekeeper.gate.selftest_result import CHANGES, HARMLESS, OPEN, Change, Count, Selftest
+
+if TYPE_CHECKING:
+    from gatekeeper.gate.work import Work
+    from gatekeeper.sampling.runner import Run, Watch
+
+LEAST_SAMPLES = 4
+"""With fewer samples of a fixture, on average, nothing tells how often it flickers."""
+
+Pools = Mapping[str, Sequence[Outcome]]
+"""The samples of base's prompt, by fixture."""
+Ending = Literal["fail", "inconclusive", "pass"]
+Result = TypeVar("Result")
+
+
+def against_itself(job: Job) -> Job | None:
+    """Return the job of a run with the contract's prompt on both arms; None if the contract
+    compares no outputs one by one."""
+    own = job.evaluations[0]
+    if compares_pairs_alone(own.contract):
+        return None
+    trials = [trial for trial in own.trials if trial.arm == "head"]
+    arms: Sequence[Arm] = ("base", "head")
+    both = tuple(replace(trial, arm=arm) for trial in trials for arm in arms)
+    paired = replace(own, base=own.head, trials=both, unpaired=(), unanswerable=())
+    return replace(job, base=job.contract, evaluations=(paired,))
+
+
+def sampled_whole(work: Work) -> Work:
+    """Return the work with every planned sample taken, also if objectives are certain before."""
+    jobs = []
+    for job in work.jobs:
+        own = job.evaluations[0]
+        sampling = replace(own.contract.sampling, mode="fixed")
+        whole = replace(own, contract=replace(own.contract, sampling=sampling))
+        jobs.append(replace(job, evaluations=(whole,)))
+    return replace(work, jobs=tuple(jobs))
+
+
+def pools_of(outcomes: Sequence[Outcome]) -> Pools:
+    """Return the measured samples of each fixture."""
+    found: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.passed is not None:
+            found.setdefault(outcome.sample.trial.fixture, []).append(outcome)
+    return found
+
+
+def pools_of_counts(job: Job, counts: Mapping[str, Count]) -> Pools:
+    """Return samples with these counts of samples and of failed ones, by fixture."""
+    first: dict[str, Trial] = {}
+    for trial in job.evaluations[0].trials:
+        first.setdefault(trial.fixture, trial)
+    return {
+        fixture: [_made_up(first[fixture], passed=n >= failed) for n in range(samples)]
+        for fixture, (samples, failed) in counts.items()
+        if fixture in first and samples
+    }
+
+
+def missing_samples(job: Job, pools: Pools) -> str | None:
+    """Say why the samples are too few; None if they are enough."""
+    fixtures = {trial.fixture for trial in job.evaluations[0].trials}
+    without = sorted(fixtures - pools.keys())
+    if without:
+        more = f" and {len(without) - 1:,} more" if len(without) > 1 else ""
+        return f"there is no sample of the fixture `{without[0]}`{more}"
+    mean = fmean(len(pools[fixture]) for fixture in fixtures)
+    if mean < LEAST_SAMPLES:
+        return f"{mean:.1f} samples of each fixture do not tell how often it flickers"
+    return None
+
+
+def selftest(
+    job: Job, pools: Pools, runs: int, seed: str, changes: Sequence[Change] = CHANGES
+) -> Selftest:
+    """Make so many runs of each change. The same seed gives the same result.
+
+    Args:
+        job: The job of `against_itself`.
+        pools: At least one sample of each fixture.
+        runs: How many runs of each change.
+        seed: Any text.
+        changes: What to measure. A change of more fixtures than pass on base is left out.
+    """
+    counts: dict[str, Count] = {}
+    calls: list[int] = []
+    for change in changes:
+        if change.broken > len(_breakable(job.evaluations[0], pools)):
+            continue
+        rng = random.Random(f"{seed} {change.name}")  # noqa: S311  # no secret
+        found = [rehearse(job, pools, change, rng) for _ in range(runs)]
+        endings = [ended for ended, _ in found]
+        counts[change.name] = runs, endings.count("fail")
+        if change == HARMLESS:
+            calls = [made for _, made in found]
+            counts[OPEN] = runs, endings.count("inconclusive")
+    units = len(job.evaluations[0].units())
+    return Selftest(units, counts, fmean(calls) if calls else None, len(job.trials))
+
+
+def rehearse(job: Job, pools: Pools, change: Change, rng: random.Random) -> tuple[Ending, int]:
+    """Make one run. Return how it ended, of what compares the arms, and how many calls it took."""
+    from gatekeeper.sampling.runner import Run
+
+    job = job.in_order(f"{rng.getrandbits(128):032x}")
+    watches = Watches([job])
+    draw = _Draw(job.evaluations[0], pools, change, rng)
+    for trial in job.trials:
+        if not watches.wants(trial):
+            break
+        watches.add(draw(trial))
+
+    async def ask(
+        trials: Sequence[Trial],
+        watch: Watch,
+        so_far: Run,  # noqa: ARG001
+        *,
+        at_once: int,  # noqa: ARG001
+    ) -> Run:
+        before = draw.calls
+        for trial in trials:
+            if watch.wants(trial):
+                watch.add(draw(trial))
+        return Run((), draw.calls - before, 0, 0, 0, 0.0, "done")
+
+    _without_waiting(confirm_broken([job], watches, Run((), 0, 0, 0, 0, 0.0, "done"), ask))
+    (monitor,) = watches.of(job)
+    return ending(monitor), draw.calls
+
+
+def ending(monitor: EvaluationMonitor) -> Ending:
+    """Return what the comparison of the suite, broken fixtures and those that must pass say, as
+    `conclude` decides it; other reasons are left out."""
+    comparison, contract = monitor.comparison, monitor.evaluation.contract
+    assert comparison is not None  # noqa: S101
+    if monitor.regressed:
+        return "fail"
+    complete = monitor.complete or not monitor.settled
+    must = must_pass_results(contract, monitor.outcomes, monitor.broken, complete=complete)
+    broke = [r.verdict for r in broken_reasons(monitor.broken, better=False)]
+    if "fail" in broke or any(result.found == "broke" for result in must):
+        return "fail"
+    if "inconclusive" in broke or any(result.found == "unknown" for result in must):
+        return "inconclusive"
+    if contract.gate.claim == "fixtures" or comparison.stopped == "not_worse":
+        return "pass"
+    return "inconclusive" if comparison.largest_drop() > contract.gate.margin else "pass"
+
+
+def _breakable(evaluation: Evaluation, pools: Pools) -> list[str]:
+    """Return the inputs that pass at least half of their samples."""
+    inputs = [fixture for fixture in pools if fixture not in evaluation.same_input]
+    return [fixture for fixture in inputs if _passing(pools[fixture]) >= 0.5]
+
+
+def _passing(outcomes: Sequence[Outcome]) -> float:
+    return fmean(outcome.passed is True for outcome in outcomes)
+
+
+class _Draw:
+    """Draws the samples of one run: each fixture's own in a random order, and any of them again
+    when all were drawn. Fixtures with the same input share an answer."""
+
+    def __init__(
+        self, evaluation: Evaluation, pools: Pools, change: Change, rng: random.Random
+    ) -> None:
+        self.calls = 0
+        self._rng = rng
+        self._pools = pools
+        self._left: dict[str, list[Outcome]] = {}
+        self._same_input = evaluation.same_input
+        self._shared: dict[tuple[str, Arm, int], Outcome] = {}
+        breakable = _breakable(evaluation, pools)
+        self._broken = frozenset(rng.sample(breakable, change.broken) if change.broken else ())
+        self._fails = change.drop / (fmean(map(_passing, pools.values())) or 1.0)
+
+    def __call__(self, trial: Trial) -> Outcome:
+        fixture = self._same_input.get(trial.fixture, trial.fixture)
+        key = fixture, trial.arm, trial.repetition
+        drawn = self._shared.get(key)
+        if drawn is None:
+            drawn = self._drawn(fixture, trial.arm)
+            self.calls += 1
+            if self._same_input:
+                self._shared[key] = drawn
+        return replace(drawn, sample=replace(drawn.sample, trial=trial))
+
+    def _drawn(self, fixture: str, arm: Arm) -> Outcome:
+        if fixture not in self._left:
+            pool = self._pools[fixture]
+            self._left[fixture] = self._rng.sample(pool, len(pool))
+        left = self._left[fixture]
+        drawn = left.pop() if left else self._rng.choice(self._pools[fixture])
+        if arm == "base" or not drawn.passed:
+            return drawn
+        fails = fixture in self._broken or (self._fails and self._rng.random() < self._fails)
+        return _failed(drawn) if fails else drawn
+
+
+def _failed(outcome: Outcome) -> Outcome:
+    failed = (replace(result, passed=False) for result in outcome.check_results)
+    return replace(outcome, check_results=tuple(failed), pass_score=None)
+
+
+def _made_up(trial: Trial, *, passed: bool) -> Outcome:
+    sample = Sample(trial, Completion("passes" if passed else "fails"))
+    return Outcome(sample, (CheckResult("all", passed),))
+
+
+def _without_waiting(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run what never waits, also within a running event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        result: Result = ended.value
+        return result
+    raise RuntimeError("it waited")
