@@ -18,6 +18,7 @@ SamplingMode = Literal["fixed", "adaptive"]
 RepairMode = Literal["observe", "assist", "enforce", "auto", "repair"]
 RepairAction = Literal["fail", "warn"]
 GateClaim = Literal["both", "fixtures", "inputs"]
+GateSlices = Literal["category"]
 TemplateStyle = Literal["text", "jinja", "fstring", "mustache", "nunjucks"]
 ShownBy = Literal["declared", "file", "text", "comment", "nothing"]
 """What shows a prompt's style: its contract, its file, its text, a comment of Jinja alone (which
@@ -307,7 +308,8 @@ class GatePolicy:
     how much a call may take more than on base, `repairs` what follows if head needs repairs more
     often than base. `claim` says what fails the contract: broken `fixtures`, a lower pass rate over
     all `inputs`, or `both`. `allow_broken` is how many more fixtures may break than are fixed, as a
-    whole number or as a share below 1."""
+    whole number or as a share below 1. `slices` is the field of a fixture by whose values the
+    inputs are also compared one by one, `weights` how often each value comes in production."""
 
     alpha: float = 0.05
     margin: float = 0.05
@@ -316,6 +318,8 @@ class GatePolicy:
     repairs: RepairAction = "warn"
     claim: GateClaim = "both"
     allow_broken: float = 0
+    slices: GateSlices | None = None
+    weights: tuple[tuple[str, int], ...] = ()
 
     def allowed_of(self, fixtures: int) -> int:
         """Return how many more of so many fixtures may break than are fixed."""

@@ -208,7 +208,10 @@ def fixture_evaluation_digest(contract: Contract, fixture: Fixture) -> str:
 
 
 def categories_with_meaning(contract: Contract) -> frozenset[str]:
-    """Return the categories that have an objective, or checks that apply only to them."""
+    """Return the categories that have an objective, checks that apply only to them, or a comparison
+    of their own."""
+    if contract.gate.slices:
+        return frozenset(f.category for f in contract.fixtures if f.category)
     specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
     named = frozenset(name for spec in specs for name in named_categories(spec.when))
     return named | {o.category for o in contract.slo if o.category is not None}
@@ -236,7 +239,8 @@ def _gate_meaning(gate: GatePolicy) -> Any:
     stay the same as before."""
     meaning = _settings(gate)
     limits = meaning.pop("limits")
-    later = {"repairs": "warn", "claim": "both", "allow_broken": 0}
+    later: dict[str, Any] = {"repairs": "warn", "claim": "both", "allow_broken": 0}
+    later |= {"slices": None, "weights": ()}
     unset = [name for name, default in later.items() if meaning[name] == default]
     for name in unset:
         del meaning[name]

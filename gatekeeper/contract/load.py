@@ -35,6 +35,7 @@ from gatekeeper.contract.digests import (
 from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
+from gatekeeper.contract.gate_problems import slice_problems
 from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.load_problems import distinct_problems, unreadable_problem
@@ -136,6 +137,8 @@ class _Loading:
         if not self._problems:
             self._problems += ungated_fixtures(document, ("checks",), last, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
+        if not self._problems:
+            self._problems += slice_problems(document, fixtures)
         if not self._problems and prompt is not None:
             target = _target(data, prompt, steps)
             self._problems += chain_problems(document, target, checks, fixtures)
@@ -388,9 +391,11 @@ def _target(data: Mapping[str, Any], prompt: Prompt, steps: Steps) -> Target:
 
 
 def _gate(data: Mapping[str, Any]) -> GatePolicy:
-    names = ("alpha", "margin", "tolerance", "repairs", "claim", "allow_broken")
+    names = ("alpha", "margin", "tolerance", "repairs", "claim", "allow_broken", "slices")
     plain = {name: data[name] for name in names if name in data}
-    return GatePolicy(**plain, limits=read_limits(data))
+    weights = data.get("weights", {})
+    mix = sorted((str(name), int(weight)) for name, weight in weights.items())
+    return GatePolicy(**plain, limits=read_limits(data), weights=tuple(mix))
 
 
 def _model_at(document: Document, data: Mapping[str, Any], prompt: Prompt) -> Position:

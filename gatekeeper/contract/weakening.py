@@ -176,12 +176,13 @@ def _stands(contract: Contract, place: str | None, spec: CheckSpec) -> bool:
 
 
 def _categories(base: Contract, head: Contract) -> Iterator[str]:
-    """Yield each fixture that leaves or joins a category, which changes its objectives."""
+    """Yield each fixture that leaves or joins a category, which changes its objectives and its own
+    comparison."""
     with_objective = {objective.category for objective in base.slo} - {None}
     kept = {fixture.id: fixture.category for fixture in head.fixtures}
     for fixture in base.fixtures:
         before, now = fixture.category, kept.get(fixture.id, fixture.category)
-        if before != now and with_objective & {before, now}:
+        if before != now and (base.gate.slices or with_objective & {before, now}):
             change = f"from {before or 'none'} to {now or 'none'}"
             yield f"fixture `{fixture.id}`: category changed {change}"
 
@@ -189,6 +190,10 @@ def _categories(base: Contract, head: Contract) -> Iterator[str]:
 def _gate(base: Contract, head: Contract) -> Iterator[str]:
     if base.gate.claim != head.gate.claim and head.gate.claim != "both":
         yield f"gate.claim changed from {base.gate.claim} to {head.gate.claim}"
+    if base.gate.slices and not head.gate.slices:
+        yield f"gate.slices removed; the value was {base.gate.slices}"
+    if base.gate.weights != head.gate.weights:
+        yield "gate.weights changed"
     fixtures = len(base.fixtures)
     if head.gate.allowed_of(fixtures) > base.gate.allowed_of(fixtures):
         change = f"from {base.gate.allow_broken:g} to {head.gate.allow_broken:g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -25,14 +25,14 @@ from gatekeeper.gate.contract_reasons import (
 )
 from gatekeeper.gate.drifted_judges import drifted_reasons, leave_open
 from gatekeeper.gate.error_budgets import error_budgets, is_exempt, is_frozen, most_pressing
-from gatekeeper.gate.families import Family, family_of
+from gatekeeper.gate.families import ALL, Family, family_of
 from gatekeeper.gate.judge_correction import correct_difference, sole_judge
 from gatekeeper.gate.judge_result import AnchorResult, AnchorResults
 from gatekeeper.gate.lowered_checks import GatingHistory, error_checks, lowered_check_warnings
 from gatekeeper.gate.missing_answers import missing_warnings
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.not_run import not_run_reasons
-from gatekeeper.gate.pair_counts import paired_result
+from gatekeeper.gate.pair_counts import count_clusters, count_pairs, paired_result
 from gatekeeper.gate.plan import Job
 from gatekeeper.gate.reasons import (
     EvaluationSummary,
@@ -46,8 +46,16 @@ from gatekeeper.gate.reasons import (
     weakened_reasons,
 )
 from gatekeeper.gate.repairs import repair_warnings
-from gatekeeper.gate.result import ContractResult, Reason, Stopped, UnderBase, Verdict, Waiver
-from gatekeeper.gate.summarise import summarise
+from gatekeeper.gate.result import (
+    ContractResult,
+    PairedResult,
+    Reason,
+    Stopped,
+    UnderBase,
+    Verdict,
+    Waiver,
+)
+from gatekeeper.gate.summarise import Evidence, summarise
 from gatekeeper.gate.verdict import SEVERITY, waived, worst
 from gatekeeper.stats.error_budget import ErrorBudget, Spending
 from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
@@ -140,18 +148,37 @@ def _summarise_all(
 
 def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, int]]:
     """Return the level of each comparison of a family by Holm's procedure, and how many share it:
-    those that could reach it."""
-    compared = {key: w.comparison for key, w in family.items() if w.comparison}
-    contracts = {key: family[key].evaluation.contract for key in compared}
-    attainable = {key: comparison.attainable for key, comparison in compared.items()}
+    those that could reach it. A contract with slices reaches it if one of its claims does."""
+    compared = {key: watch for key, watch in family.items() if watch.comparison}
+    contracts = {key: watch.evaluation.contract for key, watch in compared.items()}
+    attainable = {
+        key: min(claim.attainable for claim in watch.claims.values())
+        for key, watch in compared.items()
+    }
     found = holm_levels(
         {key: comparison_alpha(contract) for key, contract in contracts.items()},
-        lambda key, level: compared[key].evaluate(level).regressed,
+        lambda key, level: _any_regressed(compared[key], level),
         attainable=attainable,
         shares={key: alpha_shares(contract).comparison for key, contract in contracts.items()},
     )
     able = sum(attainable[key] <= level for key, level in found.items())
     return {key: (level, max(1, able)) for key, level in found.items()}
+
+
+def _any_regressed(watch: EvaluationMonitor, level: float) -> bool:
+    claims = watch.claims
+    return any(claims[c].evaluate(own).regressed for c, own in _levels_of_claims(watch, level))
+
+
+def _levels_of_claims(watch: EvaluationMonitor, level: float) -> Iterable[tuple[str, float]]:
+    """Return the level of each claim of a contract by Holm's procedure."""
+    claims = watch.claims
+    found = holm_levels(
+        dict.fromkeys(claims, level),
+        lambda claim, own: claims[claim].evaluate(own).regressed,
+        attainable={claim: comparison.attainable for claim, comparison in claims.items()},
+    )
+    return found.items()
 
 
 def _summarise(
@@ -165,12 +192,13 @@ def _summarise(
     if level is not None and watch.comparison and evidence.pairs:
         ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
         gate = watch.evaluation.contract.gate
+        own = dict(_levels_of_claims(watch, level[0]))
         found = paired_result(
             evidence.pairs,
             watch.comparison,
             watch.outcomes,
             gate,
-            level[0],
+            own[ALL],
             ended,
             evidence.clusters,
         )
@@ -180,14 +208,42 @@ def _summarise(
         ways = [k for k in (found.detectable_breaks, fewest) if k is not None]
         paired = replace(
             found,
-            family=level[1],
+            family=level[1] - 1 + len(own),
             corrected_difference=corrected,
             detectable_breaks=min(ways, default=None),
             weights=watch.evaluation.weights,
+            slices=tuple(_slice(watch, name, own[name], evidence, ended) for name in watch.slices),
         )
     return EvaluationSummary(
-        watch.evaluation, evidence, watch.comparison, paired, stopped, watch.complete
+        watch.evaluation,
+        evidence,
+        watch.comparison,
+        paired,
+        stopped,
+        watch.complete,
+        watch.slices,
     )
+
+
+def _slice(
+    watch: EvaluationMonitor, name: str, level: float, evidence: Evidence, ended: Stopped | None
+) -> PairedResult:
+    """Return the comparison of one category, decided at a level of its own."""
+    own, comparison = watch.parts[name], watch.slices[name]
+    ids = {fixture.id for fixture in own.contract.fixtures}.difference(own.unpaired)
+    fixtures = [fixture for fixture in evidence.fixtures if fixture.id in ids]
+    # What was measured after its own decision is shown, and leaves the decision as it is.
+    alone: Stopped | None = comparison.stopped or ("futile" if comparison.futile else ended)
+    found = paired_result(
+        count_pairs(fixtures),
+        comparison,
+        (),
+        own.contract.gate,
+        level,
+        alone,
+        count_clusters(fixtures, own.counts_with) if own.clustered else None,
+    )
+    return replace(found, category=name)
 
 
 def _adjusted(found: Mapping[Key, EvaluationSummary]) -> dict[Key, EvaluationSummary]:

@@ -17,7 +17,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.trial import Request
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.expected_calls import estimate_calls
-from gatekeeper.gate.families import family_of, levels
+from gatekeeper.gate.families import ALL, claim_levels, family_of, levels
 from gatekeeper.gate.forecast import Amounts, forecast_contract, share_made
 from gatekeeper.gate.judge_calls import JudgeForecast, joined
 from gatekeeper.gate.plan import Job
@@ -258,7 +258,7 @@ class _Shared:
         level = self.levels.get((contract.name, evaluation.contract_from))
         if level is None:
             return None
-        together = round(comparison_alpha(contract) / level)
+        together = round(comparison_alpha(contract) / claim_levels(evaluation, level)[ALL])
         return compute_power(evaluation, together, self._contracts[family_of(job, evaluation)])
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import alpha_shares, confirms_fixtures
+from gatekeeper.gate.families import ALL, claim_levels
 from gatekeeper.gate.must_pass import must_pass_units
 from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
@@ -75,7 +76,8 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
         first = looks(sampling.samples, early=early)[0].rounds if ends else sampling.samples
         # When its objectives are certain depends on the pass rate, which nobody knows before.
         return _Pairs(None, units * first, float(most), most)
-    test = Comparison(evaluation, level).test
+    claims, parts = claim_levels(evaluation, level), evaluation.slices()
+    test = Comparison(evaluation, claims.pop(ALL)).test
     most = test.fixtures * sampling.samples
     if not test.early:
         return _Pairs(None, most, float(most), most)
@@ -83,7 +85,16 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
     found = stopping_time(test, first_round=looks_at_all)
     if alpha_shares(contract).limits or contract.gate.tolerance is not None:
         return _Pairs(found.fewest_regressed, most, float(most), most)
-    return _Pairs(found.fewest_regressed, found.fewest, found.expected, most)
+    fewest, expected = found.fewest, found.expected
+    for name, own in claims.items():
+        # Sampling goes on until the last category is decided.
+        of_slice = Comparison(parts[name], own).test
+        if of_slice.fixtures:
+            alone = stopping_time(of_slice, first_round=looks_at_all)
+            scale = test.fixtures / of_slice.fixtures
+            fewest = min(most, max(fewest, math.ceil(alone.fewest * scale)))
+            expected = min(float(most), max(expected, alone.expected * scale))
+    return _Pairs(found.fewest_regressed, fewest, expected, most)
 
 
 def _calls_of(evaluation: Evaluation, pairs: int) -> int:

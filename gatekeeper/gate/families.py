@@ -1,4 +1,8 @@
-"""Which comparisons of a run share alpha, and the strictest level of each."""
+"""Which comparisons of a run share alpha, and the strictest level of each.
+
+Contracts share it first. The share of a contract with slices is then divided among its claims: the
+comparison of all inputs, and that of each category.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,11 @@ from collections.abc import Sequence
 from gatekeeper.contract.trial import ContractFrom
 from gatekeeper.gate.alpha import comparison_alpha
 from gatekeeper.gate.plan import Evaluation, Job
+from gatekeeper.stats.multiple import holm_levels
 
 Family = tuple[bool, str]
+ALL = ""
+"""The claim about all inputs of a contract; those about a category have its name."""
 
 
 def family_of(job: Job, evaluation: Evaluation) -> Family:
@@ -35,3 +42,21 @@ def levels(jobs: Sequence[Job]) -> dict[tuple[str, ContractFrom], float]:
         / sizes[family_of(job, evaluation)]
         for job, evaluation in compared
     }
+
+
+def claim_levels(evaluation: Evaluation, level: float) -> dict[str, float]:
+    """Return the strictest level of each claim of a contract that is tested at `level`: the first
+    of Holm's procedure. A claim about so few units that it could never reach the level takes no
+    part of it (Tarone)."""
+    claims = {ALL: evaluation, **evaluation.slices()}
+    units = {claim: _most_units(part) for claim, part in claims.items()}
+    return holm_levels(
+        dict.fromkeys(claims, level),
+        lambda *_: False,
+        attainable={claim: 0.5**count for claim, count in units.items()},
+    )
+
+
+def _most_units(evaluation: Evaluation) -> int:
+    units = evaluation.counts_with
+    return len({units.get(fixture.id, fixture.id) for fixture in evaluation.contract.fixtures})

@@ -30,7 +30,7 @@ from gatekeeper.contract.trial import (
 )
 from gatekeeper.gate.alpha import alpha_shares, confirms_fixtures
 from gatekeeper.gate.answer_comparisons import AnswerComparisons
-from gatekeeper.gate.families import levels
+from gatekeeper.gate.families import ALL, claim_levels, levels
 from gatekeeper.gate.fixture_result import BrokenFixtures
 from gatekeeper.gate.long_answers import recalled_outcome
 from gatekeeper.gate.missing_answers import missing_answer
@@ -106,7 +106,12 @@ class EvaluationMonitor:
     def __init__(self, evaluation: Evaluation, level: float | None) -> None:
         self.evaluation = evaluation
         self.outcomes: list[Outcome] = []
-        self.comparison = None if level is None else Comparison(evaluation, level)
+        levels_of_claims = {} if level is None else claim_levels(evaluation, level)
+        self.comparison = None if level is None else Comparison(evaluation, levels_of_claims[ALL])
+        self.parts = {} if level is None else evaluation.slices()
+        """The part of the evaluation that each slice is about."""
+        self.slices = {n: Comparison(p, levels_of_claims[n]) for n, p in self.parts.items()}
+        """The comparison of each category that is decided by itself."""
         self.slo: tuple[SloResult, ...] | None = None
         self.preferences: tuple[PreferenceResult, ...] = ()
         """The judges' preferences between pairs of answers. The run asks for them when all
@@ -131,6 +136,11 @@ class EvaluationMonitor:
         }
 
     @property
+    def claims(self) -> Mapping[str, Comparison]:
+        """Return every comparison of the arms: that of all inputs, and that of each slice."""
+        return {ALL: self.comparison, **self.slices} if self.comparison else {}
+
+    @property
     def complete(self) -> bool:
         """Whether every planned trial has its sample."""
         return len(self.outcomes) >= len(self.evaluation.trials)
@@ -141,16 +151,19 @@ class EvaluationMonitor:
         early = self.comparison is not None and self.comparison.test.early
         if self.comparison and early and self.comparison.stopped:
             return self.comparison.stopped
+        if early and self.regressed:
+            return "regressed"
         if self.complete or not self.settled:
             return "exhausted" if self.complete else None
         return "futile" if early else "exhausted"
 
     @property
     def regressed(self) -> bool:
-        """Whether head is certainly worse over all inputs, and fails for that."""
+        """Whether head is certainly worse over all inputs or a slice of them, and fails for
+        that."""
         if self.evaluation.contract.gate.claim == "fixtures":
             return False
-        return self.comparison is not None and self.comparison.stopped == "regressed"
+        return any(claim.stopped == "regressed" for claim in self.claims.values())
 
     @property
     def settled(self) -> bool:
@@ -162,7 +175,7 @@ class EvaluationMonitor:
             return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
-        if self.comparison.stopped is None and not self.comparison.futile:
+        if any(c.stopped is None and not c.futile for c in self.claims.values()):
             return False
         if self._looks_at_all and not self.rounds:
             return False
@@ -191,8 +204,8 @@ class EvaluationMonitor:
         self.outcomes.append(outcome)
         if self._gap:
             return
-        if self.comparison:
-            self.comparison.add(outcome)
+        for comparison in self.claims.values():
+            comparison.add(outcome)
         self._left[sample.trial.repetition] -= 1
         if self._left[sample.trial.repetition] == 0:
             self.rounds = sample.trial.repetition + 1

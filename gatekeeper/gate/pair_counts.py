@@ -123,12 +123,12 @@ def paired_result(
         {} if early else difference_intervals(*counted, drops, clustered=clusters is not None)
     )
     # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
-    spread = comparison.rounds > 1 or clusters is not None
+    spread = comparison.rounds > 1 or clusters is not None or not comparison.test.walks
     shown = intervals.get("bootstrap_fixtures") if spread else None
     if not early and (shown is None or shown.low == shown.high):
         shown = paired_difference_interval(*counted)
     return PairedResult(
-        method=method(comparison.test, clustered=clusters is not None),
+        method=method(comparison.test, clustered=clusters is not None) + comparison.measure,
         alpha=level,
         fixtures=pairs.total,
         broke=pairs.broke,
@@ -164,7 +164,8 @@ def method(test: SequentialTest, *, clustered: bool = False) -> str:
     distinct input once, or each cluster."""
     if clustered:
         return f"{'sequential' if test.early else 'exact'} sign-flip test over clusters"
-    name = "McNemar test" if test.rounds == 1 and not test.weights else "sign-flip test"
+    passes = test.walks and not test.weights
+    name = "McNemar test" if test.rounds == 1 and passes else "sign-flip test"
     return f"{'sequential' if test.early else 'exact'} {name}"
 
 

@@ -6,11 +6,13 @@ unfavourable one does.
 
 The comparison is over units: distinct inputs, or clusters of related fixtures. A unit of several
 inputs counts by its total, how many more of them passed on base than on head: they may depend on
-each other in any way, but not on another unit.
+each other in any way, but not on another unit. An input that stands for more inputs of production
+than another counts like so many inputs that change together.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from gatekeeper.stats.sequential import Differences, Sizes
 
 
+_MOST_WEIGHT = 100
+"""The largest weight of an input. Weights are whole numbers, so that the test stays exact."""
+
+
 class Counts(NamedTuple):
     """One unit's measured pairs: how many, and how many broke and were fixed."""
 
@@ -35,18 +41,20 @@ class Counts(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """A unit in one round: its total as kindly to head as may be and as harshly, and its measured
-    inputs with those that broke and those that were fixed."""
+    """A unit in one round: its total as kindly to head as may be and as harshly, its measured
+    inputs with those that broke and those that were fixed, and the total of those with its size."""
 
     kindest: int
     harshest: int
     broke: int
     fixed: int
     measured: int
+    drop: int
+    size: int
 
 
 class _Arrays(NamedTuple):
-    """The units' inputs, and their readings by unit and round."""
+    """The units' sizes, and their readings by unit and round."""
 
     sizes: Sizes
     harshest: Differences
@@ -54,17 +62,19 @@ class _Arrays(NamedTuple):
     broke: Differences
     fixed: Differences
     measured: Differences
+    drop: Differences
+    size: Differences
 
     @classmethod
-    def of(cls, sizes: Sequence[int], rounds: int, *, clustered: bool) -> _Arrays:
+    def of(cls, sizes: Sequence[int], rounds: int, *, sized: bool) -> _Arrays:
         import numpy as np
 
         each = np.array(sizes, dtype=np.int64)
         shape = len(sizes), rounds
-        kind: type[np.signedinteger[Any]] = np.int64 if clustered else np.int8
+        kind: type[np.signedinteger[Any]] = np.int64 if sized else np.int8
         # What was not sampled is not measured: it may speak for head or against it.
         harshest = np.repeat(each[:, None], rounds, 1).astype(kind)
-        none = (np.zeros(shape, dtype=kind) for _ in range(3))
+        none = (np.zeros(shape, dtype=kind) for _ in range(5))
         return cls(each, harshest, np.negative(harshest), *none)
 
 
@@ -84,6 +94,11 @@ class Comparison:
         # Fixtures that cannot be sent to head are unknown: they may speak for head or against it.
         units = evaluation.counts_with
         self._unknown = Counter(units.get(f, f) for f in evaluation.unknown_on_head)
+        self._weights = _weights(evaluation)
+        lost = Counter[str]()
+        for fixture in evaluation.unknown_on_head:
+            lost[units.get(fixture, fixture)] += self._weights.get(fixture, 1)
+        self._unknown_size = lost
         self.clustered = evaluation.clustered
         """Whether a cluster of several inputs can count as one."""
         lone = [unit for unit in self._unknown if unit not in self._members]
@@ -104,10 +119,12 @@ class Comparison:
             weights=tuple(evaluation.weights.get(unit, 1) for unit in rows)
             if evaluation.weights
             else (),
+            walks=not self._weights,
         )
-        self._sizes_in_order = [len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows]
+        self._sized = self.clustered or not self.test.walks
+        self._inputs_in_order = [len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows]
         self._sampled = [len(lone)] * self.test.rounds
-        self._expected = sum(self._sizes_in_order[: len(lone)]) * self.test.rounds
+        self._expected = sum(self._inputs_in_order[: len(lone)]) * self.test.rounds
         self.stopped: Stop | None = None
         self.rounds = 0
         """The number of complete rounds that the decision uses."""
@@ -121,7 +138,11 @@ class Comparison:
     @cached_property
     def _arrays(self) -> _Arrays:
         # Made for the first answer: numpy is imported while the models are answering.
-        return _Arrays.of(self._sizes_in_order, self.test.rounds, clustered=self.clustered)
+        sizes = [
+            sum(map(self._weight, self._inputs_of.get(unit, ()))) + self._unknown_size[unit]
+            for unit in self._rows
+        ]
+        return _Arrays.of(sizes, self.test.rounds, sized=self._sized)
 
     def add(self, outcome: Outcome) -> None:
         """Take the next outcome in plan order, and test at the end of a round or of a first
@@ -137,15 +158,10 @@ class Comparison:
             return
         del self._pending[key, number]
         row = self._rows[key]
-        reading = self._read(key, pending)
-        self._arrays.kindest[row, number], self._arrays.harshest[row, number] = reading[:2]
-        self._arrays.broke[row, number], self._arrays.fixed[row, number] = (
-            reading.broke,
-            reading.fixed,
-        )
-        self._arrays.measured[row, number] = reading.measured
+        for name, value in self._read(key, pending)._asdict().items():
+            getattr(self._arrays, name)[row, number] = value
         self._sampled[number] += 1
-        self._expected += self._sizes_in_order[row]
+        self._expected += self._inputs_in_order[row]
         if self.stopped is None:
             self._look(number)
             self._predict(number)
@@ -165,29 +181,36 @@ class Comparison:
         return self._evaluations[key]
 
     @property
+    def measure(self) -> str:
+        """Return what the test compares beyond passes of inputs, for its name; empty if nothing."""
+        return ", weighted by category" if self._weights else ""
+
+    @property
     def attainable(self) -> float:
         """Return the smallest p-value that the test could have had, whatever the directions of the
-        changes; 0 if it is not known. What was not measured may have changed."""
+        changes: each unit may have changed if that is not known. What was not measured may have
+        changed."""
         shown = self._looked_at if self.rounds or not self.test.early else self._first
         readings = self._arrays.kindest, self._arrays.harshest
         kindest, harshest = (shown(each) for each in readings)
         either = (kindest != 0) | (harshest != 0)
         changed = int((either.any(axis=1) if either.ndim > 1 else either).sum())
         looked_at = self._looked_at(self._arrays.kindest)
-        return self.test.attainable(looked_at, changed, self.stopped)
+        known = self.test.attainable(looked_at, changed, self.stopped)
+        return max(known, 0.5 ** len(self._rows))
 
     def counts(self) -> list[Counts]:
         """Return the counts of each unit that has a measured pair."""
-        return [counts for counts, _ in self._counts_and_sizes()]
+        arrays = self._arrays
+        found = map(Counts, *map(self._totals, (arrays.broke, arrays.fixed, arrays.measured)))
+        return [counts for counts in found if counts.pairs]
 
-    def _counts_and_sizes(self) -> list[tuple[Counts, int]]:
-        # Samples taken after the decision, for an objective, are reported as well.
+    def _totals(self, readings: Differences) -> list[int]:
+        """Return the total of each unit over the rounds that are reported: also those after the
+        decision, for an objective."""
         complete = sum(sampled == len(self._rows) for sampled in self._sampled)
-        columns = slice(max(1, complete))
-        each = (self._arrays.broke, self._arrays.fixed, self._arrays.measured)
-        totals = (array[:, columns].sum(axis=1, dtype=int).tolist() for array in each)
-        found = zip(map(Counts, *totals), self._arrays.sizes.tolist(), strict=True)
-        return [(counts, size) for counts, size in found if counts.pairs]
+        totals: list[int] = readings[:, : max(1, complete)].sum(axis=1, dtype=int).tolist()
+        return totals
 
     @property
     def pairs(self) -> int:
@@ -234,9 +257,11 @@ class Comparison:
 
         Where units have unequal sizes each is weighted by its own, so that the mean is that over
         inputs; a drop may then be beyond 1."""
-        found = self._counts_and_sizes()
+        drops, measured = map(self._totals, (self._arrays.drop, self._arrays.size))
+        each = zip(drops, measured, self._arrays.sizes.tolist(), strict=True)
+        found = [(drop / of, size) for drop, of, size in each if of]
         mean_size = sum(size for _, size in found) / max(1, len(found))
-        return [(c.broke - c.fixed) / c.pairs * (size / mean_size) for c, size in found]
+        return [drop * (size / mean_size) for drop, size in found]
 
     @property
     def flicker(self) -> float:
@@ -287,8 +312,8 @@ class Comparison:
                 self.futile = found and self.largest_drop() <= self.test.margin
 
     def _sizes_of(self, units: int) -> Sizes | None:
-        """Return how many inputs each of the first units has; None if each has one."""
-        return self._arrays.sizes[:units] if self.clustered else None
+        """Return the size of each of the first units; None if each is one input."""
+        return self._arrays.sizes[:units] if self._sized else None
 
     def _first(self, readings: Differences) -> Differences:
         """Return the pairs of the first round that the decision uses."""
@@ -302,16 +327,25 @@ class Comparison:
         mine: dict[str, list[Outcome]] = defaultdict(list)
         for outcome in outcomes:
             mine[outcome.sample.trial.fixture].append(outcome)
-        both = [self._read_input([mine[f] for f in each]) for each in self._inputs_of[unit]]
-        unknown = self._unknown[unit]
-        measured = [kindest for kindest, harshest in both if kindest == harshest]
+        both = [
+            (*self._read_input([mine[f] for f in each]), self._weight(each))
+            for each in self._inputs_of[unit]
+        ]
+        unknown = self._unknown_size[unit]
+        measured = [(drop, weight) for drop, harshest, weight in both if drop == harshest]
         return _Reading(
-            kindest=sum(kindest for kindest, _ in both) - unknown,
-            harshest=sum(harshest for _, harshest in both) + unknown,
-            broke=sum(drop > 0 for drop in measured),
-            fixed=sum(drop < 0 for drop in measured),
+            kindest=sum(kindest * weight for kindest, _, weight in both) - unknown,
+            harshest=sum(harshest * weight for _, harshest, weight in both) + unknown,
+            broke=sum(drop > 0 for drop, _ in measured),
+            fixed=sum(drop < 0 for drop, _ in measured),
             measured=len(measured),
+            drop=sum(drop * weight for drop, weight in measured),
+            size=sum(weight for _, weight in measured),
         )
+
+    def _weight(self, fixtures: Sequence[str]) -> int:
+        """Return the weight of the input that the fixtures share."""
+        return self._weights.get(fixtures[0], 1)
 
     def _read_input(self, fixtures: Sequence[Sequence[Outcome]]) -> tuple[int, int]:
         """Compare an input in one round by the reading most favourable to head and the least
@@ -328,6 +362,24 @@ class Comparison:
         if self._samples == 1:
             return outcomes[0].passed
         return aggregate(self._sampling.aggregate, outcomes, self._samples)
+
+
+def _weights(evaluation: Evaluation) -> Mapping[str, int]:
+    """Return the weight of each fixture, so that the categories count by the mix of production;
+    empty if all count alike."""
+    gate, units = evaluation.contract.gate, evaluation.units()
+    if not gate.weights:
+        return {}
+    category = {f.id: f.category or "" for f in evaluation.contract.fixtures}
+    inputs = [each[0] for members in units.values() for each in evaluation.inputs_of(members)]
+    count = Counter(category[f] for f in (*inputs, *evaluation.unknown_on_head))
+    ratio = {name: weight / count[name] for name, weight in gate.weights if count[name]}
+    most = max(ratio.values(), default=1.0)
+    whole = {name: max(1, round(_MOST_WEIGHT * each / most)) for name, each in ratio.items()}
+    common = math.gcd(*whole.values())
+    if all(weight == common for weight in whole.values()):
+        return {}
+    return {f: whole[name] // common for f, name in category.items() if name in whole}
 
 
 def _sampling_order(evaluation: Evaluation, units: Mapping[str, str]) -> list[str]:

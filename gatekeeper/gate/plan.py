@@ -15,7 +15,7 @@ Whatever a pull request does to the contract, the prompt must therefore also sat
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from operator import itemgetter
@@ -132,6 +132,26 @@ class Evaluation:
         apart = {*self.unpaired, *self.unanswerable}
         compared = [f.id for f in self.contract.fixtures if f.id not in apart]
         return members_of(self.counts_with, compared)
+
+    def slices(self) -> Mapping[str, Evaluation]:
+        """Return the part of each category that has a comparison of its own."""
+        gate, fixtures = self.contract.gate, self.contract.fixtures
+        if self.base is None or gate.slices is None:
+            return {}
+        named = list(dict.fromkeys(f.category for f in fixtures if f.category))
+        return {name: self._part({f.id for f in fixtures if f.category == name}) for name in named}
+
+    def _part(self, ids: Set[str]) -> Evaluation:
+        trials = tuple(trial for trial in self.trials if trial.fixture in ids)
+        contract = self.contract
+        return replace(
+            self,
+            contract=replace(contract, fixtures=tuple(f for f in contract.fixtures if f.id in ids)),
+            trials=trials,
+            unpaired=tuple(f for f in self.unpaired if f in ids),
+            unanswerable=tuple(f for f in self.unanswerable if f in ids),
+            same_input=duplicates(trials),
+        )
 
     def inputs_of(self, fixtures: Sequence[str]) -> Sequence[Sequence[str]]:
         """Group the fixtures by the input that they share."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
@@ -59,6 +59,7 @@ class EvaluationSummary:
     paired: PairedResult | None
     settled: bool
     complete: bool = True
+    slices: Mapping[str, Comparison] = field(default_factory=dict)
 
 
 def ended_reasons(summaries: Sequence[EvaluationSummary], sampled: Run) -> list[Reason]:
@@ -136,6 +137,28 @@ def paired_reasons(
     none = "No significant regression over the suite" if paired.broke else "No regression found"
     text = f"{none}: {counts}; {detectable}.{_but(broken)}{flips_note(paired)}"
     return [Reason("no_regression", text, "pass")]
+
+
+def _slice_reasons(
+    paired: PairedResult, comparisons: Mapping[str, Comparison], cause: str
+) -> Iterator[Reason]:
+    """Yield the reason of each category that got worse, or may have: by more than the margin, and
+    by more than one fixture, because fresh samples tell whether one fixture broke."""
+    for found in paired.slices:
+        comparison = comparisons[found.category or ""]
+        largest, margin = comparison.largest_drop(), found.margin or 0.0
+        for reason in paired_reasons(
+            found,
+            could_be_worse=comparison.evaluate(found.alpha, harshly=True).regressed,
+            largest_drop=largest,
+            margin=margin,
+            cause=cause,
+        ):
+            unclear = reason.verdict != "fail" and largest <= max(margin, 1 / max(1, found.units))
+            if reason.verdict != "pass" and not unclear:
+                text = f"Category {found.category}: {reason.text[0].lower()}{reason.text[1:]}"
+                code: ReasonCode = "error" if reason.code == "error" else "slice"
+                yield replace(reason, code=code, text=text)
 
 
 def _unseen(paired: PairedResult, counts: str, margin: float) -> str:
@@ -317,7 +340,8 @@ def evidence_reasons(
     """
     evidence, paired = summary.evidence, summary.paired
     gate = evidence.contract.gate
-    regressed = paired is not None and paired.stopped == "regressed" and gate.claim != "fixtures"
+    claims = (paired, *paired.slices) if paired and gate.claim != "fixtures" else ()
+    regressed = any(claim.stopped == "regressed" for claim in claims)
     cut_short = regressed and not summary.complete
     if cut_short and not evidence.head.samples:
         return []  # another evaluation of the contract was certain before this one started
@@ -337,6 +361,7 @@ def evidence_reasons(
             broken="" if evidence.broken else significantly_broken(evidence.fixtures),
             sure=bool(broke) or any(map(has_broken, evidence.fixtures)),
         )
+        reasons += _slice_reasons(paired, summary.slices, cause)
         reasons = without_vacuous(reasons, evidence.contract)
         if gate.claim == "fixtures":
             reasons = [r if r.code == "error" else replace(r, verdict="pass") for r in reasons]
@@ -351,7 +376,7 @@ def evidence_reasons(
         same = at_base and summary.evaluation.base is None
         reasons.append(_nothing_to_evaluate(same_requests=same))
     # A regression says as much, and what it was before.
-    worse = any((r.code, r.verdict) == ("regression", "fail") for r in reasons)
+    worse = any(r.code in ("regression", "slice") and r.verdict == "fail" for r in reasons)
     if summary.settled and summary.evaluation.contract_from == "head" and not worse:
         reasons += nothing_passes_reasons(evidence.fixtures)
     reasons += slo_reasons(evidence.slo, evidence.contract.slo)

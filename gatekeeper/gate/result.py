@@ -34,6 +34,7 @@ from gatekeeper.stats.interval import ConfidenceInterval
 Verdict = Literal["pass", "fail", "inconclusive", "error"]
 ReasonCode = Literal[
     "regression",
+    "slice",
     "slo",
     "budget",
     "unread",
@@ -224,6 +225,10 @@ class PairedResult:
     weights: Mapping[str, int] = field(default_factory=dict)
     """How much each unit counts in the test, by the fixture that stands for it; none if all count
     alike."""
+    category: str | None = None
+    """The category of the fixtures that were compared; None for all inputs."""
+    slices: tuple[PairedResult, ...] = ()
+    """The comparison of each category that is decided by itself."""
 
     @property
     def units(self) -> int:

@@ -24,7 +24,7 @@ from gatekeeper.gate.result import ContractResult, Reason, ReasonCode, Verdict, 
 SEVERITY: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "pass")
 
 
-ACCEPTABLE: frozenset[ReasonCode] = frozenset(("regression", "broke", "preference"))
+ACCEPTABLE: frozenset[ReasonCode] = frozenset(("regression", "slice", "broke", "preference"))
 """What a person can accept: that head's answers are other ones than base's."""
 
 

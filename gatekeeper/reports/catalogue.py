@@ -72,6 +72,18 @@ _FAILURES: dict[ReasonCode, ReasonEntry] = {
         about_answers=True,
         news="regression",
     ),
+    "slice": ReasonEntry(
+        "A category got worse",
+        "Head passes fewer fixtures of a category than base. Either chance does not explain the "
+        "difference, or it is not clear whether chance explains it.",
+        "Look at the fixtures of this category that broke, then correct the prompt. If the answers "
+        "to the same fixture vary, take more samples.",
+        "error",
+        ("got worse in a category", "got worse in categories"),
+        "worse",
+        about_answers=True,
+        news="regression",
+    ),
     "broke": ReasonEntry(
         "Fixtures broke",
         "Fixtures that passed on base fail on head. Gatekeeper sampled them again, and chance does "

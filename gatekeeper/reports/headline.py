@@ -90,7 +90,7 @@ def _is_unseen(reason: Reason) -> bool:
 
 def _has_regressed(result: GateResult) -> bool:
     reasons = (reason for contract in result.contracts for reason in contract.reasons)
-    return any(r.code in ("regression", "broke") and r.verdict == "fail" for r in reasons)
+    return any(r.code in ("regression", "slice", "broke") and r.verdict == "fail" for r in reasons)
 
 
 def headline(result: GateResult) -> str:

@@ -117,7 +117,10 @@ class SequentialTest:
     `level` is the probability of a false alarm, `alpha` that of calling a drop of `margin` or more
     "not worse". Both are the same unless several comparisons share the level. If not `early`, the
     test looks once, at the end, and is the fixed sign-flip test. `weights` multiply each fixture's
-    differences in the looks for "regressed" (`stats.fixture_weights`); without any, all are 1.
+    differences in the looks for "regressed" (`stats.fixture_weights`); without any, all are 1. If
+    the test does not `walk`, it looks at sums alone, at the ends of rounds: the first round's
+    boundary counts how many units broke, which says little if units stand for unequal numbers of
+    inputs, or have scores instead of passes.
     """
 
     fixtures: int
@@ -127,6 +130,7 @@ class SequentialTest:
     margin: float
     early: bool = True
     weights: tuple[int, ...] = ()
+    walks: bool = True
 
     def __post_init__(self) -> None:
         require_inside("level", self.level)
@@ -152,7 +156,7 @@ class SequentialTest:
         """
         if not self.early or not len(kindest):
             return None
-        worse = first_crossing(self.walk, kindest)
+        worse = first_crossing(self.walk, kindest) if self.walks else None
         safe = self._bet_won(harshest, sizes)
         if worse is not None and (safe is None or worse <= safe):
             return "regressed", worse
@@ -209,12 +213,14 @@ class SequentialTest:
         if not self.early:
             p = sign_flip_test(self._weighed(sampled).sum(axis=1, dtype=int).tolist())
             return SequentialResult(p <= level, p)
-        crossing = first_crossing(self.walk, first)
-        observed = first[:crossing]
-        changed, broke = int((observed != 0).sum()), int((observed > 0).sum())
-        if crossing is not None:
-            return SequentialResult(True, float(self.walk.spent[changed]))
-        p, share, reached = walk_p_value(self.walk, changed, broke), walk_share(self.rounds), None
+        p, share, reached = 1.0, walk_share(self.rounds), None
+        if self.walks:
+            crossing = first_crossing(self.walk, first)
+            observed = first[:crossing]
+            changed, broke = int((observed != 0).sum()), int((observed > 0).sum())
+            if crossing is not None:
+                return SequentialResult(True, float(self.walk.spent[changed]))
+            p = walk_p_value(self.walk, changed, broke)
         for look in [look for look in self.looks if look.rounds <= sampled.shape[1]]:
             rounds = sampled[:, : look.rounds]
             last = self.is_last(rounds)
@@ -250,7 +256,7 @@ class SequentialTest:
         from 0 to 1: the broken fixtures out of those that the boundary requires by now, and the
         capital on a logarithmic scale. It is shown to users and decides nothing."""
         changed, broke = int((kindest != 0).sum()), int((kindest > 0).sum())
-        worse = min(1.0, broke / int(self.walk.fewest[changed]))
+        worse = min(1.0, broke / int(self.walk.fewest[changed])) if self.walks else 0.0
         if not 0 < self.margin < 1 or not len(harshest):
             return worse, 0.0
         drops = harshest if sizes is None else harshest / sizes
@@ -310,7 +316,7 @@ class SequentialTest:
         if not self.early:
             return 0.0
         earlier = [look.spent for look in self.looks if look.rounds < rounds]
-        return self.level * max(earlier, default=walk_share(self.rounds))
+        return self.level * max(earlier, default=walk_share(self.rounds) if self.walks else 0.0)
 
     def _not_worse(self, sampled: Differences, look: Look, sizes: Sizes | None) -> bool:
         if not self.early:
@@ -342,20 +348,26 @@ class SequentialTest:
         """Return the stage-wise p-value over choices of signs: all choices if few fixtures changed,
         else many random ones, always the same, and the observed one."""
         sampled = self._weighed(sampled)
+        if sampled.shape[1] == 1 and not self.walks:
+            return sign_flip_test(sampled[:, 0].tolist())
         if sampled.shape[1] == 1 and bool((abs(sampled) <= 1).all()):
             changed, broke = int((sampled != 0).sum()), int((sampled > 0).sum())
             return walk_p_value(self.walk, changed, broke)
         signs, paths = _signs(sampled)
         crossed = self._crossed_walk(signs, paths[:, 0])
-        for look in [look for look in self.looks if 1 < look.rounds < sampled.shape[1]]:
-            sums = signs @ paths[:, : look.rounds].sum(axis=1, dtype="float32")
+        # Sums of single passes are exact in half the memory; those of weights and scores are not.
+        first, kind = 1 + self.walks, "float32" if self.walks else "float64"
+        for look in [look for look in self.looks if first <= look.rounds < sampled.shape[1]]:
+            sums = signs @ paths[:, : look.rounds].sum(axis=1, dtype=kind)
             crossed |= sums >= _threshold(sums, crossed, look.spent * self.level)
-        sums = signs @ paths.sum(axis=1, dtype="float32")
+        sums = signs @ paths.sum(axis=1, dtype=kind)
         return float((crossed | (sums >= sums[0])).mean())
 
     def _crossed_walk(self, signs: NDArray[np.float32], first: Differences) -> NDArray[np.bool_]:
         import numpy as np
 
+        if not self.walks:
+            return np.zeros(len(signs), dtype=bool)
         steps = signs[:, first != 0] * first[first != 0]
         broke = np.cumsum(steps > 0, axis=1, dtype=np.int16)
         beyond: NDArray[np.bool_] = broke >= self.walk.fewest[1 : broke.shape[1] + 1]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.result import ContractResult, GateResult
     from gatekeeper.gate.work import Work
 
-_BLAMED = frozenset({"regression", "broke", "must_pass", "nothing_passes"})
+_BLAMED = frozenset({"regression", "slice", "broke", "must_pass", "nothing_passes"})
 
 
 @dataclass(frozen=True, slots=True)

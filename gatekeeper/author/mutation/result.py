@@ -23,7 +23,7 @@ Finding = Literal["noticed", "too_few_broke", "not_noticed", "no_effect", "unkno
 than were fixed; this can be chance. `not_noticed`: outputs changed, but no more fixtures broke.
 `no_effect`: every output is the same as without the mutation. `unknown`: too few were measured."""
 
-_NOTICES = frozenset({"regression", "broke", "must_pass"})
+_NOTICES = frozenset({"regression", "slice", "broke", "must_pass"})
 _UNMEASURED = frozenset({"error", "limit", "interrupted"})
 
 

@@ -14,6 +14,7 @@ from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.result import ContractResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
+from gatekeeper.reports.slice_text import slice_lines
 
 _MESSAGE_LIMIT = 1_000
 _LONGEST_OUTPUT, _SHORTEST_OUTPUT = 10_000, 200
@@ -99,6 +100,8 @@ def _properties(contract: ContractResult, result: GateResult) -> dict[str, str]:
             "p_value": numbers.NONE if paired.p_value is None else f"{paired.p_value:.6g}",
             "difference": numbers.points(paired.difference),
         }
+        found = slice_lines(contract).items()
+        properties |= {xml_text(f"category.{name}"): xml_text(line) for name, line in found}
     return properties
 
 

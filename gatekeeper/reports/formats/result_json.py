@@ -304,6 +304,8 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         ],
         "clusters": asdict(paired.clusters) if paired.clusters else None,
         "weights": dict(paired.weights),
+        "category": paired.category,
+        "slices": [_paired(found) for found in paired.slices],
     }
 
 

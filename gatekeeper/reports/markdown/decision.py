@@ -29,6 +29,7 @@ from gatekeeper.reports.mode_text import mode_details
 from gatekeeper.reports.ranking import by_severity, worst_verdict
 from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
+from gatekeeper.reports.slice_text import slice_table
 from gatekeeper.reports.step_text import step_table
 from gatekeeper.stats.error_budget import ErrorBudget
 
@@ -112,6 +113,8 @@ def decision_rows(contract: ContractResult) -> list[str]:
         rows.append(f"- {name}: {prose(decided_by(contract.paired))}")
         corrected = corrected_difference(contract.paired)
         rows += [f"- {name}: {prose(corrected)}"] if corrected else []
+        slices = slice_table(contract)
+        rows += [_table(f"Categories of {name}", slices)] if slices else []
     rows += [
         f"- {name} {label}: {_arm(arm)}"
         for label, arm in (("base", contract.base), ("head", contract.head))

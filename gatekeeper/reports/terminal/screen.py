@@ -29,6 +29,7 @@ from gatekeeper.reports.headline import ICONS, headline_text, reason_icon
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.ranking import by_loss, by_severity
 from gatekeeper.reports.ranking import worst_reasons as reasons_of
+from gatekeeper.reports.slice_text import slice_lines
 from gatekeeper.reports.step_text import broke_at, plain_step
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def _print_contract(console: Console, contract: ContractResult) -> None:
         console.print(line.append(f" {reason.code}: ", style).append(_text(reason.text)))
     if contract.paired:
         console.print(Text("  ").append(_text(_decided(contract, contract.paired), "dim")))
+    for category, found in slice_lines(contract).items():
+        console.print(Text("  category ").append(_text(category, "bold")).append(f": {found}"))
     for text in contract.weakened[:_MOST_WEAKENED]:
         console.print(Text("  weakened: ", "yellow").append(_text(text)))
     if len(contract.weakened) > _MOST_WEAKENED:
