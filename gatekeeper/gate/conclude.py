@@ -58,7 +58,7 @@ from gatekeeper.gate.result import (
 from gatekeeper.gate.summarise import Evidence, summarise
 from gatekeeper.gate.verdict import SEVERITY, waived, worst
 from gatekeeper.stats.error_budget import ErrorBudget, Spending
-from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
+from gatekeeper.stats.multiple import OPPOSITE, benjamini_hochberg, holm_levels
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run
@@ -155,14 +155,24 @@ def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, i
         key: min(claim.attainable for claim in watch.claims.values())
         for key, watch in compared.items()
     }
+    alphas = {key: comparison_alpha(contract) for key, contract in contracts.items()}
+    better = {key for key, watch in compared.items() if _all_better(watch, alphas[key])}
     found = holm_levels(
-        {key: comparison_alpha(contract) for key, contract in contracts.items()},
+        alphas,
         lambda key, level: _any_regressed(compared[key], level),
         attainable=attainable,
         shares={key: alpha_shares(contract).comparison for key, contract in contracts.items()},
+        opposite=better,
     )
-    able = sum(attainable[key] <= level for key, level in found.items())
-    return {key: (level, max(1, able)) for key, level in found.items()}
+    able = {key for key, level in found.items() if attainable[key] <= level}
+    sharing = max(1, len(able - better) + bool(able & better))
+    return {key: (level, sharing) for key, level in found.items()}
+
+
+def _all_better(watch: EvaluationMonitor, alpha: float) -> bool:
+    """Return whether head is better by every claim that could find it worse."""
+    able = [claim for claim in watch.claims.values() if claim.attainable <= alpha]
+    return bool(able) and all(claim.is_better(OPPOSITE * alpha) for claim in able)
 
 
 def _any_regressed(watch: EvaluationMonitor, level: float) -> bool:
