@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.quarantine import quarantine_notes, without_quarantine
 from gatekeeper.contract.trial import ContractFrom, Outcome
 from gatekeeper.gate.alpha import alpha_shares, comparison_alpha
 from gatekeeper.gate.as_sent import negotiated
@@ -40,6 +41,7 @@ from gatekeeper.gate.reasons import (
     budget_reasons,
     ended_reasons,
     evidence_reasons,
+    flickering_warning,
     under_base,
     unread_reasons,
     warnings_of,
@@ -106,7 +108,8 @@ def conclude(
         if unread and job.paired:
             result = _with_reasons(result, unread_reasons(job, policy))
         lowered = lowered_check_warnings(job.contract, job.base, gated, now)
-        result = replace(result, warnings=(*result.warnings, *lowered))
+        held = quarantine_notes(job.contract, now.date())
+        result = replace(result, warnings=(*held, *result.warnings, *lowered))
         found.append(waived(result, waivers))
     return found
 
@@ -320,7 +323,7 @@ def _contract_result(
         weakened=job.weakened,
         warnings=_warnings(job, own, reasons),
         under_base=_under_base(others),
-        contract_digest=contract_digest(job.contract),
+        contract_digest=contract_digest(without_quarantine(job.contract)),
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
         broken=own.evidence.broken,
@@ -338,7 +341,8 @@ def _contract_result(
 
 def _warnings(job: Job, own: EvaluationSummary, reasons: Sequence[Reason]) -> tuple[str, ...]:
     missing = missing_warnings(own.evidence.missing, reasons)
-    return (*warnings_of(job), *repair_warnings(own.evidence.repairs), *missing)
+    flickering = flickering_warning(job, own.evidence.fixtures)
+    return (*warnings_of(job), *repair_warnings(own.evidence.repairs), *missing, *flickering)
 
 
 def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:
