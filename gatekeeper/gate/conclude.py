@@ -243,7 +243,7 @@ def _slice(
 ) -> PairedResult:
     """Return the comparison of one category, decided at a level of its own."""
     own, comparison = watch.parts[name], watch.slices[name]
-    ids = {fixture.id for fixture in own.contract.fixtures}.difference(own.unpaired)
+    ids = {fixture.id for fixture in own.contract.fixtures}.difference(own.apart)
     fixtures = [fixture for fixture in evidence.fixtures if fixture.id in ids]
     # What was measured after its own decision is shown, and leaves the decision as it is.
     alone: Stopped | None = comparison.stopped or ("futile" if comparison.futile else ended)

@@ -146,7 +146,7 @@ class Evaluation:
         gate, fixtures = self.contract.gate, self.contract.fixtures
         if self.base is None or gate.slices is None:
             return {}
-        named = list(dict.fromkeys(f.category for f in fixtures if f.category))
+        named = list(dict.fromkeys(f.category for f in fixtures if f.category and not f.quarantine))
         return {name: self._part({f.id for f in fixtures if f.category == name}) for name in named}
 
     def _part(self, ids: Set[str]) -> Evaluation:
