@@ -1,6 +1,6 @@
 """Does the gate cry wolf, what does it find, and how early does it stop? A simulation.
 
-    python -m benchmarks.decisions [--runs 10000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.decisions [--runs 2000] [--seed 1] [--write docs/error-rates.md]
 
 Prints the tables, or writes them between the markers of a page. Ends with exit status 1 where
 a design of this project blocks more often than --limit although head is no worse, or says "not
@@ -74,7 +74,7 @@ def _wrongly_not_worse(results: Results, limit: float) -> list[str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=float, default=0.055)

@@ -109,8 +109,7 @@ class Confirming:
         self._first: dict[str, dict[Arm, Trial]] = defaultdict(dict)
         for trial in evaluation.trials:
             self._first[trial.fixture].setdefault(trial.arm, trial)
-        apart = evaluation.apart
-        both = [f for f, arms in self._first.items() if len(arms) > 1 and f not in apart]
+        both = [fixture for fixture, arms in self._first.items() if len(arms) > 1]
         must = [unit for unit in must_pass_units(self._contract) if unit.fixture in both]
         every = map(Unit, both if claims_fixtures(self._contract) else ())
         self._must = frozenset(must)

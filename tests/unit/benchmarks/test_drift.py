@@ -31,6 +31,12 @@ def test_without_a_drop_the_rates_stay():
     assert rate(nights[:500]) == pytest.approx(rate(nights[500:]), abs=0.01)
 
 
+def test_a_night_depends_on_the_night_before():
+    nights = bench.simulate_nights(bench.DEPENDENT[-1], rng(), 400)
+    rates = np.array([rate([night]) for night in nights])
+    assert np.corrcoef(rates[1:], rates[:-1])[0, 1] > 0.2
+
+
 def test_calls_fail_at_random():
     nights = bench.simulate_nights(bench.FAILING, rng(), 50)
     measured = np.mean([night.samples for night in nights])
@@ -54,6 +60,7 @@ def test_broken_promises_are_told():
     assert len(list(bench._broken_promises(cries_wolf))) == 2
     bad_nights = {bench.BAD_NIGHTS: [(False,) * 100, (9,) * 100]}
     assert not list(bench._broken_promises(bad_nights))
+    assert not list(bench._broken_promises(dict.fromkeys(bench.DEPENDENT, cries_wolf[bench.MIXED])))
 
 
 def test_the_tables_have_a_row_for_each_setting():
