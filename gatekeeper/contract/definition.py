@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, Literal, NamedTuple
 
 from gatekeeper.contract.calibration_record import Calibrations
@@ -259,6 +260,24 @@ class SimulatedUser:
 
 
 @dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Why a fixture does not decide, who mends it, and the last day on which that holds, in UTC and
+    as YYYY-MM-DD."""
+
+    until: str
+    owner: str
+    why: str
+    position: Position | None = field(default=None, compare=False)
+
+    def has_ended(self, today: date) -> bool:
+        """Return whether the fixture decides again."""
+        return self.until < today.isoformat()
+
+    def __str__(self) -> str:
+        return f"in quarantine until {self.until} ({self.owner}: {self.why})"
+
+
+@dataclass(frozen=True, slots=True)
 class Fixture:
     """One test input. `must_pass` says that it is decided by itself, too. Fixtures of one
     `cluster` are related and count as one wherever evidence is counted. `left_out` are the names of
@@ -277,6 +296,7 @@ class Fixture:
     left_out: frozenset[str] = frozenset()
     turns: tuple[str, ...] = ()
     user: SimulatedUser | None = None
+    quarantine: Quarantine | None = None
 
 
 @dataclass(frozen=True, slots=True)

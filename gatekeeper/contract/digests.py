@@ -275,6 +275,7 @@ def contract_digest(contract: Contract) -> str:
     way."""
     fixtures = sorted(contract.fixtures, key=lambda fixture: fixture.id)
     clusters = cluster_meaning(fixtures)
+    held = {fixture.id: fixture.quarantine.until for fixture in fixtures if fixture.quarantine}
     return digest(
         {
             "target": target_meaning(contract.target),
@@ -282,6 +283,7 @@ def contract_digest(contract: Contract) -> str:
             "evaluation": evaluation_meaning(contract),
         }
         | ({"clusters": clusters} if clusters else {})
+        | ({"quarantine": held} if held else {})
         | ({"groups": groups_meaning(contract)} if contract.groups else {})
     )
 

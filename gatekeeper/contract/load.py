@@ -46,6 +46,7 @@ from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.prompts.unfilled_names import require_filled
+from gatekeeper.contract.quarantine import read_quarantine
 from gatekeeper.contract.read import UnreadableError, locate, read_text
 from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
@@ -139,6 +140,7 @@ class _Loading:
         self._require_measurable(data.get("slo"), checks, fixtures)
         if not self._problems:
             self._problems += slice_problems(document, fixtures)
+        fixtures = read_quarantine(document, fixtures, self._problems)
         if not self._problems and prompt is not None:
             target = _target(data, prompt, steps)
             self._problems += chain_problems(document, target, checks, fixtures)
@@ -355,7 +357,7 @@ class _Loading:
             "model": data.get("model"),
             "params": data.get("params", {}),
             "inline": inline,
-            **({"user": data["user"]} if "user" in data else {}),
+            **{key: data[key] for key in ("user", "quarantine") if key in data},
             **({"groups": groups_meaning(contract)} if contract.groups else {}),
             **({"steps": steps} if steps else {}),
         }

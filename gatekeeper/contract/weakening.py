@@ -17,6 +17,7 @@ from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.digests import canonical, check_meaning, checks_named
 from gatekeeper.contract.modes import SENDING
 from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.quarantine import quarantine_weakenings
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 from gatekeeper.contract.repair_policy import repair_weakenings
@@ -38,6 +39,7 @@ def weakenings(
         *_model(base, head),
         *step_weakenings(base, head, rendered),
         *_fixtures(base, head),
+        *quarantine_weakenings(base, head),
         *user_weakenings(base.fixtures, head.fixtures),
         *cluster_weakenings(base, head, rendered),
         *check_weakenings("", base.checks, head.checks, _kept_fixtures(base, head)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.digests import contract_digest
 from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.quarantine import quarantine_notes, without_quarantine
 from gatekeeper.contract.trial import ContractFrom, Outcome
 from gatekeeper.gate.alpha import alpha_shares, comparison_alpha
 from gatekeeper.gate.as_sent import negotiated
@@ -40,6 +41,7 @@ from gatekeeper.gate.reasons import (
     budget_reasons,
     ended_reasons,
     evidence_reasons,
+    flickering_warning,
     under_base,
     unread_reasons,
     warnings_of,
@@ -58,7 +60,7 @@ from gatekeeper.gate.result import (
 from gatekeeper.gate.summarise import Evidence, summarise
 from gatekeeper.gate.verdict import SEVERITY, waived, worst
 from gatekeeper.stats.error_budget import ErrorBudget, Spending
-from gatekeeper.stats.multiple import benjamini_hochberg, holm_levels
+from gatekeeper.stats.multiple import OPPOSITE, benjamini_hochberg, holm_levels
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run
@@ -106,7 +108,8 @@ def conclude(
         if unread and job.paired:
             result = _with_reasons(result, unread_reasons(job, policy))
         lowered = lowered_check_warnings(job.contract, job.base, gated, now)
-        result = replace(result, warnings=(*result.warnings, *lowered))
+        held = quarantine_notes(job.contract, now.date())
+        result = replace(result, warnings=(*held, *result.warnings, *lowered))
         found.append(waived(result, waivers))
     return found
 
@@ -155,14 +158,24 @@ def _levels(family: Mapping[Key, EvaluationMonitor]) -> dict[Key, tuple[float, i
         key: min(claim.attainable for claim in watch.claims.values())
         for key, watch in compared.items()
     }
+    alphas = {key: comparison_alpha(contract) for key, contract in contracts.items()}
+    better = {key for key, watch in compared.items() if _all_better(watch, alphas[key])}
     found = holm_levels(
-        {key: comparison_alpha(contract) for key, contract in contracts.items()},
+        alphas,
         lambda key, level: _any_regressed(compared[key], level),
         attainable=attainable,
         shares={key: alpha_shares(contract).comparison for key, contract in contracts.items()},
+        opposite=better,
     )
-    able = sum(attainable[key] <= level for key, level in found.items())
-    return {key: (level, max(1, able)) for key, level in found.items()}
+    able = {key for key, level in found.items() if attainable[key] <= level}
+    sharing = max(1, len(able - better) + bool(able & better))
+    return {key: (level, sharing) for key, level in found.items()}
+
+
+def _all_better(watch: EvaluationMonitor, alpha: float) -> bool:
+    """Return whether head is better by every claim that could find it worse."""
+    able = [claim for claim in watch.claims.values() if claim.attainable <= alpha]
+    return bool(able) and all(claim.is_better(OPPOSITE * alpha) for claim in able)
 
 
 def _any_regressed(watch: EvaluationMonitor, level: float) -> bool:
@@ -230,7 +243,7 @@ def _slice(
 ) -> PairedResult:
     """Return the comparison of one category, decided at a level of its own."""
     own, comparison = watch.parts[name], watch.slices[name]
-    ids = {fixture.id for fixture in own.contract.fixtures}.difference(own.unpaired)
+    ids = {fixture.id for fixture in own.contract.fixtures}.difference(own.apart)
     fixtures = [fixture for fixture in evidence.fixtures if fixture.id in ids]
     # What was measured after its own decision is shown, and leaves the decision as it is.
     alone: Stopped | None = comparison.stopped or ("futile" if comparison.futile else ended)
@@ -310,7 +323,7 @@ def _contract_result(
         weakened=job.weakened,
         warnings=_warnings(job, own, reasons),
         under_base=_under_base(others),
-        contract_digest=contract_digest(job.contract),
+        contract_digest=contract_digest(without_quarantine(job.contract)),
         order_seed=job.order_seed,
         must_pass=own.evidence.must_pass,
         broken=own.evidence.broken,
@@ -328,7 +341,8 @@ def _contract_result(
 
 def _warnings(job: Job, own: EvaluationSummary, reasons: Sequence[Reason]) -> tuple[str, ...]:
     missing = missing_warnings(own.evidence.missing, reasons)
-    return (*warnings_of(job), *repair_warnings(own.evidence.repairs), *missing)
+    flickering = flickering_warning(job, own.evidence.fixtures)
+    return (*warnings_of(job), *repair_warnings(own.evidence.repairs), *missing, *flickering)
 
 
 def _under_base(others: Sequence[EvaluationSummary]) -> UnderBase | None:

@@ -109,7 +109,8 @@ class Confirming:
         self._first: dict[str, dict[Arm, Trial]] = defaultdict(dict)
         for trial in evaluation.trials:
             self._first[trial.fixture].setdefault(trial.arm, trial)
-        both = [fixture for fixture, arms in self._first.items() if len(arms) > 1]
+        apart = evaluation.apart
+        both = [f for f, arms in self._first.items() if len(arms) > 1 and f not in apart]
         must = [unit for unit in must_pass_units(self._contract) if unit.fixture in both]
         every = map(Unit, both if claims_fixtures(self._contract) else ())
         self._must = frozenset(must)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from gatekeeper.contract.definition import Quarantine
 from gatekeeper.contract.trial import Arm, Outcome
 
 FixtureChange = Literal["broke", "fixed", "same"]
@@ -108,7 +109,8 @@ class FixtureFailure:
 
 @dataclass(frozen=True, slots=True)
 class FixtureResult:
-    """One fixture on both arms. `change` is None if an arm's outcome is not known.
+    """One fixture on both arms. `change` is None if an arm's outcome is not known, or the fixture
+    is quarantined.
 
     `errors` are messages of calls that failed; `failures` the failing error-severity checks,
     `warnings` the other failing ones. The two outputs are the first sample of each arm. `input` and
@@ -133,6 +135,7 @@ class FixtureResult:
     wanted: str | None = None
     cluster: str | None = None
     confirmation: Confirmation | None = None
+    quarantine: Quarantine | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def fixture_result(
         head=_tally(head),
         base_passed=before,
         head_passed=after,
-        change=_change(before, after),
+        change=None if fixture.quarantine else _change(before, after),
         failures=_failures([*head, *base], "error"),
         warnings=_failures([*head, *base], "warn"),
         errors=_errors([*head, *base]),
@@ -152,6 +152,7 @@ def fixture_result(
         input=variables_text(fixture) if after is False else None,
         wanted=value_text(fixture.expected) if after is False else None,
         cluster=fixture.cluster,
+        quarantine=fixture.quarantine,
     )
 
 

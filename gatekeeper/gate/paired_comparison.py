@@ -23,6 +23,7 @@ from gatekeeper.contract.trial import Outcome
 from gatekeeper.gate.outcomes import ARMS, aggregate
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.stats.sequential import SequentialResult, SequentialTest, Stop
+from gatekeeper.stats.sign_flip import sign_flip_test
 
 if TYPE_CHECKING:
     from gatekeeper.stats.sequential import Differences, Sizes
@@ -190,14 +191,19 @@ class Comparison:
         """Return the smallest p-value that the test could have had, whatever the directions of the
         changes: each unit may have changed if that is not known. What was not measured may have
         changed."""
-        shown = self._looked_at if self.rounds or not self.test.early else self._first
-        readings = self._arrays.kindest, self._arrays.harshest
-        kindest, harshest = (shown(each) for each in readings)
+        kindest, harshest = map(self._shown, (self._arrays.kindest, self._arrays.harshest))
         either = (kindest != 0) | (harshest != 0)
         changed = int((either.any(axis=1) if either.ndim > 1 else either).sum())
         looked_at = self._looked_at(self._arrays.kindest)
         known = self.test.attainable(looked_at, changed, self.stopped)
         return max(known, 0.5 ** len(self._rows))
+
+    def is_better(self, level: float) -> bool:
+        """Return whether the samples that the decision uses show head better at the level, whenever
+        sampling ended, and whatever is not known."""
+        shown = self._shown(self._arrays.harshest)
+        totals = shown.sum(axis=1, dtype=int) if shown.ndim > 1 else shown
+        return sign_flip_test((-totals).tolist()) <= level
 
     def counts(self) -> list[Counts]:
         """Return the counts of each unit that has a measured pair."""
@@ -318,6 +324,10 @@ class Comparison:
     def _first(self, readings: Differences) -> Differences:
         """Return the pairs of the first round that the decision uses."""
         return readings[: self._pairs, 0]
+
+    def _shown(self, readings: Differences) -> Differences:
+        """Return the pairs that the decision uses."""
+        return (self._looked_at if self.rounds or not self.test.early else self._first)(readings)
 
     def _looked_at(self, readings: Differences) -> Differences:
         """Return the complete rounds; all of them for a test that looks only at the end."""

@@ -28,6 +28,7 @@ class PastRun:
     fixtures: int = 0
     selftest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """How often the gate blocked changes that were made up (gate/selftest.py)."""
+    prompt_digest: str | None = None
 
     @property
     def success_rate(self) -> float | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.quarantine import in_force
 from gatekeeper.contract.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.blame_result import ContractBlame
@@ -168,7 +169,7 @@ def plan_sampling(
     the trial's index."""
     from gatekeeper.sampling.cache import recall
 
-    work = _sampled_whole(work, around, now)
+    work = _sampled_whole(_without_ended(work, now), around, now)
     return work, {**around.resumed(work.trials), **recall(work.trials, around.remembered)}
 
 
@@ -335,6 +336,23 @@ def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
         for job in work.jobs
     )
     # What is already known of the questions to judges is kept.
+    return work if all(map(is_, jobs, work.jobs)) else replace(work, jobs=jobs)
+
+
+def _without_ended(work: Work, now: datetime) -> Work:
+    """Return the work without the quarantines that have ended: their fixtures decide again."""
+    jobs = tuple(
+        replace(
+            job,
+            evaluations=tuple(
+                replace(each, contract=in_force(each.contract, now.date()))
+                for each in job.evaluations
+            ),
+        )
+        if any(f.quarantine for each in job.evaluations for f in each.contract.fixtures)
+        else job
+        for job in work.jobs
+    )
     return work if all(map(is_, jobs, work.jobs)) else replace(work, jobs=jobs)
 
 

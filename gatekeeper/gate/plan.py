@@ -87,9 +87,17 @@ class Evaluation:
         return len(self.counts_with) > len(self.same_input)
 
     @property
+    def apart(self) -> frozenset[str]:
+        """Return the fixtures that are not compared: they have no base arm, or are in
+        quarantine."""
+        held = (f.id for f in self.contract.fixtures if f.quarantine)
+        return frozenset((*self.unpaired, *held))
+
+    @property
     def unknown_on_head(self) -> tuple[str, ...]:
         """Return the fixtures that base can answer and that cannot be sent to head."""
-        return tuple(f for f in self.unanswerable if f not in self.unpaired)
+        apart = self.apart
+        return tuple(f for f in self.unanswerable if f not in apart)
 
     @property
     def asks_the_same(self) -> bool:
@@ -129,7 +137,7 @@ class Evaluation:
     def units(self) -> Mapping[str, Sequence[str]]:
         """Return the fixtures of each unit that both arms can take, by the one that stands for
         it."""
-        apart = {*self.unpaired, *self.unanswerable}
+        apart = self.apart.union(self.unanswerable)
         compared = [f.id for f in self.contract.fixtures if f.id not in apart]
         return members_of(self.counts_with, compared)
 
@@ -138,7 +146,7 @@ class Evaluation:
         gate, fixtures = self.contract.gate, self.contract.fixtures
         if self.base is None or gate.slices is None:
             return {}
-        named = list(dict.fromkeys(f.category for f in fixtures if f.category))
+        named = list(dict.fromkeys(f.category for f in fixtures if f.category and not f.quarantine))
         return {name: self._part({f.id for f in fixtures if f.category == name}) for name in named}
 
     def _part(self, ids: Set[str]) -> Evaluation:
@@ -181,6 +189,8 @@ class Job:
     successors: tuple[str, ...] = ()
     order_seed: str = ""
     folder: str = ""
+    flickering: tuple[str, ...] = ()
+    """The fixtures whose result went back and forth in earlier runs of base."""
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from gatekeeper.gate.fixture_reasons import (
     significantly_broken,
     tolerance_reasons,
 )
+from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.missing_answers import missing_reasons
 from gatekeeper.gate.objective_reasons import slo_reasons
 from gatekeeper.gate.paired_comparison import Comparison
@@ -410,6 +411,20 @@ def warnings_of(job: Job) -> tuple[str, ...]:
             count = numbers.count(len(other.unanswerable), "fixture")
             warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
     return tuple(warnings)
+
+
+def flickering_warning(job: Job, fixtures: Sequence[FixtureResult]) -> Iterator[str]:
+    """Yield a sentence with the fixtures that flicker on base: in the history, or because two of
+    their samples passed and two failed."""
+    each = [(f.id, f.base) for f in fixtures if f.base]
+    mixed = [name for name, base in each if min(base.passed, base.samples - base.passed) > 1]
+    held = {f.id for f in job.contract.fixtures if f.quarantine}
+    found = [f for f in dict.fromkeys((*job.flickering, *mixed)) if f not in held]
+    if found:
+        one = len(found) == 1
+        noun, them = ("fixture flickers", "it") if one else ("fixtures flicker", "them")
+        fix = f"mend {them}, or put {them} in `quarantine`"
+        yield f"{len(found):,} {noun} on base ({_names(found)}); {fix}"
 
 
 def _unasked(evaluation: Evaluation) -> str:

@@ -345,7 +345,8 @@ class ContractResult:
     """The seed of the run, or of the earlier run whose samples it continues; None if nothing was
     planned."""
     contract_digest: str | None = None
-    """The same for contracts that run and evaluate in the same way, see contract/digests.py."""
+    """The same for contracts that run and evaluate in the same way, whatever is in quarantine, see
+    contract/digests.py."""
     must_pass: tuple[MustPassResult, ...] = ()
     limits: tuple[LimitResult, ...] = ()
     preferences: tuple[PreferenceResult, ...] = ()

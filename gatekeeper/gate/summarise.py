@@ -63,7 +63,8 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     )
     fixtures = _with_fresh_samples(fixtures, watch.broken)
     # A fixture that the base prompt cannot take is evaluated, but not compared.
-    comparable = [fixture for fixture in fixtures if fixture.id not in evaluation.unpaired]
+    apart = evaluation.apart
+    comparable = [fixture for fixture in fixtures if fixture.id not in apart]
     units = evaluation.counts_with if evaluation.clustered else None
     answers = each_answer_once(outcomes, evaluation.same_input)
     return Evidence(

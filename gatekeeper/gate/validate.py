@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,6 +43,7 @@ from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
+from gatekeeper.contract.quarantine import ended_quarantines, held_fixtures
 from gatekeeper.contract.read import UnreadableError
 from gatekeeper.contract.simulated_user.small_model import small_user
 from gatekeeper.contract.size_limits import require_few_trials
@@ -184,6 +186,10 @@ class _Validating:
         self._add("warning", doubts, path)
         self._add("warning", unlisted_code_problems(contract, self.policy), path)
         self._add("warning", (found.problem for found in unused), path)
+        today = datetime.now(UTC).date()
+        self._add("warning", ended_quarantines(contract, today), path)
+        held = held_fixtures(contract, today)
+        self._add("note", (Problem(path, text, "") for text in held), path)
         self._add("note", _notes(job, alone=alone), path)
 
     def note_keys(self, paths: Iterable[str]) -> None:

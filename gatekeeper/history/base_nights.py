@@ -1,52 +1,61 @@
-"""Finds what earlier runs of base tell the comparisons of a run: the weights of fixtures. Pure."""
+"""Finds what earlier runs of base tell: the fixtures that flicker, and how much each counts."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 
 from gatekeeper.contract.clusters import members_of
+from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.digests import contract_digest
+from gatekeeper.contract.quarantine import without_quarantine
 from gatekeeper.gate.as_sent import as_evaluated
 from gatekeeper.gate.plan import Evaluation, Job, evaluates_differently
+from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.work import Work
 from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.flickering import MOST_RUNS
+from gatekeeper.history.flickering import MOST_RUNS, flickering_fixtures
 from gatekeeper.history.record import Record
 from gatekeeper.stats.fixture_weights import LEAST_RUNS, fixture_weights
 
 
-def with_weights(work: Work, records: Iterable[Record]) -> Work:
-    """Return the work with the weights of fixtures in each comparison, from the latest runs with
-    base's prompt, contract and model. A comparison by other rules than base's has none: what head's
-    author wrote has no past."""
+def with_nights(work: Work, records: Iterable[Record]) -> Work:
+    """Return the work with what the latest runs with base's prompt, contract and model tell: which
+    fixtures flicker, and the weights of fixtures in each comparison. A comparison by other rules
+    than base's has none: what head's author wrote has no past."""
     past: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if not record.judge_drifted:
             past[record.contract].append(record)
-    jobs = tuple(
-        weighted(job, past.get(job.base.name, [])) if job.base else job for job in work.jobs
-    )
-    return work if jobs == work.jobs else replace(work, jobs=jobs)
+    jobs = tuple(_told(job, work.kind, past) for job in work.jobs)
+    return work if all(map(is_, jobs, work.jobs)) else replace(work, jobs=jobs)
 
 
-def weighted(job: Job, records: Sequence[Record]) -> Job:
-    """Return the job with the weights of fixtures, from the runs of its contract."""
-    if job.base is None or not job.paired or len(records) < LEAST_RUNS:
+def _told(job: Job, kind: RunKind, past: Mapping[str, Sequence[Record]]) -> Job:
+    base = job.contract if kind == "run" else job.base
+    return told_by(job, base, past.get(base.name, ())) if base else job
+
+
+def told_by(job: Job, base: Contract, records: Sequence[Record]) -> Job:
+    """Return the job with what the runs of its contract at base tell."""
+    if len(records) < LEAST_RUNS:
         return job
-    digest = contract_digest(job.base)
+    digest = contract_digest(without_quarantine(base))
     nights = [record for record in records if record.contract_digest == digest][-MOST_RUNS:]
     if len(nights) < LEAST_RUNS:
         return job
-    rules = as_evaluated(job.base)
+    names = {fixture_key(fixture.id): fixture.id for fixture in base.fixtures}
+    flickering = tuple(names[f.key] for f in flickering_fixtures(nights) if f.key in names)
+    rules = as_evaluated(base)
     evaluations = tuple(
         each
         if each.base is None or evaluates_differently(rules, each.contract)
         else replace(each, weights=_weights(each, nights))
         for each in job.evaluations
     )
-    return replace(job, evaluations=evaluations)
+    return replace(job, evaluations=evaluations, flickering=flickering)
 
 
 def _weights(evaluation: Evaluation, nights: Sequence[Record]) -> Mapping[str, int]:

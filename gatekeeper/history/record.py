@@ -254,6 +254,7 @@ def past_runs(records: Iterable[Record]) -> tuple[PastRun, ...]:
             events=_spending(record),
             fixtures=len(record.fixtures),
             selftest=record.selftest,
+            prompt_digest=record.prompt_digest,
         )
         for record in records
     )

@@ -18,7 +18,7 @@ from gatekeeper.gate.selftest import (
     pools_of_counts,
     selftest,
 )
-from gatekeeper.history.base_nights import weighted
+from gatekeeper.history.base_nights import told_by
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.drift import stretch
 from gatekeeper.history.record import Count, Record
@@ -52,7 +52,7 @@ def with_selftest(record: Record, job: Job, past: Sequence[Record]) -> Record:
     pools = pools_of_nights(paired, nights)
     if missing_samples(paired, pools):
         return record
-    tonight = selftest(weighted(paired, nights), pools, RUNS_A_NIGHT, record.id).counts
+    tonight = selftest(told_by(paired, job.contract, nights), pools, RUNS_A_NIGHT, record.id).counts
     before = nights[-2].selftest if len(nights) > 1 else {}
     added = {name: _sum(before.get(name, (0, 0)), count) for name, count in tonight.items()}
     return replace(record, selftest=added)

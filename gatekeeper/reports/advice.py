@@ -13,10 +13,18 @@ from gatekeeper.reports.ranking import worst_reasons
 _BE_SURE_OF_LIMIT = (
     "Find out why calls cost more or take longer. Add fixtures or samples for a clear result."
 )
+_SAME_PROMPT = (
+    "The prompt is the same as in the run before, so the model may have changed: `gatekeeper "
+    "drift` says since when. Or agree on another objective in a pull request."
+)
+_OTHER_PROMPT = "Correct the prompt, or agree on another objective in a pull request."
 _MEND_MEASURED = (
-    "If the prompt is the same as when it met its objectives, the model may have changed: "
-    "`gatekeeper drift` says since when. Otherwise correct the prompt, or agree on another "
-    "objective in a pull request."
+    "If the prompt is the same as when it met its objectives, the model may have changed. "
+    "Otherwise correct the prompt, or agree on another objective in a pull request."
+)
+_NOT_THE_PROMPT = (
+    "The prompt did not change: look at the changes of the model, its parameters, the fixtures "
+    "and the checks, or agree on another objective in a separate pull request."
 )
 _BASE_APPLIES = (
     "Only the base branch's contract fails, which also applies to this pull request; to apply only "
@@ -51,7 +59,9 @@ def _advice_on(result: GateResult, contract: ContractResult, found: ReasonCode) 
     if found == "slo" and contract.base is None and result.kind == "check":
         return _mend_new(contract)
     if found == "slo" and result.kind == "run":
-        return _MEND_MEASURED
+        return _mend_measured(result, contract)
+    if found == "slo" and contract.base and _has_prompt_of(contract, contract.base.prompt_digest):
+        return _NOT_THE_PROMPT
     entry = REASONS[found]
     if found == "regression" and _only_under_base(contract):
         return f"{entry.advice} {_BASE_APPLIES}"
@@ -64,6 +74,20 @@ def _only_under_base(contract: ContractResult) -> bool:
     """Return whether the change passes by its own contract, which differs from base's."""
     failing = {r.contract_from for r in contract.reasons if r.verdict == "fail"}
     return failing <= {"base", "base_settings"}
+
+
+def _mend_measured(result: GateResult, contract: ContractResult) -> str:
+    """Advise on a run of the default branch, which may have changed no prompt."""
+    before = [run.prompt_digest for run in result.past if run.contract == contract.name]
+    if not before or before[-1] is None:
+        return _MEND_MEASURED
+    return _SAME_PROMPT if _has_prompt_of(contract, before[-1]) else _OTHER_PROMPT
+
+
+def _has_prompt_of(contract: ContractResult, digest: str | None) -> bool:
+    return (
+        digest is not None and contract.head is not None and contract.head.prompt_digest == digest
+    )
 
 
 def _limit_advice(contract: ContractResult) -> str:

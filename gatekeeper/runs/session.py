@@ -141,7 +141,7 @@ def measure(
         return redact.value(build_result(work, found))
     if not options.replay:
         notices = (*notices, *require_sound_models(work, revisions))
-    from gatekeeper.history.base_nights import with_weights
+    from gatekeeper.history.base_nights import with_nights
     from gatekeeper.history.record import past_runs
     from gatekeeper.runs.keep_in_history import keep_run
     from gatekeeper.runs.old_names import with_old_names
@@ -150,7 +150,7 @@ def measure(
     past, said = _read_past(work, options)
     past, old_names = with_old_names(past, work, options.since)
     remembered = SampleCache.open(None if options.replay else options.cache, work)
-    work = with_weights(remembered.in_order(work), past.records)
+    work = with_nights(remembered.in_order(work), past.records)
     unfinished = options.unfinished
     if unfinished:
         unfinished.require_same(work.trials)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum, inf, nextafter
@@ -12,6 +12,8 @@ from typing import NamedTuple, TypeVar
 from gatekeeper.stats.arguments import require_inside, require_share
 
 _Key = TypeVar("_Key", bound=Hashable)
+OPPOSITE = 0.5
+"""The share of a hypothesis's alpha at which its result in the other direction is significant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ def holm_levels(
     *,
     attainable: Mapping[_Key, float] = MappingProxyType({}),
     shares: Mapping[_Key, float] = MappingProxyType({}),
+    opposite: Collection[_Key] = (),
 ) -> dict[_Key, float]:
     """Return the level at which Holm's procedure tests each hypothesis. All hypotheses are one
     family, and may have different alphas.
@@ -58,6 +61,13 @@ def holm_levels(
     and Krummenauer, F. (1998), Improvements and modifications of Tarone's multiple test procedure
     for discrete data, Biometrics 54:673-681. `shares` says which part of its whole alpha each
     hypothesis has, 1 by default: other tests keep the rest, so it is not given away.
+
+    `opposite` are the hypotheses whose result in the other direction is significant at OPPOSITE of
+    their alpha, so that they cannot be rejected. All of them count as one: Ellis, J. L., Pecanka,
+    J. and Goeman, J. J. (2020), Gaining power in multiple testing of interval hypotheses via
+    conditionalization, Biostatistics 21 (arXiv 1801.00141), who leave out large p-values, and
+    multiply the level by the chance to be left in. One remains because a change can be bad for one
+    hypothesis and good for all its opposites.
     """
     for alpha in alphas.values():
         require_inside("alphas", alpha)
@@ -66,8 +76,15 @@ def holm_levels(
     levels: dict[_Key, float] = {}
     left = dict(alphas)
     while left:
-        reaches = [_Reach(_most(a, attainable.get(n, 0.0)), weights[n]) for n, a in left.items()]
-        divisor = min(_divisor(reaches), len(alphas))
+        reaches = {n: _Reach(_most(a, attainable.get(n, 0.0)), weights[n]) for n, a in left.items()}
+        divisor = min(_divisor([*reaches.values()]), len(alphas))
+        joined = [reaches[name] for name in left if name in opposite]
+        if len(joined) > 1:
+            others = [reach for name, reach in reaches.items() if name not in opposite]
+            left_in = 1 - max(left.values())
+            divisor = min(
+                divisor, _divisor([*others, _Reach(*map(max, zip(*joined, strict=True)))]) / left_in
+            )
         rejected = [name for name, alpha in left.items() if rejects(name, alpha / divisor)]
         for name in rejected or left:
             levels[name] = alphas[name] / divisor

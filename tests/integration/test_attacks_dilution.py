@@ -179,6 +179,54 @@ def test_groups_that_never_fail_take_nothing_of_alpha(check_of, contract, checks
     assert words["paired"]["alpha"] == pytest.approx(0.049)
 
 
+TUNED = {
+    "improve": "[{type: regex, pattern: no}]",
+    "by another check": "[{type: length, max: 2}, {type: not_contains, value: ok}]",
+    "are already good in part": "[{type: regex, pattern: 'no|^ok,'}]",
+}
+
+
+def tuned_answers(contract: str, broken: int = 6) -> dict[str, object]:
+    """A prompt whose worse answers please what was added: so many of twelve turn to `no`. Beside
+    eight, one fixture breaks for groups that pass `ok,` too."""
+    said = some_say("no", broken) | some_say("ok", 0, "Say {{ word }}.")
+    if broken == 8:
+        said["Say word11."] = "ok, no"
+    before = {FIXTURES: csv(MANY[:12])}
+    return Proposal("second", "", {}, contract=contract, recorded=said, before=before).base
+
+
+@pytest.mark.parametrize(
+    ("checks", "broken", "contract"),
+    [
+        ("improve", 6, SURE),
+        ("improve", 6, SOON),
+        ("by another check", 6, SURE),
+        ("are already good in part", 8, SOON),
+    ],
+)
+def test_groups_that_a_worse_prompt_makes_better_take_one_share(check_of, checks, broken, contract):
+    """With a share for each, p = 0.0156 and 0.0039 would be too much for 0.049 / 13."""
+    before = tuned_answers(with_groups(contract, TUNED[checks], count=12), broken)
+    answered = check_of(before, {PROMPT_FILE: OTHER})
+    assert answered.code == 1
+    words = next(c for c in answered.result["contracts"] if c["name"] == "words")
+    assert words["verdict"] == "fail"
+    assert words["paired"]["family"] == 2
+    assert "regression" in {reason["code"] for reason in words["reasons"]}
+
+
+def test_contracts_that_a_worse_prompt_makes_better_take_one_share(check_of):
+    before = tuned_answers(SURE)
+    for name in OTHERS[:12]:
+        before[f"contracts/{name}.yaml"] = SURE.replace("name: words", f"name: {name}").replace(
+            SAYS, f"checks: {TUNED['improve']}"
+        )
+    answered = check_of(before, {PROMPT_FILE: OTHER})
+    words = next(c for c in answered.result["contracts"] if c["name"] == "words")
+    assert (answered.code, words["paired"]["family"]) == (1, 2)
+
+
 def test_limits_of_trivial_groups_take_only_their_own_share(check_of):
     contract = with_groups(SURE, more="gate: {latency_p50: +500%}\n")
     proposal = Proposal(

@@ -1,4 +1,4 @@
-"""What earlier runs of base say of fixtures that flicker: they count less in the paired test."""
+"""Fixtures that flicker on base are named, and count less in the paired test."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, some_say
-from support.recorded_repository import contract_files
+from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, answers, some_say
+from support.recorded_repository import PROMPT, contract_files
 
 from gatekeeper.cli.main import main
 from gatekeeper.history.counts import fixture_key
@@ -53,6 +53,33 @@ def test_fixtures_that_flicker_count_less(check_of: Any, nights_of: Any) -> None
     assert {weights[word] for word in MANY[10:]} == {8}
     assert "sign-flip test" in checked.contract["paired"]["method"]
     assert "fixtures that flicker count less" in checked.comment
+    [said] = checked.contract["warnings"]
+    assert said.startswith("10 fixtures flicker on base (")
+    assert said in checked.comment
+
+
+def test_quarantine_keeps_the_past_and_its_fixtures_are_not_named(
+    check_of: Any, nights_of: Any
+) -> None:
+    past = nights_of(8)
+    entries = (
+        f"  - {{fixture: {word}, owner: a, until: 2999-01-01, why: b}}\n" for word in FLICKERS[1:]
+    )
+    held = {**FILES, CONTRACT: f"{NO_SLO}quarantine:\n{''.join(entries)}"}
+    checked = check_of(held, {PROMPT_FILE: OTHER}, "--history", str(past))
+    assert checked.contract["paired"]["weights"][MANY[0]] == 2
+    assert f"1 fixture flickers on base ({MANY[0]})" in checked.contract["warnings"][-1]
+
+
+def test_two_samples_of_base_that_pass_and_two_that_fail_are_flicker(check_of: Any) -> None:
+    answered = {word: ["ok"] * 9 for word in MANY}
+    mixed = {MANY[0]: ["ok", "no"] * 4, MANY[1]: ["no"] + ["ok"] * 8}
+    recorded = {**answers(PROMPT, answered | mixed), **answers(OTHER, answered)}
+    contract = f"{NO_SLO}sampling: {{samples: 4, mode: fixed}}\n"
+    checked = check_of(contract_files(contract, MANY, recorded), {PROMPT_FILE: OTHER})
+    assert [w for w in checked.contract["warnings"] if "flicker" in w] == [
+        f"1 fixture flickers on base ({MANY[0]}); mend it, or put it in `quarantine`"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,10 @@ def _case(fixture: FixtureResult, contract: ContractResult, limit: int) -> _Case
         case.category = xml_text(fixture.category)
     case.stdout = _both_outputs(fixture, limit)
     errors = "\n".join(xml_text(clip(error, _MESSAGE_LIMIT)) for error in fixture.errors)
-    if fixture.head_passed is False:
+    if fixture.quarantine is not None:
+        case.add_skipped_info(_line(str(fixture.quarantine)))
+        case.stderr = errors or None
+    elif fixture.head_passed is False:
         _add_failures(case, fixture, limit)
         case.stderr = errors or None
     elif fixture.head_passed is None and errors:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from gatekeeper import __version__
-from gatekeeper.contract.definition import NotRun
+from gatekeeper.contract.definition import NotRun, Quarantine
 from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.fixture_result import (
     BrokenFixtures,
@@ -376,8 +376,13 @@ def _fixture(fixture: FixtureResult) -> dict[str, Any]:
         "outputs": {"base": outputs.base, "head": outputs.head},
         "duplicate_of": fixture.duplicate_of,
         "cluster": fixture.cluster,
+        "quarantine": _quarantine(fixture.quarantine),
         "confirmation": _confirmation(fixture.confirmation),
     }
+
+
+def _quarantine(held: Quarantine | None) -> dict[str, str] | None:
+    return None if held is None else {"until": held.until, "owner": held.owner, "why": held.why}
 
 
 def _failures(failures: Sequence[FixtureFailure], outputs: _Outputs) -> list[dict[str, Any]]:

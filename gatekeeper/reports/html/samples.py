@@ -258,7 +258,7 @@ def _fixture(
 
 
 def _notes(fixture: FixtureResult) -> str:
-    notes = [str(fixture.confirmation)] if fixture.confirmation else []
+    notes = [str(each) for each in (fixture.quarantine, fixture.confirmation) if each]
     if fixture.p_value is not None:
         notes.append(f"test of this fixture alone: adjusted p {numbers.p_value(fixture.p_value)}")
     if fixture.duplicate_of is not None:

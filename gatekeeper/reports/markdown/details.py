@@ -59,7 +59,9 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
     broken = by_loss(f for f in contract.fixtures if f.change == "broke")
     fixed = by_loss((f for f in contract.fixtures if f.change == "fixed"), "base")
     failing = by_loss(
-        f for f in contract.fixtures if f.head_passed is False and f.change != "broke"
+        f
+        for f in contract.fixtures
+        if f.head_passed is False and not f.quarantine and f.change != "broke"
     )
     lost = [f for f in contract.fixtures if f.errors]
     known = contract.base is not None

@@ -136,7 +136,9 @@ def _objective(slo: SloResult, contract: ContractResult) -> str:
 def _failures(contract: ContractResult) -> list[str]:
     broke = by_loss(f for f in contract.fixtures if f.change == "broke")
     failing = by_loss(
-        f for f in contract.fixtures if f.head_passed is False and f.change != "broke"
+        f
+        for f in contract.fixtures
+        if f.head_passed is False and not f.quarantine and f.change != "broke"
     )
     lost = [f for f in contract.fixtures if f.errors]
     parts = [_failure(fixture) for fixture in (*broke, *failing)[:_MOST_FAILURES]]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from support import results as examples
 
 from gatekeeper.contract.clusters import ClusterCounts
 from gatekeeper.contract.resource_limits import LimitName
+from gatekeeper.gate.past_run import PastRun
 from gatekeeper.gate.resource_result import LimitFinding, LimitResult
 from gatekeeper.gate.result import ContractResult, Reason, ReasonCode, SloResult, Verdict
 from gatekeeper.reports.advice import advice
@@ -44,12 +46,41 @@ def test_a_new_prompt_is_not_brought_back(objective: str, words: str) -> None:
     assert "back" not in _advice(new)
 
 
-def test_a_run_that_changed_no_prompt_never_says_to_improve_it() -> None:
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (("one", "one"), "The prompt is the same as in the run before"),
+        (("two", "one"), "The prompt is the same as in the run before"),
+        (("one", "two"), "Correct the prompt"),
+        (("one", None), "If the prompt is the same as when"),
+        ((), "If the prompt is the same as when"),
+    ],
+)
+def test_a_run_looks_at_the_digest_before_it_blames_the_prompt(
+    before: tuple[str | None, ...], words: str
+) -> None:
     slo = SloResult("success_rate", 0.95, 0.5, None, False)
     known = replace(_because("slo"), slo=(slo,))
-    measured = replace(examples.result(known), kind="run")
-    assert "gatekeeper drift" in advice(measured, known)
-    assert "Improve the prompt" not in advice(measured, known)
+    known = replace(known, head=replace(known.head, prompt_digest="one"))
+    time = datetime(2026, 11, 1, tzinfo=UTC)
+    past = [PastRun("poem", time, "a" * 40, 9, 1, None, prompt_digest=d) for d in before]
+    past.append(PastRun("other", time, "a" * 40, 9, 1, None, prompt_digest="three"))
+    measured = replace(examples.result(known), kind="run", past=tuple(past))
+    said = advice(measured, known)
+    assert said.startswith(words)
+    assert "Improve the prompt" not in said
+    assert ("gatekeeper drift" in said) == (words.startswith("The prompt is"))
+
+
+def test_a_change_of_another_part_never_says_to_improve_the_prompt() -> None:
+    known = replace(_because("slo"), slo=(SloResult("success_rate", 0.95, 0.5, None, False),))
+    arms = {"base": "one", "head": "one"}
+    same = replace(
+        known, **{arm: replace(getattr(known, arm), prompt_digest=d) for arm, d in arms.items()}
+    )
+    assert _advice(same).startswith("The prompt did not change: look at the changes of the model")
+    other = replace(same, head=replace(same.head, prompt_digest="two"))
+    assert "Improve the prompt" in _advice(other)
 
 
 def test_the_title_counts_the_fixtures_of_which_none_passes() -> None:

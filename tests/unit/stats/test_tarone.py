@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from support.sequential_designs import drawn, every_sign, run, table
 
 from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.multiple import holm_levels
+from gatekeeper.stats.multiple import OPPOSITE, holm_levels
 from gatekeeper.stats.sequential import SequentialTest
+from gatekeeper.stats.sign_flip import sign_flip_test
 
 ALPHA = 0.2
 """Few units change in an example, so that a smaller alpha would reject nothing."""
 
 
-def decide(tests, tables, *, shares=None):
+def decide(tests, tables, *, shares=None, joins=True):
     """The rejected comparisons and the levels of all, by their place in the list."""
     found = {}
     for number, (test, differences) in enumerate(zip(tests, tables, strict=True)):
@@ -30,6 +31,7 @@ def decide(tests, tables, *, shares=None):
         lambda number, level: rejects(*found[number], level),
         attainable={number: smallest(*each) for number, each in found.items()},
         shares=shares or {},
+        opposite={n for n, each in found.items() if joins and better(*each)},
     )
     return {n for n, level in levels.items() if rejects(*found[n], level)}, levels
 
@@ -44,6 +46,12 @@ def rejects(test, differences, stop, rounds, pairs, level):
     return test.evaluate(shown, differences[:pairs, 0], level).regressed
 
 
+def better(test, differences, stop, rounds, pairs):
+    """Whether the plain test of what was sampled shows the opposite."""
+    shown = differences[:, :rounds] if rounds else differences[:pairs, :1]
+    return sign_flip_test((-shown.sum(axis=1)).tolist()) <= OPPOSITE * test.alpha
+
+
 def smallest(test, differences, stop, rounds, pairs):
     shown = differences[:, :rounds] if rounds else differences[:pairs, :1]
     changed = int((shown != 0).any(axis=1).sum())
@@ -52,9 +60,12 @@ def smallest(test, differences, stop, rounds, pairs):
 
 @st.composite
 def families(draw):
-    """Comparisons of the same units, by tests that may stop early."""
+    """Comparisons of the same units, by tests that may stop early. Some are good for what others
+    are bad for."""
     units = draw(st.integers(1, 6))
     tables = draw(st.lists(drawn(fewest=units, most=units), min_size=2, max_size=5))
+    if draw(st.booleans()):
+        tables = [tables[0], *[-tables[0]] * draw(st.integers(1, 3)), *tables[1:3]]
     early = draw(st.booleans())
     margin = draw(st.sampled_from([0.05, 0.6]))
     level = ALPHA / len(tables)
@@ -106,6 +117,30 @@ def test_a_comparison_that_could_show_something_counts_although_it_is_fine():
     found, levels = decide(tests, [broken, improved])
     assert found == set()
     assert levels[0] < 2**-5
+
+
+@pytest.mark.parametrize("others", [2, 20, 200])
+@pytest.mark.parametrize("broken_in_each", [0, 1])
+@pytest.mark.parametrize("early", [False, True])
+def test_all_comparisons_that_improve_take_the_share_of_one(others, broken_in_each, early):
+    broken = table([[1]] * 6 + [[0]] * 6)
+    improved = table([[-1]] * 10 + [[1]] * broken_in_each + [[0]] * (2 - broken_in_each))
+    tests = [SequentialTest(12, 1, 0.05 / (others + 1), 0.05, 0.05, early)] * (others + 1)
+    tables = [broken, *[improved] * others]
+    found, levels = decide(tests, tables)
+    assert found == {0}
+    assert levels[0] == pytest.approx(0.95 * 0.025)
+    assert decide(tests, tables, joins=False)[0] == (set() if others > 2 else {0})
+
+
+def test_comparisons_that_may_be_worse_keep_their_shares_beside_those_that_improve():
+    broken = table([[1]] * 7 + [[0]] * 5)
+    mixed = table([[1]] * 4 + [[-1]] * 3 + [[0]] * 5)
+    improved = table([[-1]] * 9 + [[0]] * 3)
+    tests = [SequentialTest(12, 1, 0.05 / 7, 0.05, 0.05, False)] * 7
+    _, levels = decide(tests, [broken, mixed, *[improved] * 5])
+    assert levels[1] == pytest.approx(0.95 * 0.05 / 2)  # `broken` was found and left
+    assert levels[0] == pytest.approx(0.95 * 0.05 / 3)
 
 
 def test_a_comparison_that_ended_early_counts_with_what_it_may_have_become():

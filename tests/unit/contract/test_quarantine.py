@@ -1,0 +1,133 @@
+"""Fixtures in quarantine: how they are written, what is refused, and when they count again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.contract_difference import differs
+from gatekeeper.contract.definition import Contract, Quarantine
+from gatekeeper.contract.digests import contract_digest
+from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.quarantine import in_force, quarantine_notes, without_quarantine
+from gatekeeper.contract.weakening import weakenings
+from gatekeeper.errors import ContractError
+
+CONTRACT = """\
+contract: 1
+name: tag
+prompt: tag.txt
+model: openai/gpt-4o-mini
+fixtures:
+  - {id: one, vars: {word: one}}
+  - {id: two, vars: {word: two}}
+  - {id: three, vars: {word: three}}
+checks: [{type: length, max: 9}]
+"""
+ENTRY = "{fixture: one, owner: team, until: 2026-12-31, why: flickers}"
+TODAY = date(2026, 12, 31)
+
+
+def load(*entries: str) -> Contract:
+    written = "".join(f"  - {entry}\n" for entry in entries)
+    text = CONTRACT + (f"quarantine:\n{written}" if entries else "")
+    files = {"c/tag.yaml": text.encode(), "c/tag.txt": b"Tag {{ word }}."}
+    return load_contract(MemoryRevision(files), "c/tag.yaml", SHAPES)
+
+
+def test_it_is_read_into_its_fixture() -> None:
+    one, *others = load(ENTRY).fixtures
+    assert one.quarantine == Quarantine("2026-12-31", "team", "flickers")
+    assert one.quarantine.position.line == 11
+    assert not any(fixture.quarantine for fixture in others)
+
+
+@pytest.mark.parametrize(
+    ("entry", "field", "said", "fix"),
+    [
+        (ENTRY.replace("one", "on"), "fixture", "no fixture has the id `on`", "mean `one`?"),
+        (ENTRY.replace("2026-12-31", "31.12.2026"), "until", "not a date", "YYYY-MM-DD"),
+        (ENTRY.replace("2026-12-31", "2026-02-30"), "until", "not a date", "YYYY-MM-DD"),
+        (ENTRY.replace("2026-12-31", "'20261231'"), "until", "not a date", "YYYY-MM-DD"),
+        (ENTRY.replace("2026-12-31", "next week"), "until", "not a date", "YYYY-MM-DD"),
+        (ENTRY.replace("flickers", "' '"), "why", "`why` is empty", "the reason"),
+        (ENTRY.replace("team", "''"), "owner", "`owner` is empty", "who mends"),
+        (ENTRY.replace(", why: flickers", ""), None, "`why` is missing", "the reason"),
+        (ENTRY.replace("owner", "owners"), "owners", "unknown key", "owner"),
+    ],
+)
+def test_a_mistake_names_line_field_and_fix(
+    entry: str, field: str | None, said: str, fix: str
+) -> None:
+    assert entry != ENTRY
+    with pytest.raises(ContractError) as raised:
+        load("{fixture: two, owner: a, until: 2026-12-31, why: b}", entry)
+    problem = next(p for p in raised.value.problems if said in p.what)
+    assert (problem.path, problem.line) == ("c/tag.yaml", 12)
+    assert problem.field == (f"quarantine[1].{field}" if field else "quarantine[1]")
+    assert fix in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([ENTRY, ENTRY], "in quarantine twice"),
+        ([ENTRY.replace("one", name) for name in ("one", "two", "three")], "nothing would decide"),
+    ],
+)
+def test_one_entry_a_fixture_and_not_all_of_them(entries: list[str], said: str) -> None:
+    with pytest.raises(ContractError, match=said):
+        load(*entries)
+
+
+@given(st.integers(-400, 400))
+def test_it_holds_through_its_last_day_and_then_says_that_it_ended(days: int) -> None:
+    contract, today = load(ENTRY), TODAY + timedelta(days=days)
+    ended = days > 0
+    assert (in_force(contract, today).fixtures[0].quarantine is None) == ended
+    (note,) = quarantine_notes(contract, today)
+    assert ("ended on 2026-12-31" in note) == ended
+    assert ("does not decide" in note) != ended
+    assert "team" in note
+    assert "flickers" in note
+
+
+def test_many_are_counted() -> None:
+    contract = load(ENTRY)
+    one = contract.fixtures[0]
+    many = tuple(replace(one, id=f"f{number}") for number in range(8))
+    notes = quarantine_notes(replace(contract, fixtures=many), TODAY)
+    assert len(notes) == 6
+    assert notes[-1] == "3 more fixtures in quarantine"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ([], [ENTRY], "fixture `one` put in quarantine until 2026-12-31 (team: flickers)"),
+        ([ENTRY], [ENTRY.replace("2026", "2027")], "extended from 2026-12-31 to 2027-12-31"),
+        ([ENTRY], [ENTRY.replace("one", "two")], "fixture `two` put in quarantine"),
+        ([ENTRY], [ENTRY.replace("2026-12", "2026-10")], None),
+        ([ENTRY], [], None),
+        ([ENTRY], [ENTRY.replace("team", "someone")], None),
+    ],
+)
+def test_what_head_adds_or_extends_is_a_weakening(
+    before: list[str], after: list[str], said: str | None
+) -> None:
+    found = weakenings(load(*before), load(*after))
+    assert len(found) == (said is not None)
+    assert said is None or said in found[0]
+
+
+def test_a_contract_with_it_evaluates_differently_and_keeps_its_past() -> None:
+    plain, held = load(), load(ENTRY)
+    assert differs(plain, held)
+    assert contract_digest(without_quarantine(held)) == contract_digest(plain)
+    assert without_quarantine(plain) is plain
