@@ -180,10 +180,10 @@ def _all_better(watch: EvaluationMonitor, alpha: float) -> bool:
 
 def _any_regressed(watch: EvaluationMonitor, level: float) -> bool:
     claims = watch.claims
-    return any(claims[c].evaluate(own).regressed for c, own in _levels_of_claims(watch, level))
+    return any(claims[c].evaluate(own).regressed for c, own in levels_of_claims(watch, level))
 
 
-def _levels_of_claims(watch: EvaluationMonitor, level: float) -> Iterable[tuple[str, float]]:
+def levels_of_claims(watch: EvaluationMonitor, level: float) -> Iterable[tuple[str, float]]:
     """Return the level of each claim of a contract by Holm's procedure."""
     claims = watch.claims
     found = holm_levels(
@@ -205,7 +205,7 @@ def _summarise(
     if level is not None and watch.comparison and evidence.pairs:
         ended: Stopped | None = watch.stopped or ("regressed" if cut else None)
         gate = watch.evaluation.contract.gate
-        own = dict(_levels_of_claims(watch, level[0]))
+        own = dict(levels_of_claims(watch, level[0]))
         found = paired_result(
             evidence.pairs,
             watch.comparison,

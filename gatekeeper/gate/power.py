@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from gatekeeper import numbers
 from gatekeeper.contract.definition import Contract
@@ -17,6 +18,10 @@ from gatekeeper.gate.plan import Evaluation
 from gatekeeper.gate.resource_limits import fewest_inputs
 from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
 from gatekeeper.stats.sequential import looks
+
+FAIR = 0.05
+"""How often a harmless change may end inconclusive where that blocks it."""
+RARE_FAILURES = 0.1
 
 Price = Callable[[Request], float | None]
 """What a request costs, in US dollars: about, or at most. None if no price is known."""
@@ -130,6 +135,22 @@ def compute_power(evaluation: Evaluation, together: int = 1, contracts: int = 1)
         contracts=contracts,
         clustered_fixtures=sum(map(len, units.values())) if evaluation.clustered else None,
     )
+
+
+def rarely_open(evaluation: Evaluation) -> bool:
+    """Return whether a harmless change surely ends inconclusive in at most 5 % of runs, if every
+    fixture passes in at least 90 % of its samples.
+
+    It does if chance alone lowers the pass rate by more than the margin that rarely. How often an
+    objective stays open is not known before a run, so a contract with one has no answer.
+    """
+    contract, power = evaluation.contract, compute_power(evaluation)
+    if contract.slo or power.minimum_detectable_effect is None:
+        return False
+    sampling = contract.sampling
+    pairs = power.inputs * (sampling.samples if sampling.aggregate == "majority" else 1)
+    spread = math.sqrt(2 * RARE_FAILURES * (1 - RARE_FAILURES) / pairs)
+    return NormalDist().inv_cdf(1 - FAIR) * spread <= contract.gate.margin
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Sample, Trial
-from gatekeeper.gate.alpha import compares_pairs_alone
+from gatekeeper.gate.alpha import compares_pairs_alone, comparison_alpha
+from gatekeeper.gate.alternative_methods import visible_drop
 from gatekeeper.gate.broken_reasons import broken_reasons
+from gatekeeper.gate.conclude import levels_of_claims
 from gatekeeper.gate.confirmation_run import confirm_broken
+from gatekeeper.gate.families import ALL
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.must_pass import must_pass_results
+from gatekeeper.gate.paired_comparison import Comparison
 from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.selftest_result import CHANGES, HARMLESS, OPEN, Change, Count, Selftest
 
@@ -155,9 +159,10 @@ def rehearse(job: Job, pools: Pools, change: Change, rng: random.Random) -> tupl
 def ending(monitor: EvaluationMonitor) -> Ending:
     """Return what the comparison of the suite, broken fixtures and those that must pass say, as
     `conclude` decides it; other reasons are left out."""
-    comparison, contract = monitor.comparison, monitor.evaluation.contract
-    assert comparison is not None  # noqa: S101
-    if monitor.regressed:
+    contract, claims = monitor.evaluation.contract, monitor.claims
+    levels = dict(levels_of_claims(monitor, comparison_alpha(contract)))
+    decides = contract.gate.claim != "fixtures"
+    if decides and any(claims[c].evaluate(level).regressed for c, level in levels.items()):
         return "fail"
     complete = monitor.complete or not monitor.settled
     must = must_pass_results(contract, monitor.outcomes, monitor.broken, complete=complete)
@@ -166,9 +171,19 @@ def ending(monitor: EvaluationMonitor) -> Ending:
         return "fail"
     if "inconclusive" in broke or any(result.found == "unknown" for result in must):
         return "inconclusive"
-    if contract.gate.claim == "fixtures" or comparison.stopped == "not_worse":
-        return "pass"
-    return "inconclusive" if comparison.largest_drop() > contract.gate.margin else "pass"
+    open_ = decides and any(_is_open(claims[c], c, level) for c, level in levels.items())
+    return "inconclusive" if open_ else "pass"
+
+
+def _is_open(comparison: Comparison, claim: str, level: float) -> bool:
+    """Return whether a claim that found nothing is inconclusive: head may be worse by more than the
+    margin, or no drop could have been found."""
+    test, drop = comparison.test, comparison.largest_drop()
+    if claim != ALL and drop <= max(test.margin, 1 / max(1, test.fixtures)):
+        return False
+    if visible_drop(test.fixtures, comparison.flicker, level, test.rounds) is None:
+        return True
+    return comparison.stopped != "not_worse" and drop > test.margin
 
 
 def _breakable(evaluation: Evaluation, pools: Pools) -> list[str]:

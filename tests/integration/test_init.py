@@ -124,3 +124,51 @@ def test_nothing_is_written_through_a_link(repository, tmp_path, capsys, folder)
     assert init(repository) == 2
     assert folder in capsys.readouterr().err
     assert not list(elsewhere.iterdir())
+
+
+def suite(rows: int, *, samples: int = 1, more: str = "") -> dict[str, str | bytes]:
+    """A contract with so many fixtures, and no policy."""
+    words = "".join(f"w{n},word {n}\n" for n in range(rows))
+    contract = (
+        "contract: 1\nname: words\nprompt: ../prompts/words.txt\ntemplate: jinja\n"
+        "model: openai/gpt-4o-mini\nfixtures:\n  - file: words.csv\n"
+        "checks:\n  - {type: regex, pattern: ok}\n"
+        f"sampling: {{samples: {samples}}}\n{more}"
+    )
+    return {
+        "contracts/words.yaml": contract,
+        "contracts/words.csv": f"id,word\n{words}",
+        "prompts/words.txt": "Say {{ word }}.\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("files", "blocks"),
+    [
+        (suite(200), True),
+        (suite(40, samples=5), True),
+        (suite(40, samples=2), False),
+        (suite(40, samples=2, more="gate: {margin: 0.1}\n"), True),
+        (suite(4, samples=60), False),  # four fixtures can show no drop
+        (suite(200, more="slo: {success_rate: 0.9}\n"), False),
+        (suite(200) | {"prompts/other.txt": "Translate {{ text }}.\n"}, False),
+    ],
+)
+def test_an_inconclusive_result_blocks_where_every_suite_is_large(
+    files, blocks, repository, capsys
+) -> None:
+    repository.commit("suite", files)
+    assert init(repository) == 0
+    policy = yaml.safe_load((repository.path / PLACES["policy.yml"]).read_text("utf-8"))
+    assert policy.get("on_inconclusive", "pass") == ("fail" if blocks else "pass")
+    told = capsys.readouterr().out
+    assert ("The policy says `on_inconclusive: fail`" in told) == blocks
+    assert ("`gatekeeper selftest` measures whether" in told) == (not blocks)
+    assert main(["validate", "--repo", str(repository.path)]) == 0
+
+
+def test_a_policy_that_is_there_says_what_blocks(repository, capsys) -> None:
+    policy = {PLACES["policy.yml"]: "on_inconclusive: pass\n"}
+    repository.commit("suite", suite(200) | policy)
+    assert init(repository) == 0
+    assert "inconclusive" not in capsys.readouterr().out

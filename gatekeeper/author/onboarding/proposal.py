@@ -29,7 +29,7 @@ from gatekeeper.author.onboarding.skeleton import (
 )
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import read_contract_documents
+from gatekeeper.contract.contract_document import contract_paths_of, read_contract_documents
 from gatekeeper.contract.contract_files import matching_contracts
 from gatekeeper.contract.globs import literal_pattern
 from gatekeeper.contract.inventory import (
@@ -48,6 +48,7 @@ from gatekeeper.contract.read import UnreadableError
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.judge_calls import judge_models
 from gatekeeper.gate.plan import Job
+from gatekeeper.gate.power import rarely_open
 from gatekeeper.gate.validate import prepare_contract, validate_contracts
 from gatekeeper.providers.model_faults import find_model_fault
 
@@ -84,6 +85,8 @@ class Proposal:
     unread: int = 0
     about_agents: str = ""
     mistakes: tuple[Problem, ...] = ()
+    decisive: bool = False
+    """Whether every contract is large enough for an inconclusive result to block a change."""
 
     @property
     def runs(self) -> bool:
@@ -145,6 +148,7 @@ class _Proposing:
     models: Counter[str] = field(default_factory=Counter)
     judges: set[str] = field(default_factory=set)
     code: set[str] = field(default_factory=set)
+    too_small: bool = False
 
     def proposal(self) -> Proposal:
         has_policy = POLICY_PATH in self.revision.entries
@@ -161,6 +165,7 @@ class _Proposing:
             before = narrow(before, [suite.path for suite in used], left)
         second = self._inventory(replace(self.policy, contracts=(*before, *widened)))
         skeletons = self._skeletons(second)
+        self._judge_size_of([suite.path for suite in used])
         native = bool(skeletons) or any(path.startswith("contracts/") for path in suites)
         chosen = contract_patterns(suites, native=native or not suites)
         own = self.policy.patterns_for("")  # without those of folders that have policies
@@ -180,6 +185,7 @@ class _Proposing:
             bool(used),
             second.unread,
             "" if self.only else second.about_agents,
+            decisive=bool(accepted) and not has_policy and not self.too_small,
         )
 
     def _inventory(self, policy: Policy) -> Inventory:
@@ -224,6 +230,7 @@ class _Proposing:
             if not self._is_prompt_too(suite):  # a prompt gets a contract with another name
                 self.rows.append(ProposalRow(suite.path, suite.kind, None, note))
             return False
+        self._judge_size(jobs)
         for job in jobs:
             self.names.add(job.contract.name)
             self.models[job.contract.target.model] += 1
@@ -265,6 +272,7 @@ class _Proposing:
         overlay = Overlay(self.revision, {made.path: made.text})
         job = prepare_contract(overlay, made.path, self.policy)
         self._require_models([job])
+        self._judge_size([job])
         self.models[job.contract.target.model] += 1
         demands = ", ".join(str(demand.check["type"]) for demand in made.demands)
         count = numbers.count(made.fixtures, "fixture")
@@ -273,6 +281,17 @@ class _Proposing:
             note += "; cannot show a regression until fixtures add `turns`"
         self.rows.append(ProposalRow(found.reference, found.kind, made.path, note))
         return made
+
+    def _judge_size(self, jobs: Iterable[Job]) -> None:
+        self.too_small |= not all(rarely_open(job.evaluations[0]) for job in jobs)
+
+    def _judge_size_of(self, paths: Iterable[str]) -> None:
+        """Judge the contracts that were there before; one with a mistake is not large enough."""
+        try:
+            every = [part for path in paths for part in contract_paths_of(self.revision, path)]
+            self._judge_size([prepare_contract(self.revision, p, self.policy) for p in every])
+        except (UnreadableError, ContractError):
+            self.too_small = True
 
     def _require_models(self, jobs: Iterable[Job]) -> None:
         """Raise UnreadableError if the model of a contract cannot be called."""
@@ -337,6 +356,9 @@ def policy_lines(proposal: Proposal) -> Mapping[str, str]:
         listed = ", ".join(map(json.dumps, proposal.code))
         why = "# Python files with your own checks. Gatekeeper runs the files of this branch."
         lines["checks"] = f"{why}\nchecks: {{python: [{listed}]}}"
+    if proposal.decisive:
+        why = "# Every suite is large enough: a harmless change seldom ends without a clear result."
+        lines["on_inconclusive"] = f"{why}\non_inconclusive: fail"
     return lines
 
 

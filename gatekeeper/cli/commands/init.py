@@ -79,7 +79,8 @@ def init(arguments: argparse.Namespace) -> int:
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
         show_proposal(found, log_console())
-    print_lines([*lines, *_next(found, branch, keys, settings, root)])
+    said = [] if policy in files else [_about_inconclusive(found)]
+    print_lines([*lines, *said, *_next(found, branch, keys, settings, root)])
     return 0
 
 
@@ -93,6 +94,18 @@ def _nothing(found: Proposal, files: int) -> Iterator[str]:
     yield (
         "Name the file of a prompt with `gatekeeper init --from FILE`, or write a contract: "
         "docs/contracts.md says how."
+    )
+
+
+def _about_inconclusive(found: Proposal) -> str:
+    if found.decisive:
+        return (
+            "The policy says `on_inconclusive: fail`, because every suite is large enough: a "
+            "harmless change ends inconclusive in at most 5 % of runs."
+        )
+    return (
+        "An inconclusive result does not block a change. `gatekeeper selftest` measures whether "
+        "your suites are large enough for `on_inconclusive: fail`."
     )
 
 

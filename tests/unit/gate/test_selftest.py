@@ -104,13 +104,30 @@ async def _nothing(*_: object) -> None:
         (Change("three", broken=3), 1, GatePolicy(claim="fixtures")),
         (Change("three", broken=3), 1, GatePolicy(allow_broken=3)),
         (Change("all", drop=0.3), 2, GatePolicy()),
+        (Change("all", drop=0.2), 2, GatePolicy(slices="category")),
+        (Change("three", broken=3), 1, GatePolicy(slices="category", claim="inputs")),
     ],
 )
 def test_a_run_ends_as_the_gate_decides_it(
     change: Change, failed: int, gate: GatePolicy, monkeypatch
 ) -> None:
     """`ending` says of every run what `conclude` says of the same samples."""
-    job = job_of(12, gate=gate)
+    _assert_same_endings(_in_categories(12, gate), change, failed, monkeypatch)
+
+
+def test_a_suite_that_can_show_no_drop_ends_as_the_gate_decides_it(monkeypatch) -> None:
+    kept = _assert_same_endings(_in_categories(4, GatePolicy()), HARMLESS, 1, monkeypatch)
+    assert set(kept) == {"inconclusive"}
+
+
+def _in_categories(fixtures: int, gate: GatePolicy) -> Job:
+    """A job with every other fixture in another category."""
+    each = contract(*(f"f{i}" for i in range(fixtures)), samples=2, gate=gate)
+    halves = (replace(f, category="ab"[n % 2]) for n, f in enumerate(each.fixtures))
+    return paired(replace(each, fixtures=tuple(halves)))
+
+
+def _assert_same_endings(job: Job, change: Change, failed: int, monkeypatch) -> list[str]:
     pools = pools_of_counts(job, counts(job, failed, samples=8))
     ending = module.ending
     kept: list[tuple[str, str]] = []
@@ -121,7 +138,7 @@ def test_a_run_ends_as_the_gate_decides_it(
         (result,) = conclude(
             [job], watches, Run((), 0, 0, 0, 0, 0.0, "done"), None, Policy(), datetime.now(UTC)
         )
-        codes = ("regression", "broke", "must_pass", "undecided", "unseen")
+        codes = ("regression", "broke", "must_pass", "undecided", "unseen", "slice")
         verdicts = {r.verdict for r in result.reasons if r.code in codes}
         worst = next((v for v in ("fail", "inconclusive") if v in verdicts), "pass")
         kept.append((ending(monitor), worst))
@@ -131,7 +148,8 @@ def test_a_run_ends_as_the_gate_decides_it(
     for seed in range(4):
         rehearse(job, pools, change, random.Random(seed))  # noqa: S311
     assert len(kept) == 4
-    assert all(mine == theirs for mine, theirs in kept)
+    assert [mine for mine, _ in kept] == [theirs for _, theirs in kept]
+    return [mine for mine, _ in kept]
 
 
 def test_fixtures_with_one_input_share_an_answer() -> None:
