@@ -103,20 +103,14 @@ def _read(text: str, place: PromptReference) -> tuple[Prompt, Sequence[Sequence[
 def _message(found: dict[str, Any], path: str) -> MessageTemplate:
     lines = tuple(found["lines"])
     opening = "{" if _language(path) == "python" else "${"
-    shown = "".join(
-        part if isinstance(part, str) else _hole(opening, part) for part in found["parts"]
-    )
+    parts = found["parts"]
+    shown = "".join(p if isinstance(p, str) else f"{opening}{'.'.join(p)}}}" for p in parts)
     try:
         shown.encode()
     except UnicodeEncodeError:
         what, fix = "half of a surrogate pair", "write both halves"
         raise ContractError([Problem(path, what, fix, lines[0])]) from None
     return MessageTemplate(found["role"], shown, lines[0], lines if len(lines) > 1 else ())
-
-
-def _hole(opening: str, path: Sequence[str | int]) -> str:
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
-    return f"{opening}{path[0]}{''.join(steps)}}}"
 
 
 def _tag(path: str, part: Sequence[Any], line: int) -> str:

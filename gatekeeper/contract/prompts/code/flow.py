@@ -1,4 +1,4 @@
-"""Refuses each use of a list, an object or a template in its own file through which it may change.
+"""Refuses each use of a list, a dictionary or a template in its Python file that may change it.
 
 A text cannot change, so the file may read a text anywhere. Anything else may only be read, and be
 given to code of other files. Whatever gets it, a part of it or a copy of it, is one more name of
@@ -7,19 +7,36 @@ it, which nothing may change either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Collection, Sequence
 
-from gatekeeper.contract.prompts.code.names import Names, changed
+from gatekeeper.contract.prompts.code.names import Names, changed, words
 from gatekeeper.contract.prompts.code.tree import Node
+
+_END = words(
+    "bool id isinstance len print repr str type copy.deepcopy json.dumps"
+    " .abatch .ainvoke .astream .batch .format .format_messages .format_prompt .invoke .keys"
+    " .pretty_print .pretty_repr .stream"
+)
+"""The functions and methods that leave what they are given as it is, and return something else."""
+_COPY = words(
+    "dict enumerate iter list reversed sorted tuple zip copy.copy"
+    " .copy .get .items .partial .values"
+)
+"""Those that return something with parts of it."""
+_TAKING = words("apply put put_nowait setdefault submit update")
+"""The methods of something else that may not be given it."""
+_OPERATORS = words("__add__ __or__ __radd__ __ror__")
+_PASSED_LISTS = words("asyncio json logging pprint")
+"""The modules of Python's library whose functions may be given it."""
 
 
 class Flow:
-    """What the names of one file hold. `steps` are the members that lead to a text in an object.
-    A list has none; `ends` are the members whose value is a text."""
+    """What the names of one file hold. `ends` are the keys whose value is a text. A dictionary may
+    be in no other, whose keys may have the same names."""
 
-    def __init__(self, names: Names, steps: Sequence[str] = (), ends: Sequence[str] = ()) -> None:
-        self.names, self.rules = names, names.rules
-        self.steps, self.ends = steps, {*(steps[-1:] or ends)} - {*steps[:-1]}
+    def __init__(self, names: Names, ends: Collection[str], *, is_list: bool) -> None:
+        self.names, self.ends, self.is_list = names, ends, is_list
 
     def refuse(self, first: Sequence[str]) -> None:
         """Refuse a use of these names, or of a name that gets their value, that may change it.
@@ -35,8 +52,7 @@ class Flow:
 
     def _used(self, node: Node) -> list[str]:
         if node.kind == "pair":
-            value = node.parts[-1]
-            return self._taken(value) if value.is_target() else []
+            return []
         if not node.is_target():
             return self._held(node)
         if node.kind == "name" and node.around.text == "+=":
@@ -53,24 +69,19 @@ class Flow:
             return self._member(around)
         if kind in ("either", "through"):
             return self._held(around)
-        if kind in ("sum", "pipe") and not self.rules.operators & self.names.defined.keys():
+        if kind in ("sum", "pipe") and not _OPERATORS & self.names.defined.keys():
             return self._held(around)
         if kind in ("store", "default", "parameter") and role == "value":
             return self._stored(around)
         if kind == "keyword" or (kind == "call" and role == "argument"):
             return self._given(node)
-        if kind == "spread" and around.around.kind == "object" and len(self.steps) == 1:
-            return []  # the texts are copied
-        holder = around.around.around if self.steps and kind == "pair" else None
-        if holder is not None and [part.text for part in holder.all("target")] == ["exports"]:
-            return []
-        if self.steps or role == "key" or kind not in ("list", "object", "pair", "spread"):
-            raise _changed(node)
-        return [around.text, *self._held(around.around)] if kind == "pair" else self._held(around)
+        if kind == "spread" or (self.is_list and kind in ("list", "object")):
+            return self._held(around)
+        if kind == "pair" and role == "value" and self.is_list:
+            return [f".{around.text}", *self._held(around.around)]
+        raise _changed(node)
 
     def _stored(self, store: Node) -> list[str]:
-        if self.steps and store.text in ("for", "in", "each"):
-            return []  # the keys of an object
         found = [name for target in store.all("target") for name in self._taken(target)]
         is_value = store.kind == "store" and store.role not in ("body", "loop")
         return found + (self._held(store) if is_value else [])
@@ -84,66 +95,63 @@ class Flow:
             return [target.text]
         if target.kind == "list":
             return [name for part in target.parts for name in self._taken(part)]
-        if target.kind == "object" and all(part.kind == "pair" for part in target.parts):
-            wanted = [part.parts[-1] for part in target.parts if part.text not in self.ends]
-            return [name for part in wanted for name in self._taken(part)]
         raise _changed(target)
 
     def _member(self, member: Node) -> list[str]:
-        name, use, rules = member.text, member.outside(), self.rules
+        name, use = member.text, member.outside()
         if member.is_target() or name.startswith("__"):
             raise _changed(member)
         if use.around.kind == "call" and use.role == "function":
             return self._method(use.around, name)
-        if member.kind == "member" and not rules.has_members:
-            if name == "template":
-                return []
+        if member.kind == "item":
+            return [] if name in self.ends else self._held(member)
+        if name != "template":
             raise _changed(member)
-        is_text = name in self.ends or len(self.steps) == 1
-        is_other = self.steps and name and name not in self.steps
-        return [] if is_text or is_other else self._held(member)
+        return []
 
     def _method(self, call: Node, name: str) -> list[str]:
         """Return what gets the result of a method of the value."""
-        is_copy = f".{name}" in self.rules.copy and not (self.steps and self.rules.has_members)
-        is_end = f".{name}" in self.rules.end and not self._calls_back(call.all("argument"))
-        if is_end or (is_copy and len(self.steps) == 1):
+        if f".{name}" in _COPY:
+            return self._held(call)
+        if f".{name}" in _END and not self._calls_back(call.all("argument")):
             return []
-        if not is_copy or self.steps:
-            raise _changed(call.parts[0])
-        return self._held(call)
+        raise _changed(call.parts[0])
 
     def _given(self, node: Node) -> list[str]:
         """Return the names that get an argument of a call. A function of another module may be
         given it."""
         keyword = node.around if node.around.kind == "keyword" else None
         call = keyword.around if keyword is not None else node.around
-        function, rules, names = call.parts[0], self.rules, self.names
+        function, names = call.parts[0], self.names
         root, given = function.root(), call.all("argument")
         is_own = root.text in names.bound or root.text in names.defined
         written = names.origin(function) or ("" if is_own else ".".join(function.dotted()))
         if function.text in names.defined or self._calls_back(given):
             raise _changed(node)
-        if written in rules.end:
+        if written in _END:
             return []
-        if written in rules.copy and len(self.steps) < 2:
-            return [] if self.steps else self._held(call)
-        is_named = keyword is not None or node.kind == "object"
-        is_known = root.kind == "name" and (
-            rules.is_elsewhere(names, root.text)
-            or (is_named and function.kind == "member" and root.text in names.bound)
-        )
-        if not is_known or function.text in rules.taking or function.text.startswith("__"):
+        if written in _COPY and keyword is None:
+            return self._held(call)
+        module = names.imported.get(root.text, "").partition(".")[0]
+        is_imported = all(n.kind == "alias" for n in names.bindings(names.module, root.text))
+        is_known = module not in sys.stdlib_module_names or module in _PASSED_LISTS
+        is_known = is_imported and bool(module) and is_known
+        if keyword is not None and function.kind == "member":
+            is_known = is_known or root.text in names.bound
+        if (
+            root.kind != "name"
+            or not is_known
+            or function.text in _TAKING
+            or function.text.startswith("__")
+        ):
             raise _changed(node)
         return [f".{keyword.text}"] if keyword is not None else []
 
     def _calls_back(self, arguments: Sequence[Node]) -> bool:
         """Return whether one of a call's arguments is a function of this file."""
         nodes = [node for argument in arguments for node in argument.walk()]
-        return any(n.kind in ("function", "name") and self._is_own(n) for n in nodes)
-
-    def _is_own(self, node: Node) -> bool:
-        return node.kind == "function" or node.text in self.names.defined
+        own = [n for n in nodes if n.kind in ("name", "member") and n.text in self.names.defined]
+        return bool(own) or any(node.kind == "function" for node in nodes)
 
 
 def _changed(node: Node) -> Exception:

@@ -14,31 +14,18 @@ _SUFFIXES = (".cjs", ".js", ".jsx", ".mjs", ".ts", ".tsx")
 
 
 class _Rules(Protocol):
-    """What one language lets a file do with a constant, and how it writes texts.
+    """What one language lets a file do with a constant, and how it writes texts."""
 
-    `end` and `copy` are the functions and methods that leave what they are given as it is, and
-    return something else, or what has parts of it; `taking` are methods that may not be given it,
-    and `operators` those that are given the other operand. `keys` are those of a message.
-    `has_members` says that `a.b` and `a["b"]` are the same, as in JavaScript; only Python has an
-    order of assignments, and constants of classes.
-    """
-
-    end: frozenset[str]
-    copy: frozenset[str]
-    taking: frozenset[str]
-    operators: frozenset[str]
-    keys: frozenset[str]
-    has_members: bool
+    is_python: bool
 
     def refuse_file(self, names: Names) -> None: ...
     def refuse_declaration(self, names: Names, bound: Node, name: str) -> None: ...
     def changes(self, node: Node, name: str, in_class: bool, /) -> bool: ...
-    def is_elsewhere(self, names: Names, root: str) -> bool: ...
     def shown(self, node: Node) -> str: ...
     def literal(self, node: Node, add_hole: Callable[[Written, Node], None]) -> Written: ...
     def number(self, node: Node) -> str | None: ...
     def cleaned(
-        self, names: Names, call: Node, value: Callable[[Node], Written]
+        self, names: Names, call: Node, value: Callable[[Node], Written], /
     ) -> Written | None: ...
 
 
@@ -52,7 +39,6 @@ class Names:
         self.defined: dict[str, list[Node]] = defaultdict(list)
         self.imported: dict[str, str] = {}
         self.bound: set[str] = set()
-        self.stars: list[Node] = []
         self._bindings: dict[tuple[int, str], list[Node]] = defaultdict(list)
         self._done: set[tuple[str, bool]] = set()
         for node in nodes:
@@ -74,8 +60,6 @@ class Names:
         elif kind == "alias":
             self.imported[text] = node.parts[0].text
             self._bind(node, text)
-            if text == "*":
-                self.stars.append(node)
         if kind in ("store", "keyword", "pair", "default") and text not in ("for", "in", "each"):
             self._define(node)
 
@@ -94,10 +78,6 @@ class Names:
     def bindings(self, scope: Node, name: str) -> list[Node]:
         """Return what gives the name a value in this scope."""
         return self._bindings.get((id(scope), name), [])
-
-    def known(self, scope: Node) -> list[str]:
-        """Return the names that have a value in this scope."""
-        return [name for found, name in self._bindings if found == id(scope)]
 
     def origin(self, called: Node) -> str:
         """Return what the expression names, from the module that it is imported from, such as

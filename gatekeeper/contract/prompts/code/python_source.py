@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import re
 import sys
 import textwrap
-import types
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -34,39 +32,27 @@ that imports another one is refused."""
 _ONLY = {
     "ast": words("dump literal_eval parse unparse walk"),
     "importlib": words("metadata resources"),
-    "inspect": words(
-        "Parameter Signature cleandoc getdoc getfile getsource isabstract isasyncgen isawaitable"
-        " isclass iscoroutine iscoroutinefunction isfunction isgenerator ismethod signature"
-    ),
-    "operator": words("add and_ contains eq getitem itemgetter mul ne not_ or_ sub truediv"),
+    "inspect": words("cleandoc getdoc isawaitable isclass iscoroutinefunction isfunction"),
+    "operator": words("itemgetter"),
     "sys": words(
-        "argv base_prefix byteorder exc_info executable exit flags float_info getdefaultencoding"
-        " getrecursionlimit getsizeof hexversion implementation intern maxsize path platform prefix"
-        " setrecursionlimit stderr stdin stdlib_module_names stdout version version_info"
+        "argv executable exit maxsize path platform stderr stdin stdout version version_info"
     ),
 }
 """The members that do not either, of modules of which others do."""
 _NEVER = words(
     "EntryPoint EntryPoints ForwardRef Formatter FunctionType config connection entry_points"
-    " get_type_hints managers mock reduction"
+    " get_type_hints managers mock reduction singledispatch singledispatchmethod"
 )
-_SPECIAL = {
-    name
-    for thing in (builtins, sys, type, dict, types.FunctionType, types.MethodType, types.CellType)
-    for name in dir(thing)
-    if name.startswith("__")
-} | words("ag_frame cr_frame f_back f_builtins f_globals f_locals gi_frame tb_frame")
 _HARMLESS = words(
-    "__all__ __annotations__ __bool__ __call__ __class__ __contains__ __doc__ __eq__ __file__"
-    " __format__ __ge__ __getattr__ __getitem__ __gt__ __hash__ __init__ __iter__ __le__ __len__"
-    " __lt__ __main__ __module__ __name__ __ne__ __new__ __next__ __package__ __qualname__ __repr__"
-    " __reversed__ __str__"
+    "__all__ __annotations__ __bool__ __call__ __class__ __contains__ __doc__ __enter__ __eq__"
+    " __exit__ __file__ __format__ __ge__ __getattr__ __getitem__ __gt__ __hash__ __init__ __iter__"
+    " __le__ __len__ __lt__ __main__ __members__ __module__ __name__ __ne__ __new__ __next__"
+    " __package__ __post_init__ __qualname__ __repr__ __reversed__ __str__ __version__"
 )
 """The special names through which nothing of a file can be changed, or that have a rule here."""
+_FRAMES = words("ag_frame cr_frame f_back f_builtins f_globals f_locals gi_frame tb_frame")
 _BUILTINS = words("__builtins__ __import__ breakpoint compile eval exec globals vars")
 _SETTERS = words("setattr delattr")
-_PASSED_LISTS = words("asyncio json logging pprint")
-"""The modules of the library whose functions may be given a list of messages."""
 _SKIPPED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
 _ROLES = {
     **dict.fromkeys(("body", "orelse", "finalbody", "handlers", "cases"), "body"),
@@ -185,6 +171,9 @@ def _describe(node: Any) -> Described:
             parts = [*_parameters(node.args), *(part for part in parts if part[0] != "args")]
         case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() | ast.MatchMapping() if bound:
             kind, parts = "store", [("target", Plain("name", bound, [], node)), *parts]
+        case ast.MatchClass():
+            keys = [("attribute", Plain("text", key, [], node)) for key in node.kwd_attrs]
+            parts = [*keys, *parts]
         case ast.arg():
             parts = [("target", Plain("name", node.arg, [], node)), *parts]
     return kind, text, parts
@@ -230,19 +219,7 @@ class Python:
     """The short lists of harmless uses, what else may change a constant of Python, and how Python
     writes texts. For the lists, see `Names`."""
 
-    end = words(
-        "bool id isinstance len print repr str type copy.deepcopy json.dumps"
-        " .abatch .ainvoke .astream .batch .format .format_messages .format_prompt .invoke .keys"
-        " .pretty_print .pretty_repr .stream"
-    )
-    copy = words(
-        "dict enumerate iter list reversed sorted tuple zip copy.copy"
-        " .copy .get .items .partial .values"
-    )
-    taking = words("apply put put_nowait setdefault submit update")
-    operators = words("__add__ __or__ __radd__ __ror__")
-    keys = words("content role")
-    has_members = False
+    is_python = True
 
     def refuse_file(self, names: Names) -> None:
         """Refuse code that can reach the names of its own module other than by writing them."""
@@ -258,7 +235,7 @@ class Python:
         if kind == "alias":
             return self._import_reflects(names, node)
         if kind == "text":
-            return text if _is_special(text) or _is_code(node) else ""
+            return text if node.role == "attribute" and _is_special(text) else ""
         if kind == "member":
             path = names.imported.get((node.dotted() or [""])[0], "")
             steps = [*path.split("."), *node.dotted()[1:]]
@@ -275,7 +252,8 @@ class Python:
             return "" if called and is_inner and not around.all("argument") else text
         if text == "getattr":
             given = around.all("argument") if called else []
-            return "" if len(given) > 1 and given[1].kind == "text" else text
+            name = given[1] if len(given) > 1 else node
+            return "" if name.kind == "text" and not _is_special(name.text) else text
         if text == "__name__":
             is_named = around.kind == "call" and around.parts[0].text in _NAMED_AFTER_MODULES
             return "" if is_named or around.kind == "compare" else text
@@ -334,13 +312,6 @@ class Python:
         given = node.around.all("argument") if node.role == "function" else []
         owner = node.parts[0] if kind == "member" else given[0] if given else node
         return in_class or owner.dotted() != ["self"]
-
-    def is_elsewhere(self, names: Names, root: str) -> bool:
-        """Return whether the name is imported from a module that may be given a list."""
-        module = names.imported.get(root, "").partition(".")[0]
-        is_passed = module not in _STANDARD or module in _PASSED_LISTS
-        bound = names.bindings(names.module, root)
-        return bool(module) and is_passed and all(node.kind == "alias" for node in bound)
 
     def __init__(self, source: str) -> None:
         self.lines = [line.encode() for line in source.split("\n")]
@@ -413,14 +384,5 @@ def _is_library(steps: Sequence[str]) -> bool:
 
 
 def _is_special(name: str) -> bool:
-    return name in _SPECIAL and name not in _HARMLESS
-
-
-def _is_code(node: Node) -> bool:
-    """Return whether a text stands where a type does, and calls something when it is read."""
-    above: Node | None = node
-    while above is not None and above.role != "type":
-        above = above.parent if above.kind not in ("function", "class", "module") else None
-    item = node.enclosing("item")
-    literal = item is not None and item.parts[0].text in ("Annotated", "Literal")
-    return above is not None and not literal and bool({"(", "="} & {*node.text})
+    is_special = name.startswith("__") and name.endswith("__") and len(name) > 4
+    return name in _FRAMES or (is_special and name not in _HARMLESS)

@@ -26,6 +26,7 @@ from gatekeeper.contract.prompts.code.written import (
 from gatekeeper.contract.role_lines import ROLES
 
 _ROLES = {**{role: role for role in ROLES}, "human": "user", "ai": "assistant"}
+_KEYS = ("role", "content")
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,12 @@ class Reading:
         while steps and bound.kind == "class":
             reading = replace(self, scope=bound)
             bound = reading.only(steps.pop(0), bound.line)
-        holder = value = _value_of(bound)
+        value = _value_of(bound)
         if steps and value is not None and value.kind == "function":
             fix = f"move the text out of `{bound.text}`, into a constant of the file"
             raise CodeFault(f"the prompt is inside the function `{bound.text}`", fix, bound.line)
         for step in steps:
             value = reading.member(value, step, bound)
-        if steps and any(n.text in ("this", "super") for n in (holder or bound).walk()):
-            raise CodeFault(f"`{first}` may change itself", SEPARATE, bound.line)
         return reading._messages(last, value, bound, steps)
 
     def _refuse_inner(self, inner: str) -> None:
@@ -87,8 +86,13 @@ class Reading:
         listed = (template or value).inside()
         is_list = template is not None or listed.kind == "list"
         if steps or (is_list and not is_function):
-            ends = [] if template else [end for end in self.names.rules.keys if end not in steps]
-            Flow(self.names, () if is_list else steps, ends).refuse(_named_with(bound))
+            if not self.names.rules.is_python:
+                fix = "write each text in a constant of its own, and use that constant here"
+                raise CodeFault(f"other code may change a part of `{name}`", fix, bound.line)
+            ends = {*_KEYS} - {*steps} if is_list else {steps[-1]} - {*steps[:-1]}
+            if len(steps) == 1 and not is_list:  # whatever the keys are, one of it is a text
+                ends |= {"", *(part.text for part in (_value_of(bound) or bound).parts)}
+            Flow(self.names, ends, is_list=is_list and not steps).refuse(_named_with(bound))
         if listed.kind != "list":
             return [("user", reading.value(value))]
         if not listed.parts:
@@ -97,7 +101,7 @@ class Reading:
 
     @property
     def _fix(self) -> str:
-        key = "role" if self.names.rules.has_members else '"role"'
+        key = '"role"' if self.names.rules.is_python else "role"
         return f'write `{{{key}: "user", {key.replace("role", "content")}: "…"}}`'
 
     def _message(self, item: Node) -> tuple[str, Written]:
@@ -107,7 +111,7 @@ class Reading:
             raise CodeFault(f"`{self._shown(item)}` is not a message", self._fix, item.line)
         parts: dict[str, Node] = {}
         for pair in item.parts:
-            if pair.kind != "pair" or pair.text not in ("role", "content") or pair.text in parts:
+            if pair.kind != "pair" or pair.text not in _KEYS or pair.text in parts:
                 what = f"gatekeeper does not read `{self._shown(pair.get('key') or pair)}` here"
                 raise CodeFault(what, "keep only `role` and `content`", pair.line)
             parts[pair.text] = pair.parts[-1].inside()
@@ -133,7 +137,7 @@ class Reading:
         """Return what alone gives the name of the scope its value. Raises CodeFault."""
         bound = self.names.bindings(self.at, name)
         if not bound:
-            close = difflib.get_close_matches(name, sorted(self.names.known(self.at)), n=1)
+            close = difflib.get_close_matches(name, sorted(self.names.bound), n=1)
             fix = f"did you mean `{close[0]}`?" if close else "correct the name"
             raise CodeFault(f"there is no `{name}`", fix, line)
         _refuse_more(name, bound)
@@ -147,8 +151,8 @@ class Reading:
             raise CodeFault(what, SEPARATE, found.line)
         if reader is not None and not self.own and found.place > reader.place:
             raise CodeFault(f"`{name}` has no value yet", SEPARATE, reader.line)
-        for star in self.names.stars:
-            if not self.scope and star.line > found.line:
+        for star in self.names.bindings(self.at, "*"):
+            if star.line > found.line:
                 what = f"a later `import *` may give `{name}` another value"
                 fix = "list the imported names, or move the import before the constant"
                 raise CodeFault(what, fix, star.line)
@@ -196,7 +200,9 @@ class Reading:
         if node.kind == "text":
             found = self.names.rules.literal(node, self.add_hole)
         elif node.kind == "sum":
-            found = self._sum(node)
+            found = Written()
+            for term in node.parts:
+                found.add(self.value(term))
         elif node.kind == "name" and node.text not in self.own:
             found = self._named(node)
         elif node.kind == "call":
@@ -206,16 +212,6 @@ class Reading:
         if found is None:
             what = f"the program computes `{self._shown(node)}` while it runs"
             raise Computed(what, SEPARATE, node.line)
-        return found
-
-    def _sum(self, node: Node) -> Written:
-        terms: list[Node] = []
-        while node.kind == "sum":
-            terms.append(node.parts[1])
-            node = node.parts[0]
-        found = Written()
-        for term in (node, *reversed(terms)):
-            found.add(self.value(term))
         return found
 
     def _named(self, node: Node) -> Written | None:
@@ -253,8 +249,8 @@ class Reading:
     def add_hole(self, found: Written, hole: Node) -> None:
         """Add what fills a hole: the text of a constant, or a variable. Raises CodeFault."""
         inner = hole.parts[0].inside()
-        path = _path(inner)
-        if path is None or len(hole.parts) > 1:
+        path = tuple(inner.dotted())
+        if not path or len(hole.parts) > 1:
             what = f"the placeholder `{{{self._shown(inner)}}}` computes or formats its value"
             fix = "assign the value to a variable first; fixtures then set that variable"
             raise CodeFault(what, fix, hole.line)
@@ -340,20 +336,3 @@ def _members(holder: Node | None, key: str) -> list[Node]:
     """Return what an object has under the key."""
     parts = holder.parts if holder is not None and holder.kind == "object" else []
     return [part for part in parts if part.text == key and part.kind in ("pair", "function")]
-
-
-def _path(node: Node) -> Path | None:
-    """Return the variable of a hole, with the keys of the part that it names."""
-    steps: list[str | int] = []
-    while node.kind in ("member", "item"):
-        key = node.get("key")
-        if node.kind == "item" and (
-            key is None or not node.text or key.kind not in ("text", "literal")
-        ):
-            return None
-        is_number = key is not None and key.kind == "literal"
-        if is_number and not node.text.isdecimal():
-            return None
-        steps.append(int(node.text) if is_number else node.text)
-        node = node.parts[0].inside()
-    return (node.text, *reversed(steps)) if node.kind == "name" else None

@@ -30,54 +30,43 @@ _INLINE = words(
 _COMPUTED = ("computed_property_name", "unary_expression", "binary_expression")
 _RUNNING = words("inspector module repl vm worker_threads")
 """The modules of Node that run a text as code, or find what a file exports."""
-_ANY = words("Function eval exports getBuiltinModule mainModule")
+_ANY = words("Function eval exports getBuiltinModule mainModule module")
 _HIDDEN = words("__proto__ constructor getPrototypeOf prototype setPrototypeOf")
-_ROLES = {
-    "condition": "test",
-    "value": "value",
-    "result": "result",
-    **dict.fromkeys(("alternative", "body", "consequence", "finalizer", "handler"), "body"),
-}
+_ROLES = {"value": "value", "result": "result", "body": "body"}
 _ROWS = rows(
     """
     program                                       module
     statement_block                               block
-    identifier,type_identifier,this,super         name @.
+    identifier,this                               name @.
     false,null,number,regex,true,undefined        literal @.
     string,template_string                        text *=hole
     template_substitution                         hole *=value
     member_expression                             member @property object=object
     subscript_expression                          item @index object=object index=key
     call_expression                               call function=function arguments=argument
-    new_expression                                call:new constructor=function arguments=argument
     array,array_pattern                           list *=item
     object,object_pattern                         object *=item
     pair,pair_pattern                             pair @key key=key
     spread_element,rest_pattern                   spread *=value
     function_declaration,method_definition        function @name parameters=parameter
-    generator_function_declaration                function @name parameters=parameter
     arrow_function                    function:=> parameters=parameter parameter=parameter
-    function_expression,generator_function        function parameters=parameter
+    function_expression                           function parameters=parameter
     required_parameter,optional_parameter         parameter pattern=target
     class_declaration,abstract_class_declaration  class @name
-    class                                         class
     assignment_pattern,object_assignment_pattern  default left=target right=value
     variable_declarator                           store name=target
     assignment_expression                         store:= left=target right=value
     augmented_assignment_expression               store:+= left=target right=value
     update_expression                             store:del argument=target
     for_in_statement                              store:for left=target right=value
-    ternary_expression                            either consequence=value alternative=value
     binary_expression                             compare left=value right=value
     binary_expression+                            sum left=value right=value
     parenthesized_expression,as_expression        through *=value
     satisfies_expression,non_null_expression      through *=value
-    type_assertion,await_expression               through *=value
+    type_assertion                                through *=value
     return_statement                              return *=value
-    yield_expression                              return:yield *=value
-    expression_statement,jsx_expression           end *=value
+    expression_statement                          end *=value
     unary_expression                              end argument=value
-    unary_expressiondelete                        store:del argument=target
     import_statement                              import @source
     export_statement                              export *=value
     export_clause                                 export *=value
@@ -85,7 +74,7 @@ _ROWS = rows(
     namespace_export                              export
     """
 )
-_TYPE, _STATEMENT, _OTHER = rows("type type\nstatement statement\nother other").values()
+_STATEMENT, _OTHER = rows("statement statement\nother other").values()
 
 
 @lru_cache(maxsize=2)
@@ -144,8 +133,6 @@ def _row(node: Source) -> Row:
     known = _ROWS.get(kind + _text(node.child_by_field_name("operator"))) or _ROWS.get(kind)
     if known is not None:
         return known
-    if "type" in kind or "interface" in kind:
-        return _TYPE
     return _STATEMENT if kind.endswith(("_statement", "_body", "_case", "_block")) else _OTHER
 
 
@@ -154,8 +141,6 @@ def _role(row: Row, name: str, child: Source) -> str:
     if child.type == "decorator":
         return "decorator"
     kind = _row(child).kind
-    if kind == "type":
-        return "type"
     if row.kind == "function" and row.roles.get(name) == "parameter" != kind:
         return "target"  # a parameter without types
     if name in row.roles or "*" in row.roles:
@@ -183,7 +168,6 @@ def _describe(node: Source) -> Described:
     elif type_ == "subscript_expression":
         index = str(getattr(field("index"), "type", ""))
         text = text if index.endswith("string") or index == "number" else ""
-        kind = "member" if text and index != "number" else "item"
     elif type_ == "type_assertion":
         parts.reverse()
     elif type_ == "variable_declarator":
@@ -245,15 +229,7 @@ class Typescript:
     under the name.
     """
 
-    end = words(
-        ".includes .indexOf .join .keys Array.isArray JSON.stringify Object.keys structuredClone"
-        " console.debug console.error console.info console.log console.warn"
-    )
-    copy = words(".at .concat .entries .slice .values Array.from Object.entries Object.values")
-    taking = words("add fill push set splice unshift")
-    operators = frozenset[str]()
-    keys = words("content role")
-    has_members = True
+    is_python = False
 
     def refuse_file(self, names: Names) -> None:
         """Refuse code that can reach the names of its own module other than by writing them."""
@@ -269,13 +245,17 @@ class Typescript:
             raise CodeFault("a name contains an escape sequence", fix, node.line)
         if kind == "statement" and node.source.type == "with_statement":
             return "with"
-        if kind in ("name", "member") and text in _ANY:
-            return "" if _exported(node.around) is not None and text == "exports" else text
+        is_changed = kind == "member" and text in _STRIPS and node.is_target()
+        if is_changed or (kind in ("name", "member", "item") and text in _ANY):
+            return text
         if kind in ("member", "text", "pair") and text in _HIDDEN:
             is_read = kind == "member" and node.around.text in ("name", "hasOwnProperty")
             return "" if is_read else text
-        if kind == "name" and text in ("arguments", "module", "require", "this"):
-            return "" if _is_plain(node) else text
+        if kind == "name" and text in ("arguments", "this"):
+            is_inside = node.enclosing("class" if text == "this" else "function") is not None
+            return "" if is_inside else text
+        if kind == "name" and text == "require":
+            return "" if node.role == "function" else text
         path = text if kind == "import" else _required(node) if kind == "call" else ""
         is_running = path == "?" or path.removeprefix("node:") in _RUNNING
         return path if is_running or (path and names.is_itself(path)) else ""
@@ -295,22 +275,14 @@ class Typescript:
                 raise changed(name, node)
 
     def changes(self, node: Node, name: str, _in_class: bool) -> bool:
-        """Return whether the node stores another value as a member of that name, which may be the
-        module's export."""
-        if node.kind == "member" and node.text == name and node.is_target():
-            return node.parts[0].inside().text != "this" or node.enclosing("class") is None
-        if node.kind == "export":
-            around = (node.around, node.around.parent)
-            foreign = any(above is not None and above.text == "from" for above in around)
-            given = node.get("value")
-            is_same = given is not None and given.text == name and not foreign
-            return node.text == "=" or (node.text == f"as {name}" and not is_same)
-        made = _exported(node)
-        return made is not None and not _exports_same(made, name)
-
-    def is_elsewhere(self, names: Names, root: str) -> bool:
-        """Return whether the name is imported from another file."""
-        return root in names.imported
+        """Return whether the node exports another value under the name."""
+        if node.kind != "export":
+            return False
+        around = (node.around, node.around.parent)
+        foreign = any(above is not None and above.text == "from" for above in around)
+        given = node.get("value")
+        is_same = given is not None and given.text == name and not foreign
+        return node.text == "=" or (node.text == f"as {name}" and not is_same)
 
     def shown(self, node: Node) -> str:
         """Return the source of the node."""
@@ -321,12 +293,11 @@ class Typescript:
         is_known = node.text in ("true", "false", "null") or _is_plain_number(node.text)
         return node.text if node.kind == "literal" and is_known else None
 
-    def cleaned(self, names: Names, call: Node, value: Callable[[Node], Written]) -> Written | None:
+    def cleaned(self, _: Names, call: Node, value: Callable[[Node], Written]) -> Written | None:
         """Return the text of a call that only trims; None for any other call."""
         called = call.parts[0]
         if called.kind != "member" or called.text not in _STRIPS or call.all("argument"):
             return None
-        names.refuse_changes(called.text)
         strip = _STRIPS[called.text]
         return value(called.parts[0]).cleaned(lambda text: strip(text, _BLANKS), call.line)
 
@@ -348,36 +319,6 @@ class Typescript:
             line = int(child.end_point.row) + 1
         found.add_text(source[place:-1].decode(), line, spans_lines=True)
         return found
-
-
-def _exported(store: Node) -> Node | None:
-    """Return what the module exports by `module.exports = …`, in a statement of its own."""
-    target, value = store.get("target"), store.get("value")
-    is_whole = target is not None and target.dotted() == ["module", "exports"]
-    above = store.parent.parent if store.parent is not None else None
-    is_statement = above is not None and above.kind == "module"
-    return value.inside() if is_whole and value and is_statement and store.text == "=" else None
-
-
-def _exports_same(made: Node, name: str) -> bool:
-    """Return whether the exported value has nothing else under the name than its constant."""
-    if made.kind != "object":
-        return made.kind in ("function", "text") or made.text == name
-    named = [part.parts[-1].inside() for part in made.parts if part.text == name and part.parts]
-    is_same = all(value.kind == "name" and value.text == name for value in named)
-    return is_same and all(part.kind == "pair" and part.text for part in made.parts)
-
-
-def _is_plain(node: Node) -> bool:
-    """Return whether a name through which a module reaches its exports is used for something
-    else."""
-    around, text = node.around, node.text
-    if text in ("arguments", "this"):
-        return node.enclosing("class" if text == "this" else "function") is not None
-    if text == "require":
-        is_main = around.text == "main" and around.around.kind == "compare"
-        return node.role == "function" or is_main or around.text == "resolve"
-    return around.kind == "compare" or around.text == "hot" or _exported(around.around) is not None
 
 
 def _required(call: Node) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gatekeeper.contract.prompts.code.python_source import python_names
 from gatekeeper.contract.prompts.code.reading import Reading, has_name
-from gatekeeper.contract.prompts.code.written import CodeFault, Messages, Written
+from gatekeeper.contract.prompts.code.written import CodeFault, Written
 
 
 def answer(request: Mapping[str, Any]) -> Iterator[Any]:
@@ -33,10 +33,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         names = typescript_names(source, path, language)
     if request["kind"] == "has":
         return {"has": has_name(names, request["name"])}
-    return _as_json(Reading(names).constant(request["name"]))
-
-
-def _as_json(messages: Messages) -> dict[str, Any]:
+    messages = Reading(names).constant(request["name"])
     return {"messages": [_message_as_json(role, text) for role, text in messages]}
 
 

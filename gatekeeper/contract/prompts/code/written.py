@@ -14,7 +14,7 @@ MOVE = "move the prompt to a file of its own, which no code changes"
 SEPARATE = "write the text in a separate constant, and use that constant here or as the prompt"
 """The way out of a constant that a program computes."""
 
-Path = tuple[str | int, ...]
+Path = tuple[str, ...]
 Part = str | Path
 """Text, or the variable that fills a hole, with the keys of a part of it."""
 

@@ -19,7 +19,6 @@ def without_child(monkeypatch: pytest.MonkeyPatch) -> None:
     read_here(monkeypatch)
 
 
-OBJECT = "const P = { system: 'x', other: 'z' };\n"
 PYTHON = "class C:\n    P = 'x'\n"
 
 
@@ -60,57 +59,28 @@ def test_a_text_that_can_be_assigned_or_exported_anew_is_refused(added: str) -> 
 
 
 @pytest.mark.parametrize(
-    "added",
-    [
-        "(P).system = 'y';",
-        "(P as any).system = 'y';",
-        "(<any>P)['system'] = 'y';",
-        "P['system'] = 'y';",
-        "P[key] = 'y';",
-        "P.system++;",
-        "[P.system] = ['y'];",
-        "({ a: P.system } = x);",
-        "for (P.system of x) {}",
-        "delete P.system;",
-        "delete (P as any).system;",
-        "const Q = P; Q.system = 'y';",
-        "Reflect.set(P, 'system', 'y');",
-        "Object.assign(P, { system: 'y' });",
-        "f(P);",
-        "f({ P });",
-        "f([P]);",
-        "for (const q of [P]) { q.system = 'y'; }",
-        "P.__defineGetter__('system', f);",
-        "P['__define' + 'Getter__']('system', f);",
-        "export { Q as P };",
-    ],
-)
-def test_an_object_in_other_hands_is_refused(added: str) -> None:
-    assert line_of_refusal("a.ts", OBJECT + added, "P.system") == 2
-
-
-@pytest.mark.parametrize(
     ("source", "name"),
     [
-        ("class P { static system = 'x'; }", "P.system"),
+        ("const P = { system: 'x' };", "P.system"),
+        ("const P = Object.freeze({ system: 'x' } as const);", "P.system"),
+        ("const P = { a: [{ role: 'user', content: 'x' }] };", "P.a"),
         ("let P = { system: 'x' };", "P.system"),
-        ("const P = { system: 'x', set() { (this as any).system = 'y'; } };", "P.system"),
+        ("class P { static system = 'x'; }", "P.system"),
+        ("const P = 'x'; module.exports = { P };", "P"),
+        ("const P = 'x'; exports.P = P;", "P"),
+        ("const P = 'x'; this.P = 'y';", "P"),
+        ("const P = 'x'; import me = require('./other');", "P"),
     ],
 )
-def test_what_may_change_its_own_members_is_refused(source: str, name: str) -> None:
-    assert line_of_refusal("a.ts", source, name)
+def test_what_other_javascript_can_change_is_refused(source: str, name: str) -> None:
+    assert line_of_refusal("a.ts", source, name) == 1
 
 
 @pytest.mark.parametrize(
     ("source", "name"),
     [
         ("const P = 'x';\nexport { P, P as Q };\nexport default P;\nf(P);", "P"),
-        ("const P = 'x';\nmodule.exports = { P };", "P"),
         ("export function P() { return 'x'; }\nf(P);", "P"),
-        (OBJECT + "export { P };\ntype Q = keyof typeof P;\nf(P.system, P[kind]);", "P.system"),
-        (OBJECT + "const { system } = P;\nf({ ...P });\nObject.keys(P);", "P.system"),
-        (OBJECT + "module.exports = { P };", "P.system"),
-        (OBJECT + "export default P;\nf((P as any).system.trim());", "P.system"),
     ],
 )
 def test_reads_and_exports_change_nothing(source: str, name: str) -> None:
@@ -185,10 +155,8 @@ TEXT = "P = 'x'\n"
         "import typing; typing._eval_type",
         "import unittest.mock",
         "compile('1', '', 'eval')",
+        "getattr(f, '__glo' + 'bals__')",
         "import json; json.codecs.sys",
-        "def f(x: 'P.clear()'): pass",
-        "def f() -> list['P.clear()']: pass",
-        "y: 'P.clear()'",
         "from . import a",
         "from .a import P as Q",
         "from src import a as me",
@@ -256,7 +224,6 @@ def test_javascript_that_may_run_a_text_or_find_its_own_exports_is_refused(added
     [
         "import { a } from './b'; import c from 'a'; import d from '../a';",
         "const x = require('./b'); const { y } = require('fs');",
-        "if (require.main === module) { f(P); }",
         "const b = await import('./b.js');",
         "class A { constructor() { this.b = this.constructor.name; } }",
         "const x = y['a' + b];",
@@ -295,7 +262,7 @@ def test_a_list_given_to_an_unknown_function_of_the_file_is_refused(added: str) 
     ("path", "source", "name"),
     [
         ("a.py", "P = {'a': {'b': 'x', 'c': 'y'}}\nprint(P['a']['c'], P.keys())", "P.a.b"),
-        ("a.py", "P: dict = {'a': 'x'}\ndef f(k): return P[k], P.get(k)\nq = {**P}", "P.a"),
+        ("a.py", "P: dict = {'a': 'x', 'b': 'y'}\ndef f(k): return P[k] + P['b']", "P.a"),
         ("a.py", "class C:\n    P = {'a': 'x'}\nprint(C.P['a'])", "C.P.a"),
     ],
 )

@@ -43,16 +43,11 @@ def send(client, mail):
 
 TYPESCRIPT = """\
 const SYSTEM = "You sort mail.";
-export const MESSAGES: Message[] = [
+export const ask = (mail: string) => ([
   { role: "system", content: SYSTEM }, // a note
   { "role": 'user', content: `Mail: ${mail}
 Bye` as string },
-] as const;
-export const PLAIN = [{ role: "user", content: "Sort {{ mail }}" }];
-export const CHATS = { sort: [{ role: "user", content: "Sort it." }] };
-export const ask = (mail: string) => ([{ content: `Mail: ${mail}`, role: "assistant" }]);
-import { client } from "./client";
-client.create({ messages: [...MESSAGES, MESSAGES[0]], other: MESSAGES.slice(1) });
+]);
 """
 
 
@@ -60,45 +55,22 @@ def load(name: str, source: str = SOURCE, path: str = "src/app.py") -> Prompt:
     return load_prompt(MemoryRevision({path: source.encode()}), f"{path}:{name}")
 
 
-@pytest.mark.parametrize(
-    ("name", "messages"),
-    [
-        ("MESSAGES", [("system", "You sort mail."), ("user", "Mail: Hi\nBye")]),
-        ("PLAIN", [("user", "Sort Hi")]),
-        ("CHATS.sort", [("user", "Sort it.")]),
-        ("ask", [("assistant", "Mail: Hi")]),
-    ],
-)
-def test_an_array_of_messages_is_a_prompt(name: str, messages: list[tuple[str, str]]) -> None:
-    rendered = render_messages(load(name, TYPESCRIPT, "src/app.ts"), {"mail": "Hi"})
-    assert [(message.role, message.content) for message in rendered] == messages
+def test_an_array_of_messages_that_a_function_of_typescript_returns_is_a_prompt() -> None:
+    rendered = render_messages(load("ask", TYPESCRIPT, "src/app.ts"), {"mail": "Hi"})
+    wanted = [("system", "You sort mail."), ("user", "Mail: Hi\nBye")]
+    assert [(message.role, message.content) for message in rendered] == wanted
 
 
 @pytest.mark.parametrize(
     ("source", "line", "what"),
     [
-        ("const M = [];", 1, "no message"),
-        ("const M = ['x'];", 1, "`'x'` is not a message"),
-        ("const M = [{ role: 'tool', content: 'x' }];", 1, "`'tool'`"),
-        ("const M = [{ role: ROLE, content: 'x' }];", 1, "`ROLE`"),
-        ("const M = [{ role: 'user' }];", 1, "lacks `role` or `content`"),
-        ("const M = [{ role: 'user', content: 'x',\n name: 'y' }];", 2, "`name: 'y'`"),
-        ("const M = [{ role: 'user', content: 'x',\n ...more }];", 2, "`...more`"),
-        ("const M = [{ role: 'user', content: 'x' }, ...more];", 1, "not a message"),
-        ("const M = [{ role: 'user', content: f() }];", 1, "comput"),
-        ("const M = [{ role: 'user', content: 'x' }];\nM.push(y);", 2, "may change the prompt"),
-        (
-            "const M = [{ role: 'user', content: 'x' }];\nM[0].content = 'y';",
-            2,
-            "may change the prompt",
-        ),
-        ("const M = [{ role: 'user', content: 'x' }];\ndelete M[0];", 2, "may change the prompt"),
-        ("const M = [{ role: 'user', content: 'x' }];\nM.length++;", 2, "may change the prompt"),
-        (
-            "const M = [{ role: 'user', content: 'x' }];\nObject.assign(M[0], y);",
-            2,
-            "may change the prompt",
-        ),
+        ("const M = () => [];", 1, "no message"),
+        ("const M = () => ['x'];", 1, "`'x'` is not a message"),
+        ("const M = () => [{ role: ROLE, content: 'x' }];", 1, "`ROLE`"),
+        ("const M = () => [{ role: 'user', content: 'x',\n ...more }];", 2, "`...more`"),
+        ("const M = () => [{ role: 'user', content: 'x' }, ...more];", 1, "not a message"),
+        ("const M = () => [{ role: 'user', content: f() }];", 1, "comput"),
+        ("const M = [{ role: 'user', content: 'x' }];", 1, "may change a part of `M`"),
         ("let M = [{ role: 'user', content: 'x' }];", 1, "assign"),
     ],
 )

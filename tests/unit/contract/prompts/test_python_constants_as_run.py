@@ -346,6 +346,12 @@ REPLACED = [
 
 
 MORE_OF_TEXTS = [
+    "def f(): pass\nmatch f:\n    case object(__globals__=g): g['P'] = 'Worse'",
+    "class A:\n    def f(self): getattr(self.f, '__glo' + 'bals__').update(P='Worse')\nA().f()",
+    "import inspect\ndef f(x: 'globals().update(P=\"Worse\")'): pass\n"
+    "inspect.signature(f, eval_str=True)",
+    "import functools\n@functools.singledispatch\ndef f(x): pass\n@f.register\n"
+    "def g(x: 'globals().update(P=\"Worse\") or int'): pass",
     "import types\nf = types.FunctionType((lambda: 0).__code__, {})",
     "for k in ['P']: setattr(__import__('sys').modules[__name__], k, 'Worse')",
     "import sys\nfor m in list(sys.modules.values()):\n"
@@ -382,6 +388,10 @@ MORE_OF_TEXTS = [
     "try: pass\nexcept* ValueError as P: pass",
 ]
 MORE_OF_LISTS = [
+    "class E:\n    def __getitem__(self, o): o[0]['content'] = 'Worse'\nE()[P]",
+    "class E:\n    def __iadd__(self, o): o[0]['content'] = 'Worse'\nq = E()\nq += P",
+    "class E:\n    def hook(self, m): m[0]['content'] = 'Worse'\ne = E()\n"
+    "def f(cb, m): cb(m)\nf(cb=e.hook, m=P)",
     "q = P[0].items()\nfor k, v in q: print(v)",
     "q = P.__getitem__(0)\nq['content']='Worse'",
     "q = dict(a=P)\nq['a'].clear()",
@@ -447,6 +457,8 @@ MORE_OF_LISTS = [
     "    return w\n@deco\ndef f(m): pass\nf(P)",
 ]
 MORE_OF_TEMPLATES = [
+    "from openai import OpenAI\nc = OpenAI(prompt=P)\nc.prompt.template = 'Worse'",
+    "class D:\n    prompt: object = P\n    def f(self): self.prompt.template = 'Worse'\nD().f()",
     "q = P.partial()\nq.template='Worse'",
     "PromptTemplate.format = lambda s, **k: 1\nq=P",
     "P.from_template('x').template = 'mine'",
@@ -733,6 +745,7 @@ OF_LISTED = [
     "q = [*P['a'], {'role': 'user', 'content': 'more'}]\nq.append(1)  # stays",
 ]
 MADE_DICTS = [
+    "P = {'s': {'s': 'Good'}}\nq = dict(s=P)\nq['s']['s']['s'] = 'Worse'",
     "P = {'s': {'s': 'Good', 'o': 'x'}}\nq = P['s']\nq['s'] = 'Worse'",
     "P = {'a': {'s': 'Good'}}\nq = {'s': P}\nq['s']['a']['s'] = 'Worse'",
     "P = {'a': {'s': 'Good'}}\nq = {'a': P['a']}\nq['a']['s'] = 'Worse'",
@@ -885,7 +898,6 @@ ORDINARY = [
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from x import Y",
     "import functools\n@functools.lru_cache\ndef f(): return P",
     "from importlib import resources\nq = P.encode()",
-    "import inspect\nprint(inspect.signature(print))",
     "with open('/dev/null', 'w') as f: f.write(P)",
     "def f(model): return model.eval()",
     "assert P\nassert len(P) > 3, P",
