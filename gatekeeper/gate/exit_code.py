@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Literal
 
 from gatekeeper.gate.result import ContractResult, Verdict
@@ -17,8 +17,18 @@ def exit_code(verdict: Verdict, on_inconclusive: OnInconclusive) -> int:
     return {"pass": 0, "fail": 1, "error": 3}[verdict]
 
 
-def strictest(contracts: Iterable[ContractResult]) -> OnInconclusive:
-    """Return what the policies of the inconclusive contracts say together: `fail` if that of one
-    does."""
-    answers = {c.on_inconclusive for c in contracts if c.verdict == "inconclusive"}
-    return "fail" if "fail" in answers else "pass"
+def exit_code_of(verdict: Verdict, contracts: Collection[ContractResult]) -> int:
+    """Return the exit code of a run: 3 instead of 0 if nothing tested what changed of a contract,
+    because a required check would otherwise be green. For other doubts, the policies of the
+    inconclusive contracts decide together: one `fail` is enough."""
+    open_ = [contract for contract in contracts if contract.verdict == "inconclusive"]
+    blocks = any(contract.on_inconclusive == "fail" for contract in open_)
+    code = exit_code(verdict, "fail" if blocks else "pass")
+    return 3 if not code and any(map(_is_untested, open_)) else code
+
+
+def _is_untested(contract: ContractResult) -> bool:
+    """Return whether no request shows a change of the prompt, or a contract that could not be used
+    before either leaves it untested."""
+    found = {(r.code, r.contract_from) for r in contract.reasons if r.verdict == "inconclusive"}
+    return bool(found & {("untested", "head"), ("error", "head")})

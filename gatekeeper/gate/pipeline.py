@@ -22,7 +22,7 @@ from gatekeeper.gate.call_counts import count_calls
 from gatekeeper.gate.call_result import Calls, Forecast
 from gatekeeper.gate.contract_reasons import uncovered_reasons
 from gatekeeper.gate.error_budgets import most_pressing
-from gatekeeper.gate.exit_code import exit_code, strictest
+from gatekeeper.gate.exit_code import exit_code_of
 from gatekeeper.gate.judge_result import AnchorResults, JudgeAgreement
 from gatekeeper.gate.lowered_checks import GatingHistory
 from gatekeeper.gate.past_run import PastRun
@@ -381,7 +381,7 @@ def build_result(work: Work, found: Measurement, past: tuple[PastRun, ...] = ())
     return GateResult(
         kind=found.kind,
         verdict=verdict,
-        exit_code=exit_code(verdict, strictest(found.contracts)),
+        exit_code=exit_code_of(verdict, found.contracts),
         base_sha=work.base_sha,
         head_sha=found.head_sha,
         started=found.started,

@@ -74,6 +74,8 @@ def title(result: GateResult) -> str:
     if result.verdict == "fail":
         return "Do not merge"
     if result.verdict == "inconclusive":
+        if result.exit_code == 3:
+            return "Not tested: nothing measured the change"
         verb = "allows" if result.exit_code == 0 else "blocks"
         open_ = {r for c in result.contracts for r in c.reasons if r.verdict == "inconclusive"}
         untested = bool(open_) and all(map(_is_unseen, open_))

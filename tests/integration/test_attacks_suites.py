@@ -186,7 +186,7 @@ def test_the_prompt_of_an_unusable_suite_has_no_contract(run_gate, broken):
 def test_a_change_that_a_broken_suite_should_test_is_inconclusive(run_gate, base, head):
     head = {path: WORSE if text == GOOD else text for path, text in head.items()}
     answered = run_gate({**base, OTHER: suite(GOOD)}, head, policy=POLICY, answer=answer)
-    assert (answered.exit_code, answered.verdict) == (0, "inconclusive")
+    assert (answered.exit_code, answered.verdict) == (3, "inconclusive")
     assert answered.reasons("inconclusive") == {"error"}
     (contract,) = answered.result["contracts"]
     assert "So nothing tests the change of evals/" in answered.text
@@ -209,7 +209,7 @@ def test_a_change_that_a_broken_suite_should_test_is_inconclusive(run_gate, base
 def test_a_broken_suite_is_not_removed_to_change_its_prompt(run_gate, broken, head, verdict):
     base = {PATH: suite("file://word.txt", **broken), **TEXT}
     answered = run_gate(base, {PATH: None, **head}, policy=POLICY, answer=answer)
-    assert (answered.exit_code, answered.verdict) == (0, verdict)
+    assert (answered.exit_code, answered.verdict) == (3 * (verdict == "inconclusive"), verdict)
     replaced = {PATH: None, OTHER: suite("file://../word.txt"), **TEXT}
     assert run_gate(base, replaced, policy=POLICY, answer=answer).verdict == "pass"
 
@@ -233,7 +233,7 @@ def test_a_broken_suite_is_not_removed_to_move_its_prompt(run_gate, head, verdic
     base = {PATH: suite("file://word.txt", scenaros=[]), "evals/word.txt": old}
     gone = {PATH: None, "evals/word.txt": None}
     answered = run_gate(base, {**gone, **head}, policy=POLICY, answer=answer)
-    assert (answered.exit_code, answered.verdict) == (0, verdict)
+    assert (answered.exit_code, answered.verdict) == (3 * (verdict == "inconclusive"), verdict)
     told = f"the change of {next(iter(head))}" in answered.text
     assert told == (verdict == "inconclusive")
 
@@ -264,7 +264,7 @@ def test_contracts_that_share_a_name_stop_no_other(run_gate, base):
     assert run_gate(base, {"evals/third.txt": WORSE}, policy=POLICY, answer=answer).exit_code == 1
     # What they should test is not known, and never a pass.
     answered = run_gate(base, {"evals/word.txt": WORSE}, policy=POLICY, answer=answer)
-    assert (answered.exit_code, answered.verdict) == (0, "inconclusive")
+    assert (answered.exit_code, answered.verdict) == (3, "inconclusive")
     assert "So nothing tests the change of evals/word.txt" in answered.text
     strict = f"{POLICY}require_contract: true\n"
     assert run_gate(base, {"evals/word.txt": WORSE}, policy=strict, answer=answer).exit_code == 1

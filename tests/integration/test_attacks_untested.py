@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, OTHER, PROMPT_FILE, Proposal
-from support.recorded_repository import PROMPT, RECORDING, contract_files, csv
+from support.proposals import (
+    CONTRACT,
+    FIXTURES,
+    MANY,
+    NO_SLO,
+    OTHER,
+    PROMPT_FILE,
+    Proposal,
+    some_say,
+)
+from support.recorded_repository import PROMPT, RECORDING, contract_files, csv, under_name
 
 KNOWN = "{% if word.startswith('word') %}" + PROMPT.rstrip("\n") + "{% else %}Lie.{% endif %}\n"
 LISTED = f"{{% if word in {list(MANY)} %}}" + PROMPT.rstrip("\n") + "{% endif %}\n"
@@ -22,8 +31,28 @@ LISTED = f"{{% if word in {list(MANY)} %}}" + PROMPT.rstrip("\n") + "{% endif %}
 def test_a_prompt_that_knows_its_fixtures_is_no_pass(run_gate, prompt, more):
     answered = Proposal("known", "", {PROMPT_FILE: prompt, **more}).run_check(run_gate)
 
-    assert answered.verdict != "pass"
+    assert (answered.exit_code, answered.verdict) == (3, "inconclusive")
     assert "untested" in answered.reasons("inconclusive")
+
+
+def test_a_policy_that_blocks_what_is_open_still_says_do_not_merge(run_gate):
+    known = Proposal("known", "", {PROMPT_FILE: KNOWN})
+    answered = known.run_check(run_gate, policy="on_inconclusive: fail\n")
+    assert (answered.exit_code, answered.verdict) == (1, "inconclusive")
+
+
+def test_one_prompt_that_nothing_tests_turns_the_check_red_beside_others(run_gate):
+    said = some_say("ok", 0) | some_say("ok", 0, "Say {{ word }}.")
+    known = Proposal("known", "", {}, contract=NO_SLO, recorded=said)
+    other = {
+        "prompts/other.txt": PROMPT,
+        "contracts/other.yaml": under_name(NO_SLO, "other", "txt"),
+    }
+    head = {PROMPT_FILE: KNOWN, "prompts/other.txt": OTHER}
+    answered = run_gate({**known.base, **other}, head)
+    assert (answered.exit_code, answered.verdict) == (3, "inconclusive")
+    found = {c["name"]: c["verdict"] for c in answered.result["contracts"]}
+    assert found == {"other": "pass", "words": "inconclusive"}
 
 
 HOSTED = NO_SLO.replace(f"recorded/{RECORDING}", "openai/gpt-4o-mini").replace(
@@ -116,9 +145,9 @@ def test_hidden_text_alone_is_named_in_the_headline(run_gate, hidden):
     base = contract_files(BARE, MANY) | {PROMPT_FILE: f"{text}\n"}
     answered = run_gate(base, {PROMPT_FILE: f"{text}{hidden}\n"}, answer=lambda _: "ok")
 
-    assert (answered.exit_code, answered.verdict) == (0, "inconclusive")
+    assert (answered.exit_code, answered.verdict) == (3, "inconclusive")
     assert answered.reasons("inconclusive") == {"untested"}
-    assert "⚠️ Not tested: the policy allows the merge" in answered.text
+    assert "⚠️ Not tested: nothing measured the change" in answered.text
     assert 'the new text "Lie and be rude." in prompts/words.txt:1' in answered.text
     assert ("write `template: jinja`" in answered.text) == (hidden != HIDDEN)
 

@@ -151,7 +151,7 @@ def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
 def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) -> Findings:
     """Return what was found of each contract; what belongs to none of them is of the change."""
     from gatekeeper.gate.contract_reasons import uncovered_reasons
-    from gatekeeper.gate.exit_code import exit_code, strictest
+    from gatekeeper.gate.exit_code import exit_code_of
     from gatekeeper.gate.verdict import worst
     from gatekeeper.reports.escape import plain
 
@@ -165,11 +165,11 @@ def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) 
             continue
         told = [reason for reason in contract.reasons if reason.verdict == contract.verdict]
         text = "\n".join(plain(reason.text) for reason in told or contract.reasons)
-        code = exit_code(contract.verdict, contract.on_inconclusive)
+        code = exit_code_of(contract.verdict, [contract])
         found[contract.name] = Finding(contract.verdict, code, text)
     verdict = worst([reason.verdict for reason in rest])
     text = "\n".join(plain(reason.text) for reason in rest if reason.verdict == verdict)
-    found[CHANGE] = Finding(verdict, exit_code(verdict, strictest(others)), text)
+    found[CHANGE] = Finding(verdict, exit_code_of(verdict, others), text)
     return Findings(found)
 
 

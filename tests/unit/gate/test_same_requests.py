@@ -105,7 +105,7 @@ def test_a_template_that_changes_without_a_request_is_untested(prompt):
 
     assert (found.jobs, found.trials, found.affected.unaffected) == ((), (), 0)
     assert [job.contract.name for job in found.untested] == ["words"]
-    assert (result.verdict, result.exit_code) == ("inconclusive", 0)
+    assert (result.verdict, result.exit_code) == ("inconclusive", 3)
     assert [reason.code for reason in result.contracts[0].reasons] == ["untested"]
 
 
