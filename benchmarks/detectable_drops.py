@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
@@ -22,11 +23,16 @@ from gatekeeper.gate.alternative_methods import POWER, visible_drop
 from gatekeeper.stats.intervals import wilson
 from gatekeeper.stats.mcnemar import mcnemar_exact
 from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.sequential import SequentialTest
 
 BEGIN, END = "<!-- bench-detectable-drops:begin -->", "<!-- bench-detectable-drops:end -->"
 LEVEL = 0.05
 DROPS = ((30, 0), (30, 1), (30, 3), (100, 2), (100, 8), (200, 4), (200, 16))
 """Fixtures, and how many of them were broken by chance, with as many fixed."""
+GRADED = ((50, 1), (100, 1), (20, 5))
+"""Fixtures and samples of each, whose answers have scores."""
+SCORE_DROP, PASSES = 0.06, 0.7
+"""By how much head's mean score is lower, and the score at which an answer passes."""
 
 
 def table(seed: int, runs: int) -> tuple[str, list[str]]:
@@ -42,7 +48,65 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
         "found",
         "found, if the drop is computed from breaks alone",
     ]
-    return said + markdown_table(header, drops), broken
+    graded = [_graded_row(rng, min(runs, 1000), *design, broken) for design in GRADED]
+    scores = (
+        "\n\nThe same answers with scores, compared by passes and with `gate.on: score`. A "
+        "fixture's mean score is normal with mean 0.8 and deviation 0.12, each answer's deviation "
+        f"from it 0.15. An answer passes from {PASSES}. Head is worse by {SCORE_DROP} on average, "
+        f"or by 0: then every finding is false. Each row has {min(runs, 1000):,} runs.\n\n"
+    )
+    titles = [
+        "fixtures x samples",
+        "found by passes",
+        "by scores",
+        "false, passes",
+        "false, scores",
+    ]
+    text = said + markdown_table(header, drops) + scores + markdown_table(titles, graded)
+    return text, broken
+
+
+def _graded_row(
+    rng: Generator, runs: int, fixtures: int, samples: int, broken: list[str]
+) -> list[str]:
+    """How often a drop of the score, and none, is found by passes and by scores."""
+    by_pass, by_score = (
+        SequentialTest(fixtures, samples, LEVEL, LEVEL, 0.05, walks=walks)
+        for walks in (True, False)
+    )
+    counts = []
+    for drop in (SCORE_DROP, 0.0):
+        each = [_graded_differences(rng, fixtures, samples, drop) for _ in range(runs)]
+        counts.append(sum(_finds(by_pass, passes, 1) for passes, _ in each))
+        counts.append(sum(_finds(by_score, scores, 100) for _, scores in each))
+    design = f"{fixtures} x {samples}"
+    if wilson(counts[3], runs, 0.99).low > LEVEL:
+        broken.append(f"{design}: {counts[3]} of {runs} harmless changes are worse by their scores")
+    return [design, *(rate(count, runs) for count in counts)]
+
+
+def _graded_differences(
+    rng: Generator, fixtures: int, samples: int, drop: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    means = rng.normal(0.8, 0.12, (fixtures, 1))
+    noise = rng.normal(0, 0.15, (2, fixtures, samples))
+    base, head = (np.clip(means + noise[arm] - arm * drop, 0, 1) for arm in (0, 1))
+    passes = (base >= PASSES).astype(int) - (head >= PASSES).astype(int)
+    return passes, np.rint(100 * base).astype(int) - np.rint(100 * head).astype(int)
+
+
+def _finds(test: SequentialTest, sampled: NDArray[np.int64], scale: int) -> bool:
+    """Whether a run that stops as soon as its result is certain finds head worse."""
+    sizes = np.full(len(sampled), scale)
+    stop = test.after_pairs(sampled[:, 0], sampled[:, 0], sizes)
+    if stop is not None:
+        return stop[0] == "regressed"
+    for look in test.looks:
+        so_far = sampled[:, : look.rounds]
+        found = test.after_round(so_far, so_far, sizes)
+        if found is not None:
+            return found == "regressed"
+    return False
 
 
 def _drop_row(

@@ -141,6 +141,11 @@ def score(value: float | None) -> str:
     return NONE if value is None or not math.isfinite(value) else f"{round(value, 3):g}"
 
 
+def signed_score(difference: float) -> str:
+    """Write a difference of two scores with its sign: `−0.13`."""
+    return f"{'−' if difference < 0 else '+'}{score(abs(difference))}"
+
+
 def amount(value: float | None, unit: Unit) -> str:
     """Write a value in the unit of what an objective measures."""
     write: dict[Unit, Callable[[float | None], str]] = {

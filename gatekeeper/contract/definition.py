@@ -20,6 +20,7 @@ RepairMode = Literal["observe", "assist", "enforce", "auto", "repair"]
 RepairAction = Literal["fail", "warn"]
 GateClaim = Literal["both", "fixtures", "inputs"]
 GateSlices = Literal["category"]
+GateMeasure = Literal["pass", "score"]
 TemplateStyle = Literal["text", "jinja", "fstring", "mustache", "nunjucks"]
 ShownBy = Literal["declared", "file", "text", "comment", "nothing"]
 """What shows a prompt's style: its contract, its file, its text, a comment of Jinja alone (which
@@ -329,7 +330,8 @@ class GatePolicy:
     often than base. `claim` says what fails the contract: broken `fixtures`, a lower pass rate over
     all `inputs`, or `both`. `allow_broken` is how many more fixtures may break than are fixed, as a
     whole number or as a share below 1. `slices` is the field of a fixture by whose values the
-    inputs are also compared one by one, `weights` how often each value comes in production."""
+    inputs are also compared one by one, `weights` how often each value comes in production. `on`
+    is what is compared over inputs: whether samples pass, or their scores."""
 
     alpha: float = 0.05
     margin: float = 0.05
@@ -340,6 +342,7 @@ class GatePolicy:
     allow_broken: float = 0
     slices: GateSlices | None = None
     weights: tuple[tuple[str, int], ...] = ()
+    on: GateMeasure = "pass"
 
     def allowed_of(self, fixtures: int) -> int:
         """Return how many more of so many fixtures may break than are fixed."""

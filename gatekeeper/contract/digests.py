@@ -240,7 +240,7 @@ def _gate_meaning(gate: GatePolicy) -> Any:
     meaning = _settings(gate)
     limits = meaning.pop("limits")
     later: dict[str, Any] = {"repairs": "warn", "claim": "both", "allow_broken": 0}
-    later |= {"slices": None, "weights": ()}
+    later |= {"slices": None, "weights": (), "on": "pass"}
     unset = [name for name, default in later.items() if meaning[name] == default]
     for name in unset:
         del meaning[name]

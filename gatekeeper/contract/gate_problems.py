@@ -14,9 +14,22 @@ MOST_SLICES = 30
 less each can show."""
 
 
-def slice_problems(document: Document, fixtures: Sequence[Fixture]) -> Iterator[Problem]:
-    """Yield each mistake in `gate.slices` and `gate.weights` of a contract that is otherwise
-    sound."""
+def gate_problems(document: Document, fixtures: Sequence[Fixture]) -> Iterator[Problem]:
+    """Yield each mistake in `gate` of a contract that is otherwise sound."""
+    yield from _slice_problems(document, fixtures)
+    gate, on = document.data.get("gate", {}), ("gate", "on")
+    if gate.get("on") != "score":
+        return
+    if gate.get("claim") == "fixtures":
+        what = "`gate.on: score` compares inputs, but `gate.claim: fixtures` does not gate on them"
+        yield document.problem(on, what, "remove one of the two", at_key=True)
+    rule = document.data.get("sampling", {}).get("aggregate")
+    if rule in ("all", "any"):
+        what = f"`gate.on: score` compares mean scores, but `aggregate: {rule}` counts passes"
+        yield document.problem(on, what, "use `aggregate: majority`", at_key=True)
+
+
+def _slice_problems(document: Document, fixtures: Sequence[Fixture]) -> Iterator[Problem]:
     gate = document.data.get("gate", {})
     slices, weights = ("gate", "slices"), ("gate", "weights")
     named = {fixture.category for fixture in fixtures if fixture.category}

@@ -35,7 +35,7 @@ from gatekeeper.contract.digests import (
 from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
-from gatekeeper.contract.gate_problems import slice_problems
+from gatekeeper.contract.gate_problems import gate_problems
 from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
 from gatekeeper.contract.load_problems import distinct_problems, unreadable_problem
@@ -139,7 +139,7 @@ class _Loading:
             self._problems += ungated_fixtures(document, ("checks",), last, fixtures)
         self._require_measurable(data.get("slo"), checks, fixtures)
         if not self._problems:
-            self._problems += slice_problems(document, fixtures)
+            self._problems += gate_problems(document, fixtures)
         fixtures = read_quarantine(document, fixtures, self._problems)
         if not self._problems and prompt is not None:
             target = _target(data, prompt, steps)
@@ -393,7 +393,7 @@ def _target(data: Mapping[str, Any], prompt: Prompt, steps: Steps) -> Target:
 
 
 def _gate(data: Mapping[str, Any]) -> GatePolicy:
-    names = ("alpha", "margin", "tolerance", "repairs", "claim", "allow_broken", "slices")
+    names = ("alpha", "margin", "tolerance", "repairs", "claim", "allow_broken", "slices", "on")
     plain = {name: data[name] for name in names if name in data}
     weights = data.get("weights", {})
     mix = sorted((str(name), int(weight)) for name, weight in weights.items())

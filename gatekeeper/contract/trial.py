@@ -324,6 +324,13 @@ class Outcome:
         return low if low == high and self._gating() else None
 
     @property
+    def grades(self) -> tuple[float, float]:
+        """Return the lowest and the highest grade that the sample may have: both the same, unless a
+        check or the sample could not be measured."""
+        known = self.sample.completion is not None and self._gating()
+        return self._grades() if known else (0.0, 1.0)
+
+    @property
     def score(self) -> float | None:
         """The weighted mean of the scores that the checks gave, from 0 to 1; None if none gave
         one."""

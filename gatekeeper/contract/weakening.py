@@ -196,6 +196,8 @@ def _gate(base: Contract, head: Contract) -> Iterator[str]:
         yield f"gate.slices removed; the value was {base.gate.slices}"
     if base.gate.weights != head.gate.weights:
         yield "gate.weights changed"
+    if base.gate.on != head.gate.on:
+        yield f"gate.on changed from {base.gate.on} to {head.gate.on}"
     fixtures = len(base.fixtures)
     if head.gate.allowed_of(fixtures) > base.gate.allowed_of(fixtures):
         change = f"from {base.gate.allow_broken:g} to {head.gate.allow_broken:g}"

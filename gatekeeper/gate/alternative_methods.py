@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 from gatekeeper.contract.trial import Arm, Completion, Outcome
 from gatekeeper.gate.arm_intervals import CONFIDENCE, given, rng
@@ -21,6 +21,7 @@ from gatekeeper.stats.mcnemar import mcnemar_chi_square, mcnemar_exact
 from gatekeeper.stats.power import minimum_detectable_effect, smallest_spread_drop
 
 POWER = 0.8
+_SMALLEST_SCORE = 0.01
 
 
 def difference_intervals(
@@ -68,6 +69,18 @@ def visible_drop(fixtures: int, flicker: float, level: float, rounds: int = 1) -
         return smallest_spread_drop(fixtures, rounds, level, POWER, flicker)
     broken = minimum_detectable_effect(fixtures, level, POWER, flicker)
     return None if broken is None else broken - flicker
+
+
+def visible_score_drop(fixtures: int, drops: Sequence[float], level: float) -> float | None:
+    """Return the smallest drop of the mean score that a run would have found with probability 0.8,
+    from the differences of its fixtures, by the normal approximation; None if the test of so few
+    fixtures cannot find any."""
+    if not drops or 0.5**fixtures > level:
+        return None
+    normal = NormalDist()
+    spread = math.sqrt(fmean(drop * drop for drop in drops) / fixtures)
+    drop = (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * spread
+    return max(_SMALLEST_SCORE, drop) if drop < 1 else None
 
 
 def visible_breaks(fixtures: int, flicker: float, level: float) -> int | None:

@@ -215,13 +215,15 @@ def _summarise(
             ended,
             evidence.clusters,
         )
-        judge = sole_judge(watch.outcomes, watch.evaluation.calibrations)
+        calibrations = {} if watch.comparison.graded else watch.evaluation.calibrations
+        judge = sole_judge(watch.outcomes, calibrations)
         corrected = correct_difference(watch.comparison.drops(), judge) if judge else None
         fewest = watch.broken.fewest_found if watch.broken else None
+        able = sum(claim.attainable <= own[name] for name, claim in watch.claims.items())
         ways = [k for k in (found.detectable_breaks, fewest) if k is not None]
         paired = replace(
             found,
-            family=level[1] - 1 + len(own),
+            family=level[1] - 1 + max(1, able),
             corrected_difference=corrected,
             detectable_breaks=min(ways, default=None),
             weights=watch.evaluation.weights,

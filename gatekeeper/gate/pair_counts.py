@@ -21,6 +21,7 @@ from gatekeeper.gate.alternative_methods import (
     paired_latency,
     visible_breaks,
     visible_drop,
+    visible_score_drop,
 )
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.outcomes import Change
@@ -115,18 +116,19 @@ def paired_result(
     """
     units = clusters or pairs
     counted = units.both, units.broke, units.fixed, units.neither
+    graded = comparison.graded
     drops, flicker = comparison.drops(), comparison.flicker
     measured = bool(drops)
     early = stopped in ("regressed", "not_worse", "futile") and not comparison.complete
     # Every method for intervals assumes that the samples did not choose when sampling ended.
-    intervals = (
-        {} if early else difference_intervals(*counted, drops, clustered=clusters is not None)
-    )
+    own_drops = clusters is not None or graded
+    intervals = {} if early else difference_intervals(*counted, drops, clustered=own_drops)
     # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
     spread = comparison.rounds > 1 or clusters is not None or not comparison.test.walks
     shown = intervals.get("bootstrap_fixtures") if spread else None
     if not early and (shown is None or shown.low == shown.high):
-        shown = paired_difference_interval(*counted)
+        # That interval knows neither weights nor scores.
+        shown = paired_difference_interval(*counted) if comparison.test.walks else None
     return PairedResult(
         method=method(comparison.test, clustered=clusters is not None) + comparison.measure,
         alpha=level,
@@ -137,14 +139,16 @@ def paired_result(
         p_value=comparison.evaluate(level).p_value if measured else None,
         difference=-sum(drops) / len(drops) if measured else None,
         interval=shown,
-        minimum_detectable_effect=visible_drop(units.total, flicker, level, comparison.test.rounds),
-        detectable_breaks=visible_breaks(units.total, flicker, level),
+        minimum_detectable_effect=visible_score_drop(units.total, drops, level)
+        if graded
+        else visible_drop(units.total, flicker, level, comparison.test.rounds),
+        detectable_breaks=None if graded else visible_breaks(units.total, flicker, level),
         stopped=stopped,
         rounds=comparison.rounds,
         planned_rounds=comparison.test.rounds,
         margin=gate.margin,
         unmeasured=comparison.unmeasured,
-        fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin > 0 else None,
+        fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin and not graded else None,
         intervals=intervals,
         alternative_methods=other_tests(units.broke, units.fixed) if any(counted) else {},
         latency_difference_ms=paired_latency(outcomes),
@@ -152,6 +156,7 @@ def paired_result(
         resources=resource_changes(outcomes),
         clusters=None if clusters is None else _cluster_counts(clusters),
         sequential=comparison.test.early,
+        scores=comparison.scores,
     )
 
 

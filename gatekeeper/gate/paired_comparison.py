@@ -19,7 +19,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.trial import Arm, Outcome
 from gatekeeper.gate.outcomes import ARMS, aggregate
 from gatekeeper.gate.plan import Evaluation
 from gatekeeper.stats.sequential import SequentialResult, SequentialTest, Stop
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from gatekeeper.stats.sequential import Differences, Sizes
 
 
-_MOST_WEIGHT = 100
+_MOST_WEIGHT, _MOST_WEIGHT_OF_SCORES = 100, 10
 """The largest weight of an input. Weights are whole numbers, so that the test stays exact."""
+_FINEST, _COARSEST, _MOST_STEPS = 100, 10, 300_000
+"""The parts that a score counts in: hundredths, or larger parts if the sum of all samples would
+then be a number too large to test quickly."""
 
 
 class Counts(NamedTuple):
@@ -43,7 +46,8 @@ class Counts(NamedTuple):
 
 class _Reading(NamedTuple):
     """A unit in one round: its total as kindly to head as may be and as harshly, its measured
-    inputs with those that broke and those that were fixed, and the total of those with its size."""
+    inputs with those that broke and those that were fixed, and the total of those with its size.
+    `base` is the total of base's scores, if scores are compared."""
 
     kindest: int
     harshest: int
@@ -52,6 +56,7 @@ class _Reading(NamedTuple):
     measured: int
     drop: int
     size: int
+    base: int
 
 
 class _Arrays(NamedTuple):
@@ -65,6 +70,7 @@ class _Arrays(NamedTuple):
     measured: Differences
     drop: Differences
     size: Differences
+    base: Differences
 
     @classmethod
     def of(cls, sizes: Sequence[int], rounds: int, *, sized: bool) -> _Arrays:
@@ -75,7 +81,7 @@ class _Arrays(NamedTuple):
         kind: type[np.signedinteger[Any]] = np.int64 if sized else np.int8
         # What was not sampled is not measured: it may speak for head or against it.
         harshest = np.repeat(each[:, None], rounds, 1).astype(kind)
-        none = (np.zeros(shape, dtype=kind) for _ in range(5))
+        none = (np.zeros(shape, dtype=kind) for _ in range(6))
         return cls(each, harshest, np.negative(harshest), *none)
 
 
@@ -95,6 +101,8 @@ class Comparison:
         # Fixtures that cannot be sent to head are unknown: they may speak for head or against it.
         units = evaluation.counts_with
         self._unknown = Counter(units.get(f, f) for f in evaluation.unknown_on_head)
+        self.graded = gate.on == "score"
+        """Whether scores are compared, and not whether samples pass."""
         self._weights = _weights(evaluation)
         lost = Counter[str]()
         for fixture in evaluation.unknown_on_head:
@@ -120,8 +128,10 @@ class Comparison:
             weights=tuple(evaluation.weights.get(unit, 1) for unit in rows)
             if evaluation.weights
             else (),
-            walks=not self._weights,
+            walks=not (self._weights or self.graded),
         )
+        steps = _MOST_STEPS // max(1, self.test.fixtures * self.test.rounds)
+        self._scale = max(_COARSEST, min(_FINEST, steps)) if self.graded else 1
         self._sized = self.clustered or not self.test.walks
         self._inputs_in_order = [len(self._inputs_of.get(u, ())) + self._unknown[u] for u in rows]
         self._sampled = [len(lone)] * self.test.rounds
@@ -140,7 +150,8 @@ class Comparison:
     def _arrays(self) -> _Arrays:
         # Made for the first answer: numpy is imported while the models are answering.
         sizes = [
-            sum(map(self._weight, self._inputs_of.get(unit, ()))) + self._unknown_size[unit]
+            (sum(map(self._weight, self._inputs_of.get(unit, ()))) + self._unknown_size[unit])
+            * self._scale
             for unit in self._rows
         ]
         return _Arrays.of(sizes, self.test.rounds, sized=self._sized)
@@ -184,7 +195,20 @@ class Comparison:
     @property
     def measure(self) -> str:
         """Return what the test compares beyond passes of inputs, for its name; empty if nothing."""
-        return ", weighted by category" if self._weights else ""
+        of_scores = " of scores" if self.graded else ""
+        return f"{of_scores}, weighted by category" if self._weights else of_scores
+
+    @property
+    def scores(self) -> tuple[float, float] | None:
+        """Return the mean scores of base and head over the units that have a measured pair; None if
+        passes are compared."""
+        totals, measured = map(self._totals, (self._arrays.base, self._arrays.size))
+        each = zip(totals, measured, self._arrays.sizes.tolist(), strict=True)
+        found = [(total / of * size, size) for total, of, size in each if of]
+        if not self.graded or not found:
+            return None
+        base = math.fsum(score for score, _ in found) / sum(size for _, size in found)
+        return base, base - fmean(self.drops())
 
     @property
     def attainable(self) -> float:
@@ -337,20 +361,23 @@ class Comparison:
         mine: dict[str, list[Outcome]] = defaultdict(list)
         for outcome in outcomes:
             mine[outcome.sample.trial.fixture].append(outcome)
-        both = [
-            (*self._read_input([mine[f] for f in each]), self._weight(each))
-            for each in self._inputs_of[unit]
-        ]
-        unknown = self._unknown_size[unit]
-        measured = [(drop, weight) for drop, harshest, weight in both if drop == harshest]
+        inputs = [[mine[fixture] for fixture in each] for each in self._inputs_of[unit]]
+        weights = list(map(self._weight, self._inputs_of[unit]))
+        passes = list(map(self._read_input, inputs))
+        grades = list(map(self._read_scores, inputs)) if self.graded else [(*p, 0) for p in passes]
+        both = [(*grade, weight) for grade, weight in zip(grades, weights, strict=True)]
+        unknown = self._unknown_size[unit] * self._scale
+        known = [(drop, base, weight) for drop, most, base, weight in both if drop == most]
+        changed = [drop for drop, most in passes if drop == most]
         return _Reading(
-            kindest=sum(kindest * weight for kindest, _, weight in both) - unknown,
-            harshest=sum(harshest * weight for _, harshest, weight in both) + unknown,
-            broke=sum(drop > 0 for drop, _ in measured),
-            fixed=sum(drop < 0 for drop, _ in measured),
-            measured=len(measured),
-            drop=sum(drop * weight for drop, weight in measured),
-            size=sum(weight for _, weight in measured),
+            kindest=sum(kindest * weight for kindest, _, _, weight in both) - unknown,
+            harshest=sum(harshest * weight for _, harshest, _, weight in both) + unknown,
+            broke=sum(drop > 0 for drop in changed),
+            fixed=sum(drop < 0 for drop in changed),
+            measured=len(known),
+            drop=sum(drop * weight for drop, _, weight in known),
+            size=sum(weight for _, _, weight in known) * self._scale,
+            base=sum(base * weight for _, base, weight in known),
         )
 
     def _weight(self, fixtures: Sequence[str]) -> int:
@@ -367,6 +394,18 @@ class Comparison:
             kindest += (base is True) - (head is not False)
             harshest += (base is not False) - (head is True)
         return _sign(kindest), _sign(harshest)
+
+    def _read_scores(self, fixtures: Sequence[Sequence[Outcome]]) -> tuple[int, int, int]:
+        """Compare the scores of an input in one round, as `_read_input` compares passes: the mean
+        over the fixtures that share the input, and base's mean, in parts of a score."""
+        lows, highs = Counter[Arm](), Counter[Arm]()
+        for outcome in (outcome for mine in fixtures for outcome in mine):
+            low, high = outcome.grades
+            lows[outcome.sample.trial.arm] += round(low * self._scale)
+            highs[outcome.sample.trial.arm] += round(high * self._scale)
+        kindest, harshest = lows["base"] - highs["head"], highs["base"] - lows["head"]
+        kind, harsh, base = (round(n / len(fixtures)) for n in (kindest, harshest, lows["base"]))
+        return kind, harsh, base
 
     def _passed(self, outcomes: Sequence[Outcome]) -> bool | None:
         if self._samples == 1:
@@ -385,7 +424,8 @@ def _weights(evaluation: Evaluation) -> Mapping[str, int]:
     count = Counter(category[f] for f in (*inputs, *evaluation.unknown_on_head))
     ratio = {name: weight / count[name] for name, weight in gate.weights if count[name]}
     most = max(ratio.values(), default=1.0)
-    whole = {name: max(1, round(_MOST_WEIGHT * each / most)) for name, each in ratio.items()}
+    parts = _MOST_WEIGHT if gate.on == "pass" else _MOST_WEIGHT_OF_SCORES
+    whole = {name: max(1, round(parts * each / most)) for name, each in ratio.items()}
     common = math.gcd(*whole.values())
     if all(weight == common for weight in whole.values()):
         return {}

@@ -39,7 +39,9 @@ from gatekeeper.gate.unit_words import (
     compared_units,
     detectable_sizes,
     flips_note,
+    mean_scores,
     paired_p_value,
+    size_of,
     unit_noun,
 )
 from gatekeeper.stats.error_budget import ErrorBudget
@@ -100,13 +102,7 @@ def paired_reasons(
     if paired.p_value is None:
         text = f"No fixture could be measured on both base and head{cause}."
         return [Reason("error", text, "error")]
-    counts = changed_units(paired)
-    if paired.rounds > 1 and paired.difference and round(paired.difference * 100, 1):
-        # Fixtures are classified by most of their samples, the arms by all of them.
-        way = "down" if paired.difference < 0 else "up"
-        counts = f"pass rate {way} {numbers.size_in_points(abs(paired.difference))}, {counts}"
-    if paired.unknown:
-        counts += f", {paired.unknown} {_unknown_because(paired)}"
+    counts = _counted(paired)
     if paired.p_value <= paired.alpha:
         chance = f"p {paired_p_value(paired)}, {paired.method}"
         return [Reason("regression", f"Worse than base: {counts} ({chance}).", "fail")]
@@ -118,14 +114,14 @@ def paired_reasons(
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
         return [Reason("unseen", found, "inconclusive")]
     if paired.stopped == "not_worse":
-        less = numbers.size_in_points(margin)
+        less = size_of(paired, margin)
         text = f"Not worse than base by {less} or more: {counts}.{_but(broken)}"
         return [Reason("not_worse", text, "pass")]
     detectable = f"this run could only have detected {detectable_sizes(paired)}"
     if paired.incomplete:
         detectable = f"the full run could have detected {detectable_sizes(paired)}"
     if largest_drop > margin:
-        drop = numbers.size_in_points(largest_drop)
+        drop = size_of(paired, largest_drop)
         shown = paired.interval
         certain = sure or (shown is not None and shown.high < 0)
         doubt = "and for other inputs this is open" if certain else "but this can be chance"
@@ -138,6 +134,20 @@ def paired_reasons(
     none = "No significant regression over the suite" if paired.broke else "No regression found"
     text = f"{none}: {counts}; {detectable}.{_but(broken)}{flips_note(paired)}"
     return [Reason("no_regression", text, "pass")]
+
+
+def _counted(paired: PairedResult) -> str:
+    """Say how the arms differ: by how much, and in how many fixtures."""
+    counts = changed_units(paired)
+    if paired.scores:
+        counts = f"{mean_scores(paired)}, {counts}"
+    elif paired.rounds > 1 and paired.difference and round(paired.difference * 100, 1):
+        # Fixtures are classified by most of their samples, the arms by all of them.
+        way = "down" if paired.difference < 0 else "up"
+        counts = f"pass rate {way} {numbers.size_in_points(abs(paired.difference))}, {counts}"
+    if paired.unknown:
+        counts += f", {paired.unknown} {_unknown_because(paired)}"
+    return counts
 
 
 def _slice_reasons(

@@ -225,6 +225,9 @@ class PairedResult:
     weights: Mapping[str, int] = field(default_factory=dict)
     """How much each unit counts in the test, by the fixture that stands for it; none if all count
     alike."""
+    scores: tuple[float, float] | None = None
+    """The mean scores of base and head, if scores are compared and not passes. Differences, drops
+    and the margin are then in units of the score."""
     category: str | None = None
     """The category of the fixtures that were compared; None for all inputs."""
     slices: tuple[PairedResult, ...] = ()

@@ -43,12 +43,43 @@ def changed_clusters(counts: ClusterCounts) -> str:
 def detectable_sizes(paired: PairedResult) -> str:
     """Say what the run could have detected: how many units that break outright, and which drop of
     all inputs. Only for a run that could have detected a drop."""
-    drop = f"a drop of {numbers.size_in_points(paired.minimum_detectable_effect or 0)} or more"
+    drop = f"a drop of {size_of(paired, paired.minimum_detectable_effect or 0)} or more"
     breaks = paired.detectable_breaks
     if breaks is None:
         return f"{drop} over all inputs"
     units = numbers.count(breaks, unit_noun(clustered=paired.clusters is not None))
     return f"{units} that always fail{'s' * (breaks == 1)}, or {drop} over all inputs"
+
+
+def size_of(paired: PairedResult, amount: float) -> str:
+    """Write the size of a difference: in points of the pass rate, or as a score."""
+    return numbers.score(abs(amount)) if paired.scores else numbers.size_in_points(amount)
+
+
+def signed(paired: PairedResult, difference: float | None) -> str:
+    """Write head minus base, in points of the pass rate or as a score."""
+    if paired.scores and difference is not None:
+        return numbers.signed_score(difference)
+    return numbers.points(difference)
+
+
+def likely(paired: PairedResult) -> str:
+    """Write the interval of head minus base, in the unit of `signed`; empty if there is none."""
+    interval = paired.interval
+    if paired.scores and interval is not None:
+        low, high = (numbers.signed_score(end) for end in (interval.low, interval.high))
+        return f"[{low}, {high}]"
+    return numbers.points_interval(interval)
+
+
+def mean_scores(paired: PairedResult) -> str:
+    """Say how the mean score changed: `mean score fell from 0.84 to 0.71`; empty for passes."""
+    if paired.scores is None:
+        return ""
+    base, head = map(numbers.score, paired.scores)
+    if base == head:
+        return f"mean score {base} as before"
+    return f"mean score {'fell' if head < base else 'rose'} from {base} to {head}"
 
 
 def paired_p_value(paired: PairedResult, *, equals: str = "= ") -> str:

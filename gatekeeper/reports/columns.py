@@ -12,8 +12,9 @@ from typing import Literal
 
 from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of, measure_of
+from gatekeeper.contract.trial import Arm
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.gate.unit_words import paired_p_value
+from gatekeeper.gate.unit_words import likely, paired_p_value, size_of
 from gatekeeper.reports.comparison_text import (
     difference,
     early_size,
@@ -65,8 +66,8 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     found: list[Column] = []
     if result.kind != "run":
         found += [
-            _column("base", "Base", [_rate(c.base, c.paired) for c in contracts]),
-            _column("head", "Head", [_rate(c.head, c.paired) for c in contracts]),
+            _column("base", "Base", [_rate(c.base, c.paired, "base") for c in contracts]),
+            _column("head", "Head", [_rate(c.head, c.paired, "head") for c in contracts]),
             _column("difference", "Difference", [_difference(c) for c in contracts]),
             _column("p", "p", [_chance(c.paired) for c in contracts]),
         ]
@@ -187,7 +188,7 @@ def share_left(budget: ErrorBudget) -> str:
     return numbers.percent(budget.left / budget.budget)
 
 
-def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
+def _rate(arm: ArmResult | None, paired: PairedResult | None, side: Arm = "head") -> Cell:
     if arm is None:
         return Cell(_UNKNOWN)
     found = rates(arm, paired)
@@ -196,6 +197,9 @@ def _rate(arm: ArmResult | None, paired: PairedResult | None) -> Cell:
     several = paired is not None and paired.rounds > 1
     counted = f"{found.passed:,}/{found.of:,}"
     lines = (found.share, f"{counted}\u00a0samples" if several else counted)
+    if paired is not None and paired.scores:
+        mean = paired.scores[side == "head"]
+        lines = (f"score\u00a0{numbers.score(mean)}", f"{found.share} pass")
     return Cell(lines, sort_key=arm.success_rate)
 
 
@@ -213,7 +217,7 @@ def _difference(contract: ContractResult) -> Cell:
         size, *note = early_size(paired).split(", ")
         lines = [size, *(["early estimate"] if note else [])]
     else:
-        lines = [*filter(None, (difference(paired), numbers.points_interval(paired.interval)))]
+        lines = [*filter(None, (difference(paired), likely(paired)))]
     lines += [
         f"judges: {found.base_preferred:,} for base, {found.head_preferred:,} for head"
         for found in contract.preferences
@@ -230,7 +234,7 @@ def _chance(paired: PairedResult | None) -> Cell:
         return Cell(_UNKNOWN, sort_key=paired.p_value)
     p = paired_p_value(paired, equals="")
     effect = seeable_effect(paired)
-    detectable = [] if effect is None else [f"shows ≥\u00a0{numbers.size_in_points(effect)}"]
+    detectable = [] if effect is None else [f"shows ≥\u00a0{size_of(paired, effect)}"]
     return Cell((p, *detectable), sort_key=paired.p_value)
 
 

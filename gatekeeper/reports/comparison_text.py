@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from gatekeeper import numbers
 from gatekeeper.gate.fixture_reasons import has_broken
 from gatekeeper.gate.result import ArmResult, ContractResult, PairedResult, UnderBase
-from gatekeeper.gate.unit_words import changed_clusters, compared_units, paired_p_value, unit_noun
+from gatekeeper.gate.unit_words import (
+    changed_clusters,
+    compared_units,
+    paired_p_value,
+    signed,
+    unit_noun,
+)
 
 _ROUGH = 0.1
 """An estimate as large as this is written in whole points."""
@@ -53,14 +59,14 @@ def rates(arm: ArmResult, paired: PairedResult | None) -> Rate:
 
 
 def difference(paired: PairedResult) -> str:
-    """Return head minus base, in percentage points.
+    """Return head minus base, in percentage points or as a score.
 
     After an early stop the number is usually too large, so it is marked as an estimate.
     """
     if paired.difference is None or not ended_early(paired):
-        return numbers.points(paired.difference)
+        return signed(paired, paired.difference)
     exact = paired.difference
-    return f"about {numbers.points(round(exact, 2) if abs(exact) >= _ROUGH else exact)}"
+    return f"about {signed(paired, round(exact, 2) if abs(exact) >= _ROUGH else exact)}"
 
 
 def early_size(paired: PairedResult) -> str:

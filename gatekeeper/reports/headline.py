@@ -21,7 +21,10 @@ from gatekeeper.gate.unit_words import (
     compared_units,
     detectable_sizes,
     flips_note,
+    likely,
+    mean_scores,
     paired_p_value,
+    size_of,
 )
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.catalogue import REASONS
@@ -243,7 +246,7 @@ def _broken(contract: ContractResult) -> str:
 
 
 def _by_margin(paired: PairedResult) -> str:
-    return f" than base by {numbers.size_in_points(paired.margin)} or more" if paired.margin else ""
+    return f" than base by {size_of(paired, paired.margin)} or more" if paired.margin else ""
 
 
 def _shares(contract: ContractResult, paired: PairedResult) -> str:
@@ -251,6 +254,8 @@ def _shares(contract: ContractResult, paired: PairedResult) -> str:
     if not (contract.base and contract.head):
         return ""
     base, head = rates(contract.base, paired), rates(contract.head, paired)
+    if paired.scores:
+        return f" {mean_scores(paired)},"
     if paired.rounds > 1:
         return f" {base.share} → {head.share} of samples pass,"
     return f" {base.passed:,} of {base.of:,} → {head.passed:,} of {head.of:,} fixtures pass,"
@@ -261,7 +266,7 @@ def _size(paired: PairedResult) -> str:
     if ended_early(paired):
         size, *note = early_size(paired).split(", ")
         return f"**{size}**" + "".join(f" ({text})" for text in note)
-    return f"**{difference(paired)}** {numbers.points_interval(paired.interval)}".rstrip()
+    return f"**{difference(paired)}** {likely(paired)}".rstrip()
 
 
 def _passed(arm: ArmResult) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gatekeeper import numbers
 from gatekeeper.gate.result import ContractResult, PairedResult
-from gatekeeper.gate.unit_words import paired_p_value
+from gatekeeper.gate.unit_words import paired_p_value, signed
 from gatekeeper.reports.comparison_text import is_significant
 from gatekeeper.reports.escape import code
 
@@ -31,7 +30,7 @@ def _line(paired: PairedResult) -> str:
 def _cells(paired: PairedResult) -> list[str]:
     of = f"{paired.broke:,} broke, {paired.fixed:,} fixed of {paired.fixtures:,}"
     p = paired_p_value(paired, equals="")
-    return [numbers.points(paired.difference), of, p, f"{paired.alpha:.3g}", _said(paired)]
+    return [signed(paired, paired.difference), of, p, f"{paired.alpha:.3g}", _said(paired)]
 
 
 def _said(paired: PairedResult) -> str:

@@ -13,6 +13,7 @@ from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.unit_words import signed
 from gatekeeper.reports.escape import clip, plain, xml_text
 from gatekeeper.reports.slice_text import slice_lines
 
@@ -98,7 +99,7 @@ def _properties(contract: ContractResult, result: GateResult) -> dict[str, str]:
             "broke": str(paired.broke),
             "fixed": str(paired.fixed),
             "p_value": numbers.NONE if paired.p_value is None else f"{paired.p_value:.6g}",
-            "difference": numbers.points(paired.difference),
+            "difference": signed(paired, paired.difference),
         }
         found = slice_lines(contract).items()
         properties |= {xml_text(f"category.{name}"): xml_text(line) for name, line in found}

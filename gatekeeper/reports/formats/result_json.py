@@ -304,6 +304,7 @@ def _paired(paired: PairedResult | None) -> dict[str, Any] | None:
         ],
         "clusters": asdict(paired.clusters) if paired.clusters else None,
         "weights": dict(paired.weights),
+        "scores": list(paired.scores) if paired.scores else None,
         "category": paired.category,
         "slices": [_paired(found) for found in paired.slices],
     }

@@ -8,7 +8,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.fixture_result import FixtureResult
 from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.gate.unit_words import detectable_sizes, paired_p_value
+from gatekeeper.gate.unit_words import detectable_sizes, likely, paired_p_value
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.comparison_text import (
@@ -88,8 +88,9 @@ def _size(paired: PairedResult) -> str:
         return ""
     if ended_early(paired):
         return f"**By how much**: {early_size(paired)}."
-    text = f"**By how much**: {difference(paired)} in the pass rate"
-    interval = numbers.points_interval(paired.interval)
+    what = "mean score" if paired.scores else "pass rate"
+    text = f"**By how much**: {difference(paired)} in the {what}"
+    interval = likely(paired)
     return f"{text}; the true difference is likely within {interval}." if interval else f"{text}."
 
 

@@ -59,6 +59,14 @@ def load(gate: str, other: str = ", category: refund", *, labels: bool = True):
             "refund",
         ),
         ("{slices: category, weights: {refund: 0}}", "", "0", ""),
+        ("{on: score, claim: fixtures}", "", "does not gate on them", "remove one"),
+        ("{on: scores}", "", "is not one of pass, score", "`score`"),
+        (
+            "{on: score}\nsampling: {samples: 3, aggregate: any}",
+            "",
+            "`aggregate: any` counts passes",
+            "`aggregate: majority`",
+        ),
         ("{slices: category, weights: {refund: 1.5}}", "", "1.5", ""),
     ],
 )
