@@ -47,6 +47,12 @@ def _counted_once(found: BrokenFixtures) -> Reason:
 
 def _unresolved(found: BrokenFixtures) -> Reason:
     names = _listed(sorted(found.fixtures("unknown")))
+    if not names and not found.left_out:
+        text = f"{_what_broke(found)}; whether as many were fixed is not known"
+        if found.ended is None:
+            return Reason("broke", f"{text}.", "inconclusive")
+        code = _INCOMPLETE.get(found.ended, "error")
+        return Reason(code, f"{text}: {found.detail or found.ended}.", "error")
     if not names:
         more = numbers.count(found.left_out, "more fixture")
         text = f"{more} may have broken: so many seem to have that not all are sampled again"

@@ -285,6 +285,19 @@ def test_a_limit_that_leaves_no_fresh_samples_is_no_pass() -> None:
     assert "could not be sampled again" in told.text
 
 
+@pytest.mark.parametrize("missing", [10, 16])
+def test_a_limit_that_leaves_open_what_was_fixed_says_so(missing: int) -> None:
+    """Fresh pairs show that one broke, and too few calls are left for what seems fixed."""
+    desk = Desk(1, REFUNDS[:1], REFUNDS[1:], rate=1.0)
+    whole, _ = check(desk, samples=3)
+    limits = replace(UNLIMITED, calls=whole.calls.made - missing)
+    result, found = check(desk, samples=3, limits=limits)
+    told = reason(found, "limit")
+    assert (whole.exit_code, result.exit_code, told.verdict) == (0, 3, "error")
+    assert told.text.startswith("1 fixture broke: `refund-1` passed 7 of 7 on base")
+    assert "; whether as many were fixed is not known: " in told.text
+
+
 def test_answers_that_are_lost_again_are_not_known() -> None:
     result, found = check(Desk(1, lost=REFUNDS[:1], rate=1.0))
     assert (result.exit_code, reason(found, "error").verdict) == (3, "error")
