@@ -102,10 +102,10 @@ def _may_hold_one(source: str) -> bool:
 def _prompts_of(module: ast.Module) -> list[PromptConstant]:
     """Return the prompts of a module, without texts that are only parts of other prompts."""
     reading = _Reading(_texts_of(module), bool(langchain_imports(module)))
-    found = [*reading.prompts(module.body, "")]
+    found = [*reading.prompts(module, "")]
     for statement in module.body:
         if isinstance(statement, ast.ClassDef):
-            found += reading.prompts(statement.body, f"{statement.name}.")
+            found += reading.prompts(statement, f"{statement.name}.")
             for inner in statement.body:
                 found += reading.inside(inner, f"{statement.name}.")
         found += reading.inside(statement, "")
@@ -115,7 +115,7 @@ def _prompts_of(module: ast.Module) -> list[PromptConstant]:
 def _texts_of(module: ast.Module) -> dict[str, ast.Constant]:
     """Return the module's own texts by the names that it assigns them to."""
     found: dict[str, ast.Constant] = {}
-    for statement in module.body:
+    for statement in _statements(module):
         name, value = _assigned(statement)
         if name is None or value is None or isinstance(value, ast.JoinedStr):
             continue
@@ -135,11 +135,11 @@ class _Reading:
     has_langchain: bool
     parts: set[str] = field(default_factory=set)
 
-    def prompts(self, body: Sequence[ast.stmt], scope: str) -> Iterator[PromptConstant]:
+    def prompts(self, holder: ast.AST, scope: str) -> Iterator[PromptConstant]:
         """Yield the prompts of a module or a class. `scope` is the class with a dot; empty for
         none."""
         in_prompts = is_named_as_prompt(scope.removesuffix("."))
-        for statement in body:
+        for statement in _statements(holder):
             name, value = _assigned(statement)
             if name is None or value is None:
                 continue
@@ -154,7 +154,7 @@ class _Reading:
             if text is None:
                 text = _messages_text(value)
             if text is not None and _is_prose(text):
-                self.parts |= filling.used
+                self.parts |= filling.used - {name}
                 yield PromptConstant(f"{scope}{name}", statement.lineno, text)
 
     def inside(self, function: ast.stmt, scope: str) -> Iterator[PromptConstant]:
@@ -267,14 +267,25 @@ def is_named_as_prompt(name: str) -> bool:
     return _NAMED_AS_PROMPT.search(_CAMEL.sub("_", name)) is not None
 
 
+def _statements(holder: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements of a module or class, also those in a condition or a loop. What they
+    assign cannot be read, and is listed with the cause."""
+    for inner in ast.iter_child_nodes(holder):
+        if isinstance(inner, ast.stmt):
+            yield inner
+        is_block = isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case)
+        if is_block and not isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
+            yield from _statements(inner)
+
+
 def _assigned(statement: ast.AST) -> tuple[str | None, ast.expr | None]:
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return statement.target.id, statement.value
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if isinstance(target, ast.Name):
-            return target.id, statement.value
-    return None, None
+    targets = statement.targets[:1] if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        targets = [statement.target]
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return None, None
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    return (names[0], statement.value) if names else (None, None)
 
 
 def _text(value: ast.expr) -> str | None:
@@ -286,9 +297,9 @@ def _text(value: ast.expr) -> str | None:
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         left, right = _text(value.left), _text(value.right)
         return None if left is None or right is None else left + right
-    if isinstance(value, ast.Call):
-        return _wrapped_text(value)
-    return None
+    if isinstance(value, ast.IfExp):
+        return _text(value.body) or _text(value.orelse)
+    return _wrapped_text(value) if isinstance(value, ast.Call) else None
 
 
 def _wrapped_text(call: ast.Call) -> str | None:

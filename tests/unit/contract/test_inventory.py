@@ -322,6 +322,28 @@ def test_a_prompt_inside_a_function_says_how_a_contract_can_name_it(
         load_prompt(MemoryRevision(files), reference)
 
 
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (
+            'PROMPT = "You sort mail."\nPROMPT = PROMPT + " You are kind to everyone."',
+            "py:2: .*once",
+        ),
+        ('PROMPT = "You sort the mail kindly."\nPROMPT = PROMPT.strip()', "py:2: .*once"),
+        ('PROMPT = ""\nPROMPT += "You sort the mail kindly."', "py:2: .*once"),
+        ('if x:\n    PROMPT = "You sort the mail kindly."', "py:2: .*in a condition"),
+        ('try:\n    f()\nexcept E:\n    PROMPT = "You sort the mail kindly."', "py:4: .*condition"),
+        ('PROMPT = "You sort the mail kindly." if x else "Stop."', "py:1: .*computes"),
+    ],
+)
+def test_a_constant_that_cannot_be_read_is_listed_with_its_line(monkeypatch, source, problem):
+    read_here(monkeypatch)
+    (listed,) = inventory({"src/app.py": source}).prompts
+    assert listed.reference == "src/app.py:PROMPT"
+    with pytest.raises(ContractError, match=problem):
+        load_prompt(MemoryRevision({"src/app.py": source.encode()}), listed.reference)
+
+
 def test_files_that_are_sent_as_they_are_count_without_the_word_prompt():
     prose = "Summarise the article in one short sentence."
     files = (
