@@ -11,7 +11,7 @@ from gatekeeper.gate.alpha import confirms_fixtures
 from gatekeeper.gate.confirmation import STEPS, Confirming, Step
 from gatekeeper.gate.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.plan import Job
-from gatekeeper.gate.run_parts import count_together
+from gatekeeper.gate.run_parts import count_again, count_together, lost_trials
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run, Watch
@@ -59,6 +59,9 @@ async def _take(
     # One pair of each fixture: it often tells that the next one is not needed.
     at_once = len({(t.contract, t.contract_from, t.fixture, t.arm) for t in watch.trials})
     asked = await ask(watch.trials, watch, sampled, at_once=at_once)
+    if lost := lost_trials(asked):
+        so_far = count_together(sampled, asked)
+        asked = count_again(asked, await ask(lost, watch, so_far, at_once=at_once))
     for _, confirming in found if asked.unrecorded else ():
         confirming.unrecorded |= any(o.sample.completion is None for o in confirming.fresh)
     return count_together(sampled, replace(asked, unrecorded={}))

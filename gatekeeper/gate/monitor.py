@@ -268,7 +268,7 @@ class Watches:
         self._progress = progress
         self._graded: set[QuestionId] = set()
         self._counted: set[tuple[object, ...]] = set()
-        self._watches: Mapping[str, Mapping[ContractFrom, EvaluationMonitor]] = {
+        self._watches: Mapping[str, dict[ContractFrom, EvaluationMonitor]] = {
             job.contract.name: {
                 # Holm's first step is the strictest: what it rejects is rejected in the end.
                 evaluation.contract_from: EvaluationMonitor(
@@ -327,6 +327,18 @@ class Watches:
         """Hand the evaluated sample to the caller's listener."""
         self._of_trial(outcome.sample.trial).take(outcome)
         self.count(outcome.sample)
+
+    def judge_again(self, samples: Sequence[Sample], instead: Mapping[int, Outcome]) -> None:
+        """Look at the samples as if some trials, by identity, had had other outcomes at once. What
+        follows after a result is then certain is no evidence."""
+        known = {**{id(outcome.sample.trial): outcome for outcome in self.outcomes}, **instead}
+        changed = {outcome.sample.trial.contract for outcome in instead.values()}
+        for name in changed:
+            for key, monitor in self._watches[name].items():
+                self._watches[name][key] = EvaluationMonitor(monitor.evaluation, monitor.level)
+        for sample in samples:
+            if sample.trial.contract in changed and self.wants(sample.trial):
+                self._of_trial(sample.trial).take(known[id(sample.trial)])
 
     def count(self, sample: Sample) -> None:
         """Show that the calls of a sample have ended."""

@@ -129,6 +129,7 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     sampled = await _run(work, around, work.trials, watches, limits, known)
     if sampled.ended == "fatal" and sampled.author:
         raise UsageError(sampled.detail or "the model cannot be called")
+    sampled = await _retake_lost(work, watches, sampled, around, started)
     sampled = await _confirm_broken(work, watches, sampled, around, started)
     sampled = await _compare_pairs(work, watches, sampled, around, started)
     anchors, sampled = await _grade_anchors(work, sampled, around, started)
@@ -204,6 +205,23 @@ async def _compare_pairs(
         return _run(work, around, trials, watch, limits, known)
 
     return await compare_pairs(work.jobs, watches, sampled, _limits(work, around, started), ask)
+
+
+async def _retake_lost(
+    work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
+) -> Run:
+    """Ask once more for lost answers, within what is left of the limits. A batch takes hours, and
+    is not repeated."""
+    if around.together or not sampled.failed:
+        return sampled
+    from gatekeeper.gate.retake import retake_lost
+    from gatekeeper.gate.run_parts import limits_left
+
+    def ask(trials: Sequence[Trial], watch: Watch, so_far: Run) -> Awaitable[Run]:
+        limits = limits_left(_limits(work, around, started), so_far)
+        return _run(work, around, trials, watch, limits, {})
+
+    return await retake_lost(work.jobs, watches, sampled, ask)
 
 
 async def _confirm_broken(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.trial import Trial
 from gatekeeper.sampling.judging import JudgeTally
 
 if TYPE_CHECKING:
@@ -39,6 +40,20 @@ def count_together(first: Run, second: Run) -> Run:
         simulated=_both(first.simulated, second.simulated),
         charged_usd=first.charged_usd + second.charged_usd,
     )
+
+
+def count_again(first: Run, again: Run) -> Run:
+    """Return a run of which `again` asked once more for what was lost."""
+    found = {id(sample.trial): sample for sample in again.samples if sample.completion}
+    samples = tuple(found.get(id(sample.trial), sample) for sample in first.samples)
+    return replace(count_together(first, again), samples=samples, failed=first.failed - len(found))
+
+
+def lost_trials(run: Run) -> list[Trial]:
+    """Return the trials that got no answer, and may get one. A recording has no other answer."""
+    if run.ended != "done" or run.unrecorded:
+        return []
+    return [sample.trial for sample in run.samples if sample.completion is None]
 
 
 def _both(a: JudgeTally, b: JudgeTally) -> JudgeTally:

@@ -67,12 +67,13 @@ def describe_cost(result: GateResult) -> str:
 
 def describe_forecast(result: GateResult) -> str:
     """Say what the run was forecast to take: `expected 120 calls, 31,000 tokens, 0.012 USD; at most
-    200 calls, …`. Empty without a forecast."""
+    200 calls, …`. Empty without a forecast. A call that gets no answer is made once more at the
+    end."""
     if result.forecast is None:
         return ""
     each = (result.forecast.expected, result.forecast.most)
     expected, most = (_amounts(found.calls, found.tokens, found.cost_usd) for found in each)
-    return f"expected {expected}; at most {most}"
+    return f"expected {expected}; at most {most}, and again what gets no answer"
 
 
 class _RunEstimate(Protocol):

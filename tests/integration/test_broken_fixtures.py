@@ -314,6 +314,55 @@ def test_a_lost_answer_is_asked_for_again() -> None:
     assert (result.exit_code, found.verdict) == (0, "pass")
 
 
+@dataclass
+class Lossy(Desk):
+    """Loses every fourth answer to the refunds on both arms, when it is first asked for."""
+
+    again: bool = False
+
+    async def complete(self, request: Request) -> Completion:
+        asked = request.messages[0].content, request.repetition
+        self.asked[str(asked)] += 1
+        first = self.again or self.asked[str(asked)] == 1
+        drawn = random.Random(f"{self.seed} {asked}").random()  # noqa: S311
+        if first and any(name in asked[0] for name in REFUNDS) and drawn < 0.25:
+            raise CallFailed("the connection was lost")
+        return await super().complete(request)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5])
+def test_answers_that_hard_fixtures_lose_are_asked_for_once_more(samples: int) -> None:
+    arms = set()
+    for seed in range(6):
+        desk = Lossy(seed, rate=1.0)
+        result, found = check(desk, samples=samples, more="gate: {margin: 0.02}")
+        assert (result.exit_code, found.verdict) == (0, "pass")
+        assert result.calls.failed == 0 or found.paired.incomplete
+        asked = {key: times for key, times in desk.asked.items() if key.startswith("(")}
+        assert max(asked.values()) <= 2
+        arms |= {key[2:6] for key, times in asked.items() if times == 2}
+    assert arms == {"Base", "Head"}
+
+
+def test_what_is_lost_twice_stays_unknown() -> None:
+    result, found = check(Lossy(1, rate=1.0, again=True), samples="2, mode: fixed")
+    lost = [found.base.failed_calls, found.head.failed_calls]
+    assert result.calls.failed >= sum(lost) > 0
+
+
+def test_a_broken_fixture_whose_answers_were_lost_first_holds_up_the_change() -> None:
+    for seed in range(6):
+        result, _ = check(Lossy(seed, REFUNDS, rate=1.0))
+        assert (result.exit_code, result.verdict) == (1, "fail")
+
+
+def test_nothing_is_asked_again_after_a_limit() -> None:
+    desk = Lossy(1, rate=1.0, again=True)
+    limits = replace(UNLIMITED, calls=80)
+    result, _ = check(desk, samples=1, limits=limits)
+    assert result.calls.made <= 80
+
+
 def test_the_same_commit_gets_the_same_answers_without_a_call() -> None:
     from datetime import UTC, datetime
 
