@@ -7,6 +7,7 @@ the unmeasured samples could not change that.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +27,10 @@ from gatekeeper.gate.consistency import pairs_of_units
 from gatekeeper.gate.judge_correction import correct_score, judge_behind, rests_on_judges
 from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import SloResult
+from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.gaffke import gaffke_interval, inputs_needed, proven_side
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import (
-    clustered_mean_interval,
-    quantile_bounds,
-)
+from gatekeeper.stats.intervals import clustered_mean_interval
 from gatekeeper.stats.label_shift import corrected_rate
 from gatekeeper.stats.objective import decide
 
@@ -211,16 +210,11 @@ def _rate(objective: Objective, data: _ObjectiveData) -> SloResult:
 def _corrected(
     objective: Objective, judged: float, units: int, judge: CheckCalibration, confidence: float
 ) -> SloResult:
-    """Return the rate corrected for the judge's errors, which its interval decides. A unit counts
-    as one output, however many samples it has. Not known if the judge tells too little of an
-    output."""
-    name, target = objective.name, objective.target
-    wide = corrected_rate(judged, units, judge.confusion, confidence)
-    shown = corrected_rate(judged, units, judge.confusion)
-    if wide is None or shown is None:
-        return SloResult(name, target, None, None, None, judged=judged)
-    met = _decide(objective, wide.value, wide.interval)
-    return SloResult(name, target, shown.value, shown.interval, met, judged=judged)
+    """Return the rate corrected for the judge's errors. A unit counts as one output, however many
+    samples it has. Not known if the judge tells too little of an output."""
+    return _as_people_would(
+        objective, judged, corrected_rate(judged, units, judge.confusion, confidence)
+    )
 
 
 def _corrected_score(
@@ -232,12 +226,17 @@ def _corrected_score(
 ) -> SloResult:
     """Return the mean score corrected for the judge's errors. Not known if the labels say too
     little of its scores."""
-    wide, shown = correct_score(means, judge, confidence), correct_score(means, judge)
-    if wide is None or shown is None:
+    return _as_people_would(objective, judged, correct_score(means, judge, confidence))
+
+
+def _as_people_would(objective: Objective, judged: float, found: Estimate | None) -> SloResult:
+    """Return the corrected value with the interval that decides."""
+    if found is None:
         return SloResult(objective.name, objective.target, None, None, None, judged=judged)
-    met = _decide(objective, wide.value, wide.interval)
-    value, interval = shown.value, shown.interval
-    return SloResult(objective.name, objective.target, value, interval, met, judged=judged)
+    met = _decide(objective, found.value, found.interval)
+    return SloResult(
+        objective.name, objective.target, found.value, found.interval, met, judged=judged
+    )
 
 
 def _shares(hits: Sequence[int], samples: Sequence[int]) -> list[float]:
@@ -285,8 +284,8 @@ def _counts(
 
 
 def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
-    """Return the latency with the order statistics of the calls. The share of fast calls over
-    inputs decides: an input with a long answer is slow in every sample."""
+    """Return the latency that the share of fast calls over inputs decides: an input with a long
+    answer is slow in every sample."""
     answered = [(o, o.sample.completion) for o in data.outcomes]
     times = [(o, time_of(objective, completion)) for o, completion in answered if completion]
     known = [time for _, time in times if time is not None]
@@ -298,11 +297,8 @@ def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
     hits, samples, wanted, most = _counts(inputs)
 
     def result(values: list[float], hits: Sequence[int], samples: Sequence[int]) -> SloResult:
-        low, high = quantile_bounds(values, q, data.confidence)
-        interval = None if low is None or high is None else ConfidenceInterval(low, high)
-        observed = quantile(values, q)
         met = _side(q, "higher", _shares(hits, samples), data.confidence)
-        return SloResult(objective.name, target, observed, interval, met)
+        return SloResult(objective.name, target, quantile(values, q), None, met)
 
     # Only its place in the order counts: a lost call was slower than all others, or faster.
     lost, slowest = sum(wanted) - sum(samples), 2 * max([*known, target])
@@ -313,7 +309,31 @@ def _latency(objective: Objective, data: _ObjectiveData) -> SloResult:
             result([*known, *[slowest] * lost], hits, wanted),
             result([*known, *[0.0] * lost], most, wanted),
         )
+    measured = replace(measured, interval=_undecided_targets(times, q, data))
     return _with_inputs(measured, sum(n > 0 for n in samples), objective, data)
+
+
+def _undecided_targets(
+    times: Sequence[tuple[Outcome, float | None]], q: float, data: _ObjectiveData
+) -> ConfidenceInterval | None:
+    """Return the range of targets that these times neither meet nor miss; None if one of its ends
+    needs more inputs."""
+    units: dict[str, list[float]] = defaultdict(list)
+    for outcome, time in times:
+        if time is not None:
+            fixture = outcome.sample.trial.fixture
+            units[data.counts_with.get(fixture, fixture)].append(time)
+
+    def side(target: float) -> Literal["above", "below"] | None:
+        fast = [sum(time <= target for time in own) / len(own) for own in units.values()]
+        return proven_side(fast, q, data.confidence)
+
+    ordered = sorted({time for own in units.values() for time in own})
+    if not ordered or side(-math.inf) != "below":
+        return None
+    low = bisect_left(ordered, True, key=lambda target: side(target) != "below")
+    high = bisect_left(ordered, True, lo=low, key=lambda target: side(target) == "above")
+    return ConfidenceInterval(ordered[low], ordered[high]) if high < len(ordered) else None
 
 
 def _bounded_mean(

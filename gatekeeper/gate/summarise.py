@@ -141,12 +141,15 @@ def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, 
 
 
 def _shown(decided: SloResult, now: SloResult) -> SloResult:
-    """Return the decision with the value observed at the end, unless that would seem to contradict
-    it."""
+    """Return the decision and its interval with the value observed at the end, unless that would
+    seem to contradict them."""
     sides = {objective_status(replace(found, met=None)) for found in (decided, now)}
     if decided.met is not None and len(sides) > 1:
         return decided
-    return replace(decided, observed=now.observed, interval=now.interval)
+    shown, seen = decided.interval, now.observed
+    if shown and seen is not None and not shown.low <= seen <= shown.high:
+        return decided
+    return replace(decided, observed=seen)
 
 
 def _copies(evaluation: Evaluation) -> bool:

@@ -107,6 +107,20 @@ def test_the_correction_decides_the_objective():
     assert "62" in reason.text
 
 
+@pytest.mark.parametrize("passed", [60, 75, 90])
+def test_the_interval_that_is_shown_decides_among_several_objectives(passed):
+    outcomes = head(passed * 3, (100 - passed) * 3)
+    planned = Counter(o.sample.trial.fixture for o in outcomes)
+    seen = set()
+    for target in (0.4, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9):
+        slo = read_objectives({"success_rate": target, "repair_rate": 0.5, "latency_p95_ms": 9000})
+        found, *_ = slo_results(contract(*planned, slo=slo), outcomes, planned, calibrations=KNOWN)
+        low, high = found.interval.low, found.interval.high
+        assert found.met == (True if low >= target else False if high < target else None)
+        seen.add(found.met)
+    assert None in seen
+
+
 def test_a_judge_that_guesses_measures_nothing():
     found = result({"success_rate": 0.5}, head(90, 10), {"says ok": GUESS})
     assert (found.observed, found.met, found.judged) == (None, None, 0.9)

@@ -119,6 +119,31 @@ def test_each_latency_quantile_is_its_own(q):
     assert (found.met, found.observed) == (None, 20.0 * q)
 
 
+@pytest.mark.parametrize(("objectives", "rounds"), [(1, 1), (3, 1), (1, 4)])
+def test_the_shown_latency_is_the_range_of_targets_that_stay_open(objectives, rounds):
+    """Its ends decide: also with several objectives, and with repeated samples of an input."""
+    outcomes = [
+        made(f"f{i}", number, latency=10.0 * i + number)
+        for i in range(120)
+        for number in range(rounds)
+    ]
+    others = dict(list({"success_rate": 0.5, "repair_rate": 0.5}.items())[: objectives - 1])
+
+    def latency(target):
+        found = results({"latency_p90_ms": target, **others}, outcomes)
+        return next(one for one in found if one.objective == "latency_p90_ms")
+
+    shown = latency(1000).interval
+    assert [
+        latency(at).met for at in (shown.low - 0.5, shown.low, shown.high - 0.5, shown.high)
+    ] == [
+        False,
+        None,
+        None,
+        True,
+    ]
+
+
 def test_an_input_that_is_always_slow_is_one_slow_input():
     """Three of 20, where one is allowed: drawn five times each they are no more than that."""
     slo = {"latency_p95_ms": 100}
