@@ -39,15 +39,16 @@ def tolerance_reasons(
     tolerance: float | None, head: ArmResult, fixtures: Sequence[FixtureResult]
 ) -> list[Reason]:
     """Return the reason for PCSL's tau: the share of fixtures that must pass after aggregation."""
-    if tolerance is None or not fixtures:
+    inputs = sum(fixture.duplicate_of is None for fixture in fixtures)
+    if tolerance is None or not inputs:
         return []
-    best = head.fixtures_passed + len(fixtures) - head.fixtures
-    counts = f"{head.fixtures_passed:,} of {numbers.count(len(fixtures), 'fixture')} pass"
+    best = head.fixtures_passed + inputs - head.fixtures
+    counts = f"{head.fixtures_passed:,} of {numbers.count(inputs, 'fixture')} pass"
     required = f"the contract requires {numbers.percent(tolerance)}"
-    if best / len(fixtures) < tolerance:
+    if best / inputs < tolerance:
         return [Reason("tolerance", f"{counts}, but {required}.", "fail")]
-    if head.fixtures_passed / len(fixtures) < tolerance:
-        text = f"{counts}, and {len(fixtures) - head.fixtures} could not be measured"
+    if head.fixtures_passed / inputs < tolerance:
+        text = f"{counts}, and {inputs - head.fixtures} could not be measured"
         return [Reason("error", f"{text}; {required}.", "error")]
     return []
 

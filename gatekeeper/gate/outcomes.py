@@ -172,7 +172,7 @@ def arm_result(
     mine = [o for o in outcomes if o.sample.trial.arm == arm]
     verdicts = [o.passed for o in mine if o.passed is not None]
     passed = sum(verdicts)
-    settled = [f.base_passed if arm == "base" else f.head_passed for f in fixtures]
+    settled = _fates_of_inputs(fixtures, arm)
     costs = _known(o.sample.completion.cost_usd for o in mine if o.sample.completion)
     intervals = rate_intervals(mine, clusters or {})
     by_unit = intervals.get("clustered")
@@ -196,6 +196,16 @@ def arm_result(
         steps=step_results(target, mine),
         prompt_lines=target.prompt.text_lines,
     )
+
+
+def _fates_of_inputs(fixtures: Sequence[FixtureResult], arm: Arm) -> list[bool | None]:
+    """Return whether each distinct input passes: fixtures that share it share their answers, and
+    all of them must."""
+    inputs: dict[str, list[bool | None]] = defaultdict(list)
+    for fixture in fixtures:
+        passed = fixture.base_passed if arm == "base" else fixture.head_passed
+        inputs[fixture.duplicate_of or fixture.id].append(passed)
+    return [False if False in each else None if None in each else True for each in inputs.values()]
 
 
 def latencies(outcomes: Sequence[Outcome]) -> list[float]:

@@ -133,7 +133,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class ArmResult:
-    """One arm of one contract. `fixtures_passed` counts after aggregation."""
+    """One arm of one contract. `fixtures_passed` counts after aggregation, and like `fixtures`
+    fixtures with the same input once."""
 
     model: str
     prompt_path: str

@@ -1,5 +1,5 @@
-"""Counts the outcomes of a run for a record. An answer that several fixtures share counts once,
-except for each fixture itself."""
+"""Counts the outcomes of a run for a record. An answer that several fixtures share counts once, for
+the first of them."""
 
 from __future__ import annotations
 

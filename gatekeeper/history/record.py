@@ -268,7 +268,6 @@ def _record(
     trigger: Trigger,
 ) -> Record:
     started = result.started.astimezone(UTC)
-    fixtures = fixture_counts(outcomes)
     category = {fixture.id: fixture.category for fixture in contract.fixtures}
     same_input = {f.id: f.duplicate_of for f in contract.fixtures if f.duplicate_of}
     in_each = in_categories(outcomes, category, same_input)
@@ -298,7 +297,7 @@ def _record(
         objectives=objective_events(contract, in_each),
         checks=check_counts(outcomes),
         categories=category_counts(in_each),
-        fixtures=fixtures,
+        fixtures=fixture_counts(outcomes),
         repaired=sum(bool(o.sample.repairs) for o in outcomes) if outcomes else None,
         latency_ms={name: value for name, value in quantiles.items() if _is_amount(value)},
         prompt_tokens=_total([c.prompt_tokens for c in answered]),

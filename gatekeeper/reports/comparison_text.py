@@ -43,9 +43,7 @@ def base_contract_label(found: UnderBase) -> str:
 
 
 def in_samples(arm: ArmResult, paired: PairedResult | None) -> bool:
-    """Return whether rates count samples and not fixtures, of which several can share one."""
-    if arm.samples < arm.fixtures:
-        return True
+    """Return whether rates count samples and not fixtures."""
     return paired.rounds > 1 if paired else arm.samples > arm.fixtures
 
 

@@ -9,6 +9,7 @@ import pytest
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
 
 from gatekeeper.cli.main import main
+from gatekeeper.history.counts import fixture_key
 
 DISTINCT = tuple(f"word{number}" for number in range(10))
 COPIES = 8
@@ -63,7 +64,7 @@ def test_a_record_counts_each_answer_once(git_repository, tmp_path, fixtures, co
     assert record["objectives"]["latency_p95_ms"] == [10 * samples, 0]
     assert all(count == [10 * samples, samples] for count in record["checks"].values())
     assert all(count == [10 * samples, samples] for count in record.get("categories", {}).values())
-    assert len(record["fixtures"]) == 18
+    assert len(record["fixtures"]) == 10
 
 
 def test_one_wrong_answer_of_ten_freezes_nothing_and_its_fix_passes(git_repository, tmp_path):
@@ -93,6 +94,7 @@ def test_the_tables_count_it_once(git_repository, tmp_path):
     [contract] = result_of(tmp_path / "out")["contracts"]
     head = contract["head"]
     assert (head["passed"], head["samples"]) == (9, 10)
+    assert (head["fixtures_passed"], head["fixtures"]) == (9, 10)
     [rate] = [found for found in contract["slo"] if found["objective"] == "success_rate"]
     assert rate["observed"] == pytest.approx(0.9)
 
@@ -127,3 +129,28 @@ def test_every_report_and_the_site_count_it_once(git_repository, tmp_path, capsy
     assert "(9/10)" in shown[0]
     for text in shown:
         assert not re.search(r"\b9 of 18\b|\b9/18\b", text)
+
+
+@pytest.mark.parametrize(("tolerance", "code"), [(0.85, 0), (0.95, 1)])
+def test_a_tolerance_counts_each_input_once(git_repository, tmp_path, tolerance, code):
+    """Nine of ten inputs pass; of the fixtures, only half would."""
+    made = git_repository("words")
+    contract = GOOD.replace("slo: {success_rate: 0.5}\n", f"gate: {{tolerance: {tolerance}}}\n")
+    assert contract != GOOD
+    made.write_all(files(contract))
+    made.commit("base")
+    where = ["--repo", str(made.path), "--out", str(tmp_path / "out")]
+    assert main(["run", *where]) == code
+    [found] = result_of(tmp_path / "out")["contracts"]
+    assert (found["head"]["fixtures_passed"], found["head"]["fixtures"]) == (9, 10)
+    if code:
+        assert "9 of 10 fixtures pass, but the contract requires 95" in found["reasons"][0]["text"]
+
+
+def test_copies_of_an_input_are_one_fixture_for_drift(git_repository, tmp_path):
+    made = git_repository("words")
+    made.write_all(files())
+    made.commit("base")
+    _, record = recorded_run(made, tmp_path)
+    assert set(record["fixtures"]) == {fixture_key(f"f{i}") for i in range(10)}
+    assert record["fixtures"][fixture_key("f0")] == [1, 1]
