@@ -98,7 +98,6 @@ _ROWS = rows(
     BinOpBitOr                    pipe left=value right=value
     Compare                       compare
     Await                         through
-    Yield,YieldFrom               return:yield
     Return                        return
     Expr                          end
     UnaryOp                       end operand=value

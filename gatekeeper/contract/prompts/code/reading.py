@@ -180,7 +180,7 @@ class Reading:
         body, value = function.all("body"), function.get("result")
         if body and body[0].kind == "end" and body[0].parts[0].kind == "text":
             body = body[1:]
-        if len(body) == 1 and body[0].kind == "return" and not body[0].text:
+        if len(body) == 1 and body[0].kind == "return":
             value = body[0].get("value")
         if value is None or function.get("decorator"):
             what = f"the function `{name}` does more than return a text"
