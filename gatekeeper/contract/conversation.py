@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from gatekeeper.contract.chain import OUTPUT, STEP, step_names, with_outputs
 from gatekeeper.contract.definition import Message, SimulatedUser
-from gatekeeper.contract.simulated_user.messages import LONGEST_SAID, sayings, user_of
+from gatekeeper.contract.simulated_user.messages import LONGEST_SAID, SIMULATED, sayings, user_of
 from gatekeeper.contract.trial import Request, Sample
 
 ANSWER = "(answer)"
@@ -47,6 +47,16 @@ def calls_of(request: Request) -> tuple[Request, ...]:
         if end < len(messages) and messages[end].role == STEP:
             start = end + 1
     return tuple(calls)
+
+
+def written_by_prompts(messages: Messages) -> Iterator[str]:
+    """Yield the texts of a request that its prompts write: not those of the user's later turns, who
+    plays the user, and whose output is inserted."""
+    for message in messages:
+        if message.role == ANSWER:
+            return
+        if message.role not in (STEP, OUTPUT, SIMULATED):
+            yield message.content
 
 
 def count_calls(request: Request) -> int:

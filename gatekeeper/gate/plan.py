@@ -31,8 +31,10 @@ from gatekeeper.contract.clusters import (
     may_count_otherwise,
     members_of,
 )
+from gatekeeper.contract.conversation import written_by_prompts
 from gatekeeper.contract.definition import Contract, Fixture, Target
 from gatekeeper.contract.digests import canonical, contract_digest, params_meaning, target_digest
+from gatekeeper.contract.nested_texts import nested_texts
 from gatekeeper.contract.policy import Policy
 from gatekeeper.contract.readings import reading_weakenings
 from gatekeeper.contract.references import recording_path
@@ -245,24 +247,26 @@ class Job:
 
     @cached_property
     def unseen_lines(self) -> tuple[NewLine, ...]:
-        """The new lines of the prompt that are in no request of head. Unknown with steps and turns,
-        whose requests are not complete before a model answers: then empty."""
+        """The new lines of the prompts that no prompt of head writes in any request."""
         from gatekeeper.contract.templates.structure import new_lines
 
-        base, head = self.base, self.contract
-        if base is None or base.target.steps or head.target.steps:
+        if self.base is None:
             return ()
-        if any(fixture.turns or fixture.user for fixture in head.fixtures):
-            return ()
-        found = new_lines(base.target, head.target)
-        sent = {
-            message.content
-            for evaluation in (self.evaluations if found else ())
-            for trial in evaluation.trials
-            if trial.arm == "head"
-            for message in trial.request.messages
-        }
-        return tuple(line for line in found if not any(line.text in text for text in sent))
+        left = new_lines(self.base.target, self.contract.target)
+        for text, values in self._written_by_prompts() if left else ():
+            left = tuple(line for line in left if not _says(text, line.text.casefold(), values))
+        return left
+
+    def _written_by_prompts(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield each text that head's prompts write, with the texts of its fixture, without
+        case."""
+        for evaluation in self.evaluations:
+            values = {f.id: nested_texts(f.vars) for f in evaluation.contract.fixtures}
+            known = {name: [text.casefold() for text in each] for name, each in values.items()}
+            for trial in evaluation.trials:
+                if trial.arm == "head" and not trial.repetition:
+                    for text in written_by_prompts(trial.request.messages):
+                        yield text.casefold(), known[trial.fixture]
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -285,6 +289,14 @@ class Job:
             for evaluation in self.evaluations
         )
         return replace(self, evaluations=evaluations, order_seed=order_seed)
+
+
+def _says(text: str, line: str, values: Sequence[str]) -> bool:
+    """Return whether the text has the line elsewhere than in a fixture's values, which a change can
+    write as it likes."""
+    for value in values if line in text else ():
+        text = text.replace(value, "\0") if line in value else text
+    return line in text
 
 
 def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -> Job:

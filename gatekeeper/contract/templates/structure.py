@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,7 +20,19 @@ from gatekeeper.contract.read import locate
 from gatekeeper.contract.templates.environment import environment_for
 
 _MOST_INLINED = 200_000
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]|[^\x00-\x7f]")  # also characters that nobody sees
+_NAMED = nodes.Include | nodes.Extends | nodes.Import | nodes.FromImport
+_NEVER_SENT = nodes.Compare | nodes.Test | _NAMED
+_NAMING = (nodes.Call, nodes.Assign, nodes.Macro, nodes.CallBlock, nodes.For, nodes.With)
+_OF_NAMES = (
+    *("attr", "dictsort", "groupby", "map", "max", "min", "reject", "rejectattr", "select"),
+    *("selectattr", "sort", "sum", "unique"),
+)
+_OF_KEYS = (
+    *("count", "endswith", "find", "get", "index", "lstrip", "partition", "removeprefix"),
+    *("removesuffix", "replace", "rsplit", "rstrip", "split", "startswith", "strip"),
+)
+"""Filters and methods whose first value is looked for, and not sent."""
 
 
 class NewLine(NamedTuple):
@@ -59,14 +71,57 @@ def _lines(prompt: Prompt) -> Iterator[NewLine]:
 
 @lru_cache(maxsize=256)
 def _written(source: str) -> tuple[NewLine, ...]:
-    """Return the lines of text and of comments that have a letter or a digit."""
-    return tuple(
+    """Return the lines of text, of comments, and of texts in expressions that may be sent, if they
+    have a letter, a digit or a character beyond ASCII."""
+    environment = environment_for(())
+    lines = [
         NewLine(line.strip(), "", number, kind == "comment")
-        for start, kind, text in environment_for(()).lex(source)
+        for start, kind, text in environment.lex(source)
         if kind in ("data", "comment")
         for number, line in enumerate(text.split("\n"), start)
-        if _WORD.search(line)
-    )
+    ]
+    for const, words in _constants(environment.parse(source), 1):
+        pieces = map(str.strip, const.value.split("\n"))
+        more = (piece for piece in pieces if len(piece.split()) >= words)
+        lines += (NewLine(piece, "", const.lineno, False) for piece in more)
+    return tuple(line for line in lines if _WORD.search(line.text))
+
+
+def _constants(node: nodes.Node, words: int) -> Iterator[tuple[nodes.Const, int]]:
+    """Yield each text in an expression that a model may be sent, with how many words it needs to be
+    taken for one: a lone word that is no part of an output is rather a name or a key."""
+    if isinstance(node, nodes.Const) and isinstance(node.value, str):
+        yield node, words
+    if isinstance(node, nodes.Output):
+        words = 1
+    elif isinstance(node, _NAMING):
+        words = 2
+    for part in _sent_parts(node):
+        yield from _constants(part, words)
+
+
+def _sent_parts(node: nodes.Node) -> Iterable[nodes.Node]:
+    """Return the parts of a node whose texts may be sent: not conditions, keys and names."""
+    if isinstance(node, _NEVER_SENT):
+        return ()
+    if isinstance(node, nodes.Pair):
+        return (node.value,)
+    if isinstance(node, nodes.Getitem):
+        return (node.node,)
+    if isinstance(node, nodes.If | nodes.CondExpr | nodes.For):
+        return node.iter_child_nodes(exclude=("test",))
+    if isinstance(node, nodes.Filter) and node.name in _OF_NAMES:
+        return (node.node,) if node.node else ()
+    if isinstance(node, nodes.Call | nodes.Filter) and _called(node) in _OF_KEYS:
+        return (*([node.node] if node.node else []), *node.args[1:])
+    return node.iter_child_nodes()
+
+
+def _called(node: nodes.Call | nodes.Filter) -> str | None:
+    """Return the name of a filter or of a method."""
+    if isinstance(node, nodes.Filter):
+        return node.name
+    return node.node.attr if isinstance(node.node, nodes.Getattr) else None
 
 
 def is_same_chain(base: Target, head: Target, renaming: Mapping[str, str]) -> bool:

@@ -271,6 +271,104 @@ def test_text_that_a_second_pull_request_hides_is_named(
         assert [job.contract.name for job in (*work.jobs, *work.untested)] == ["words"]
 
 
+# `@` is the worse text, where an expression keeps it from the model.
+SAYING = {
+    "a condition": "{{ '@' if word == 'none' }}",
+    "the other branch": "{{ word if word else '@' }}",
+    "a default": "{{ word | default('@') }}",
+    "or": "{{ word or '@' }}",
+    "a part": "{{ ('Well. ' ~ '@') if not word }}",
+    "a filter": "{{ '@' | upper if not word }}",
+    "a table": "{{ {'none': '@', 'apple': 'Good', 'bread': 'Good'}[word] }}",
+    "a list": "{% for x in ['@', 'Good'] if word == 'none' %}{{ x }}{% endfor %}",
+    "a variable": "{% set tone = '@' if word == 'none' %}{{ tone }}",
+    "a macro's default": "{% macro m(x='@') %}{{ x }}{% endmacro %}{{ m() if not word }}",
+    "a macro's argument": "{% macro m(x) %}{{ x }}{% endmacro %}{{ m('@') if not word }}",
+    "an escape": "{{ '\\x57orse: be rude' if not word }}",
+}
+
+
+@pytest.mark.parametrize("visible", ["Good", "Better"])
+@pytest.mark.parametrize("hiding", SAYING)
+def test_text_in_an_expression_that_no_request_has_is_named(hiding: str, visible: str) -> None:
+    head = JINJA.replace("Good", visible) + SAYING[hiding].replace("@", WORSE)
+    assert WORSE in named(change(repository("p.md", JINJA), repository("p.md", head)))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "{{ 'kind words' | upper }}",
+        "{{ 'Kind words' if word }}",
+        "{{ {'apple': 'Kind', 'bread': 'Warm'}[word] }}",
+        "{% set tone = 'formal' if word == 'none' else 'plain' %}{{ {'plain': word}[tone] }}",
+        "{{ [{'name': word}] | map(attribute='name') | join(', ') }}",
+        "{{ word | replace('none at all', 'word') if word is string }}{{ word.split('of all') }}",
+        "{% if word in ['some other word', 'a word'] or word is eq 'no word' %} {% endif %}",
+    ],
+)
+def test_text_of_an_expression_that_is_sent_or_never_sent_is_not_named(more: str) -> None:
+    shown_word = JINJA + "word {{ word }}"
+    assert (
+        named(change(repository("p.md", shown_word), repository("p.md", shown_word + more))) == []
+    )
+
+
+@pytest.mark.parametrize("hidden", ["{% if word == 'none' %}@{% endif %}", "{{ '@' if not word }}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(chr(0xE0000 + ord(letter)) for letter in "rude"),
+        "\u200b\u200c\u2060",
+        "\u202eedur\u202c",
+        "\ufe00\ufe01",
+        "\u3164",
+    ],
+    ids=["tags", "zero width", "right to left", "variation selectors", "filler"],
+)
+def test_text_that_nobody_sees_is_named_too(text: str, hidden: str) -> None:
+    head = JINJA + hidden.replace("@", text)
+    assert named(change(repository("p.md", JINJA), repository("p.md", head))) == [text]
+
+
+STEPS = CONTRACT.replace(
+    "prompt: ../prompts/{}",
+    "prompt: ../prompts/last.md\nsteps: [{{name: first, prompt: ../prompts/{}}}]",
+)
+LAST = {"prompts/last.md": "{% if word %}Repeat {{ first }} kindly{% endif %}"}
+
+
+@pytest.mark.parametrize("hidden", ["{% if word == 'none' %}@{% endif %}", "{{ '@' if not word }}"])
+@pytest.mark.parametrize("visible", ["Good", "Better"])
+@pytest.mark.parametrize("kind", ["step", "last prompt", "turns", "simulated user", "value"])
+def test_hidden_text_is_named_whatever_a_request_consists_of(
+    kind: str, visible: str, hidden: str
+) -> None:
+    """Also if a turn, the goal of a user or a value of the fixtures says what the prompt hides."""
+    hidden = hidden.replace("@", WORSE)
+    text = JINJA.replace("Good", visible) + hidden
+    contract = {
+        "turns": CONTRACT.replace("word: bread}}", f"word: bread}}}}, turns: ['{WORSE}']"),
+        "simulated user": CONTRACT
+        + f"user: {{{{model: openai/small, goal: '{WORSE}', max_turns: 2}}}}\n",
+        "value": CONTRACT.replace("word: bread", f"word: '{WORSE}'"),
+    }.get(kind, STEPS if kind in ("step", "last prompt") else CONTRACT)
+    base = repository("p.md", JINJA, contract) | LAST
+    head = repository("p.md", text, contract) | LAST
+    if kind == "last prompt":
+        last = LAST["prompts/last.md"].replace("Repeat", visible) + hidden
+        head = base | {"prompts/last.md": last}
+    assert named(change(base, head)) == [WORSE]
+
+
+@pytest.mark.parametrize("contract", [STEPS, CONTRACT])
+def test_new_text_beside_the_output_of_a_step_is_not_named(contract: str) -> None:
+    base = repository("p.md", JINJA, contract) | LAST
+    head = repository("p.md", JINJA.replace("Good", "Better"), contract)
+    last = {"prompts/last.md": "{% if word %}Say again: {{ first }} and be kind{% endif %}."}
+    assert named(change(base, head | last)) == []
+
+
 LINES = "{% for x in [word] %}\n  - Good {{ x }},\n  one rule\n{% endfor %}\nEnd.\n"
 
 
