@@ -139,6 +139,7 @@ class _Reading:
         """Yield the prompts of a module or a class. `scope` is the class with a dot; empty for
         none."""
         in_prompts = is_named_as_prompt(scope.removesuffix("."))
+        direct = {id(inner) for inner in ast.iter_child_nodes(holder)}
         for statement in _statements(holder):
             name, value = _assigned(statement)
             if name is None or value is None:
@@ -154,7 +155,9 @@ class _Reading:
             if text is None:
                 text = _messages_text(value)
             if text is not None and _is_prose(text):
-                self.parts |= filling.used - {name}
+                is_certain = id(statement) in direct and not isinstance(value, ast.IfExp)
+                if is_certain and not isinstance(statement, ast.AugAssign):
+                    self.parts |= filling.used - {name}
                 yield PromptConstant(f"{scope}{name}", statement.lineno, text)
 
     def inside(self, function: ast.stmt, scope: str) -> Iterator[PromptConstant]:

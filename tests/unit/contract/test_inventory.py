@@ -344,6 +344,22 @@ def test_a_constant_that_cannot_be_read_is_listed_with_its_line(monkeypatch, sou
         load_prompt(MemoryRevision({"src/app.py": source.encode()}), listed.reference)
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "PROMPT = A_PROMPT if x else B_PROMPT",
+        "if x:\n    PROMPT = A_PROMPT\nelse:\n    PROMPT = B_PROMPT",
+        "PROMPT = ''\nPROMPT += A_PROMPT\nPROMPT += B_PROMPT",
+    ],
+)
+def test_constants_that_a_program_chooses_from_are_listed_themselves(chosen):
+    source = (
+        f"A_PROMPT = 'You sort the new mail.'\nB_PROMPT = 'You answer the new mail.'\n{chosen}\n"
+    )
+    names = {reference for reference, _, _ in found({"src/app.py": source})}
+    assert names == {f"src/app.py:{name}" for name in ("A_PROMPT", "B_PROMPT", "PROMPT")}
+
+
 def test_files_that_are_sent_as_they_are_count_without_the_word_prompt():
     prose = "Summarise the article in one short sentence."
     files = (
