@@ -1,8 +1,9 @@
 """How many pairs a sequential test takes if the change is harmless.
 
 There is no formula for the mean sample number of this design: the boundary of the first round, the
-e-process and the looks stop it together. So the test itself is simulated, with both arms passing
-alike: the average sample number of Wald, A. (1947), Sequential Analysis, chapter 3, by Monte Carlo.
+e-process, the looks, and futility at the end of a round stop it together. So the test itself is
+simulated, with both arms passing alike: the average sample number of Wald, A. (1947), Sequential
+Analysis, chapter 3, by Monte Carlo.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ def stopping_time(test: SequentialTest, *, first_round: bool = False) -> Stoppin
     rng = np.random.default_rng(_SEED)
     least = test.fixtures if first_round else 0
 
-    def sample(rounds: int) -> Differences:
-        shape = (2, test.fixtures, rounds)
+    def sample() -> Differences:
+        shape = (2, test.fixtures, 1)
         base, head = (rng.random(shape) < ASSUMED_PASS_RATE).astype(np.int8)
         difference: Differences = base - head
         return difference
 
     def constant(difference: int) -> int:
-        return _pairs(test, lambda r: np.full((test.fixtures, r), difference, dtype=np.int8))
+        return _pairs(test, lambda: np.full((test.fixtures, 1), difference, dtype=np.int8))
 
     runs = max(_FEWEST_RUNS, min(_RUNS, _MOST_PAIRS // most))
     each = [max(least, _pairs(test, sample)) for _ in range(runs)]
@@ -76,17 +77,18 @@ def stopping_time(test: SequentialTest, *, first_round: bool = False) -> Stoppin
     )
 
 
-def _pairs(test: SequentialTest, sample: Callable[[int], Differences]) -> int:
-    """Return after how many pairs the test stops; `sample` returns so many more rounds."""
+def _pairs(test: SequentialTest, sample: Callable[[], Differences]) -> int:
+    """Return after how many pairs the test stops; `sample` returns one more round."""
     import numpy as np
 
-    sampled = sample(1)
+    sampled = sample()
     stop = test.after_pairs(sampled[:, 0], sampled[:, 0])
     if stop is not None:
         return stop[1]
-    for look in test.looks:
-        if look.rounds > sampled.shape[1]:
-            sampled = np.concatenate([sampled, sample(look.rounds - sampled.shape[1])], axis=1)
+    for _ in range(test.rounds - 1):
         if test.after_round(sampled, sampled) is not None:
             break
+        if test.is_futile(sampled, sampled[:0, 0]) and sampled.mean() <= test.margin:
+            break
+        sampled = np.concatenate([sampled, sample()], axis=1)
     return test.fixtures * int(sampled.shape[1])
