@@ -11,20 +11,22 @@ from gatekeeper.contract.policy_weakening import Weakening
 
 
 def added_comparisons(affected: Affected) -> tuple[Weakening, ...]:
-    """Return each prompt of base that has contracts or groups and gets more of them."""
+    """Return each prompt of base that has contracts, groups or slices and gets more of them."""
     added, kept = Counter[str](), Counter(affected.prompts_of_others)
     for contract in affected.contracts:
         if contract.head is None:
             continue
         prompt = contract.head.target.prompt.reference
         if contract.base is not None:
-            kept[prompt] += 1
+            more = len(contract.head.slices) - len(contract.base.slices)
+            kept[prompt] += 1 + len(contract.base.slices)
+            added[prompt] += max(0, more)
         elif contract.base_target is not None:
             added[prompt] += 1
     return tuple(
         Weakening(prompt, _said(more, more + kept[prompt]), what="Comparisons are added")
         for prompt, more in sorted(added.items())
-        if kept[prompt]
+        if more and kept[prompt]
     )
 
 

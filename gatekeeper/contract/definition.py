@@ -394,6 +394,12 @@ class Contract:
         """Return the paths whose policies apply to the contract: its file, and its prompts."""
         return (self.path, *(prompt.path for prompt in self.target.prompts))
 
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """Return the categories that have a comparison of their own."""
+        found = (fixture.category for fixture in self.fixtures if not fixture.quarantine)
+        return tuple(dict.fromkeys(filter(None, found))) if self.gate.slices else ()
+
     def checks_for(self, fixture: Fixture) -> tuple[CheckSpec, ...]:
         """Return the checks that apply to a fixture: the contract's and its own, without those that
         their `when` leaves out."""

@@ -256,8 +256,8 @@ class _Shared:
         evaluation = job.evaluations[0]
         contract = evaluation.contract
         level = self.levels.get((contract.name, evaluation.contract_from))
-        if level is None:
-            return None
+        if level is None or contract.gate.on == "score":
+            return None  # how much scores vary is not known before
         together = round(comparison_alpha(contract) / claim_levels(evaluation, level)[ALL])
         return compute_power(evaluation, together, self._contracts[family_of(job, evaluation)])
 

@@ -145,10 +145,7 @@ class Evaluation:
 
     def slices(self) -> Mapping[str, Evaluation]:
         """Return the part of each category that has a comparison of its own."""
-        gate, fixtures = self.contract.gate, self.contract.fixtures
-        if self.base is None or gate.slices is None:
-            return {}
-        named = list(dict.fromkeys(f.category for f in fixtures if f.category and not f.quarantine))
+        fixtures, named = self.contract.fixtures, self.contract.slices if self.base else ()
         return {name: self._part({f.id for f in fixtures if f.category == name}) for name in named}
 
     def _part(self, ids: Set[str]) -> Evaluation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -145,7 +145,7 @@ def rarely_open(evaluation: Evaluation) -> bool:
     objective stays open is not known before a run, so a contract with one has no answer.
     """
     contract, power = evaluation.contract, compute_power(evaluation)
-    if contract.slo or power.minimum_detectable_effect is None:
+    if contract.slo or contract.gate.on == "score" or power.minimum_detectable_effect is None:
         return False
     sampling = contract.sampling
     pairs = power.inputs * (sampling.samples if sampling.aggregate == "majority" else 1)
@@ -210,7 +210,7 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
     exceeded."""
     have = len(evaluation.contract.fixtures) - len(evaluation.counts_with)
     noun = "clusters" if evaluation.clustered else "distinct inputs"
-    return tuple(
+    limits = (
         (
             f"the limit `gate.{limit.name}` can never give the verdict `fail`, because at least "
             f"{needed:,} {noun} are needed to show a rise above {limit}, but the contract has only "
@@ -218,7 +218,21 @@ def limit_notes(evaluation: Evaluation) -> tuple[str, ...]:
         )
         for limit in evaluation.contract.gate.limits
         if have < (needed := fewest_inputs(limit))
-    ) + _repair_notes(evaluation.contract, have, noun)
+    )
+    repairs = _repair_notes(evaluation.contract, have, noun)
+    return (*limits, *repairs, *_slice_notes(evaluation))
+
+
+def _slice_notes(evaluation: Evaluation) -> Iterator[str]:
+    contract, units = evaluation.contract, evaluation.counts_with
+    needed = math.ceil(-math.log2(comparison_alpha(contract)))
+    for name in contract.slices:
+        members = {units.get(f.id, f.id) for f in contract.fixtures if f.category == name}
+        if len(members) < needed:
+            yield (
+                f"the category `{name}` can never fail by itself, because at least {needed:,} "
+                f"fixtures are needed, but it has only {len(members):,}"
+            )
 
 
 def _repair_notes(contract: Contract, have: int, noun: str) -> tuple[str, ...]:

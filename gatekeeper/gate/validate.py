@@ -298,7 +298,8 @@ def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
     for skipped in contract.not_run:
         at, what = skipped.position, f"not run: `{skipped.kind}`: {skipped.why}"
         yield Problem(at.path, what, "", at.line, at.column)
-    weak = compute_power(evaluation).note if alone else None
+    graded = contract.gate.on == "score"
+    weak = compute_power(evaluation).note if alone and not graded else None
     for note in (weak, objective_summary(evaluation), *limit_notes(evaluation)):
         if note:
             yield Problem(contract.path, note, "")
@@ -311,7 +312,7 @@ def _doubts(
     """Yield what is likely not meant in a contract that can run."""
     contract, evaluation = job.contract, job.evaluations[0]
     sentences = [
-        None if alone else compute_power(evaluation).warning,
+        None if alone or contract.gate.on == "score" else compute_power(evaluation).warning,
         near_duplicate_warning(contract.fixtures, evaluation.counts_with),
         *(unpriced_warnings(evaluation, price) if price else ()),
     ]

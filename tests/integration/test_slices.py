@@ -15,6 +15,7 @@ from gatekeeper.contract.policy import Limits, Policy
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.gate.families import ALL, claim_levels
 from gatekeeper.gate.pipeline import RunContext, measure
+from gatekeeper.gate.power import limit_notes
 from gatekeeper.gate.result import ContractResult
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.reports.formats.junit import render_junit
@@ -199,6 +200,19 @@ def test_slices_of_a_suite_where_nothing_happens_cost_nothing(seed: int) -> None
     _, found = check(Desk(SURE, SURE, seed))
     assert found.verdict == "pass"
     assert found.head.samples <= 2 * whole.head.samples
+
+
+def test_slices_that_a_pull_request_adds_are_named() -> None:
+    """They share the level with the comparison of all inputs, which can then show less."""
+    added = plan("", head_gate=SLICES)
+    assert [w.text for w in added.policy_weakened] == ["gets 3 more comparisons, so 4 share alpha"]
+    assert not plan(SLICES).policy_weakened
+
+
+def test_validate_names_a_category_too_small_to_fail() -> None:
+    [job] = plan(SLICES, suite={"refund": 12, "tiny": 3}).jobs
+    [note] = limit_notes(job.evaluations[0])
+    assert note.startswith("the category `tiny` can never fail by itself, because at least 5 ")
 
 
 MIX = "slices: category, weights: {refund: 90, delivery: 5, praise: 5}"
