@@ -13,6 +13,7 @@ from support.compiled_once import compile_once
 from support.git_repository import GitRepository
 from support.github_server import FakeGithub
 from support.machine_needs import DATA, RECORDED_OUTPUTS
+from support.quick_and_long import mark_long, without_some_ways
 from support.traced_threads import begin_traced_threads_one_by_one
 
 # A busy machine fails no property: no test asserts a time.
@@ -24,7 +25,7 @@ BY_CHANCE = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data
 settings.register_profile(
     "random",
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     derandomize=False,  # a hosted CI would otherwise set it
     print_blob=True,
     suppress_health_check=BY_CHANCE,
@@ -37,6 +38,15 @@ def pytest_configure(config: pytest.Config) -> None:
     compile_once(config)
     if config.getoption("cov_source", None):
         begin_traced_threads_one_by_one()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave most cases of the tables in `integration/` to `make test-rest`, where the two ways
+    through the action share them."""
+    mark_long(items)
+    if config.getoption("markexpr"):  # not where somebody names a test
+        items[:] = without_some_ways(items)
 
 
 def pytest_collection_finish() -> None:

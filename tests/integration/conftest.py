@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.batch_fixtures import anthropic_batches, batch_provider, openai_batches
@@ -12,6 +16,10 @@ from support.openai_server import OpenAIServer
 from support.propose_fixtures import pull, writer
 from support.pull_request import answer
 from support.ways_in import run_gate, run_gate_each_way
+
+from gatekeeper.gate.result import GateResult
+from gatekeeper.reports import write
+from gatekeeper.reports.formats.result_json import encode, result_document
 
 __all__ = [
     "anthropic_batches",
@@ -33,6 +41,41 @@ def without_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts keep their titles and tables and have no curves, which take a tenth of the time of a
     check. A module that looks at a curve overrides this fixture."""
     monkeypatch.setattr("gatekeeper.reports.html.charts._svg", lambda *_: "<svg></svg>")
+
+
+# What a module says that reads other reports than result.json and comment.md, or all files.
+_READS_REPORTS = re.compile(
+    r"report\.html|junit|\.csv|samples\.jsonl|summary\.md|iterdir|glob\(|st_size|write_reports"
+    r"|\bsamples\(|\"diff\"|\"label\""
+)
+
+
+def _compact(result: GateResult, **more: Any) -> str:
+    return encode(result_document(result, **more))
+
+
+def _nothing(_: GateResult, **__: Any) -> str:
+    return ""
+
+
+_FEW: Mapping[str, Any] = {
+    name: _compact if name == "result.json" else render if name == "comment.md" else _nothing
+    for name, render in write._FORMATS.items()
+}
+
+
+@cache
+def _reads_reports(module: Path) -> bool:
+    return bool(_READS_REPORTS.search(module.read_text("utf-8")))
+
+
+@pytest.fixture(autouse=True)
+def few_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports that no test of the module reads are empty; they take a quarter of the time of a
+    check. What goes through the action has all of them: a hostile text comes into each report."""
+    way = getattr(request.node, "callspec", None) and request.node.callspec.params.get("run_gate")
+    if way in (None, "check") and not _reads_reports(request.node.path):
+        monkeypatch.setattr(write, "_FORMATS", _FEW)
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def test_a_harmless_change_passes_and_the_comment_is_updated(
     assert [s.state for s in github.statuses] == ["failure", "success"]
 
 
+@pytest.mark.long
 def test_a_change_without_prompts_is_quiet(
     act: Act, github: FakeGithub, model: OpenAIServer, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_drift_opens_one_issue_and_tells_the_chat_once(
     assert "answers better since" in (checked_pull.folder / "summary").read_text()
 
 
+@pytest.mark.long
 def test_the_issue_closes_when_the_prompt_has_changed_since(
     checked_pull: CheckedPull, github: FakeGithub
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_token_that_may_not_open_issues_changes_no_verdict(
     assert "issues: write" in log
 
 
+@pytest.mark.long
 def test_a_push_that_spends_the_budget_is_told_once(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

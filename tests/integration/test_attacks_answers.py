@@ -162,7 +162,7 @@ def outcome(
     send: Send,
     monkeypatch: pytest.MonkeyPatch,
     through_litellm: tuple[str, ...],
-    seconds: float = 30.0,
+    seconds: float = 120.0,
 ) -> Completion | CallFailed:
     async def ask() -> Completion | CallFailed:
         client = HostedClient(through_litellm)
@@ -257,6 +257,7 @@ def drip_headers(connection: socket.socket) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("send", [drip, drip_headers])
 def test_an_answer_that_drips_ends_with_the_calls_time(
     send: Send, monkeypatch: pytest.MonkeyPatch, through_litellm: tuple[str, ...]

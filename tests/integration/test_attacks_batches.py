@@ -148,6 +148,7 @@ def test_a_status_that_is_not_known_is_no_reason_to_ask_again(
     assert texts(Asking(asking.journal).answers(requests(3))) == ["0", "1", "2"]
 
 
+@pytest.mark.long
 def test_an_ended_batch_without_results_is_not_asked_again(
     monkeypatch: pytest.MonkeyPatch, asking: Asking
 ) -> None:

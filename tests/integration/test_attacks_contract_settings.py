@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from support.proposed_change import Files
-from support.quick_and_long import a_few
 from support.ways_in import RunGate
 
 CONTRACT = "contracts/mood.yaml"
@@ -321,7 +320,7 @@ def not_passed(answered: Any) -> None:
     assert answered.verdict in (None, "fail", "error", "inconclusive"), answered.text
 
 
-@pytest.mark.parametrize("attack", a_few(SETTINGS, 6), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", SETTINGS, ids=lambda attack: attack.name)
 def test_settings_of_heads_contract_hide_no_worse_prompt(attack: Attack, run_gate: RunGate) -> None:
     """The base contract calls the model as it did, so the worse prompt fails there."""
     # A fork would be refused the stronger model's longest answers before any call.
@@ -336,7 +335,7 @@ def test_enforced_outputs_hide_no_worse_prompt(run_gate: RunGate) -> None:
     assert (answered.exit_code, answered.verdict) == (1, "fail"), answered.text
 
 
-@pytest.mark.parametrize("attack", a_few(LENT), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", LENT, ids=lambda attack: attack.name)
 def test_values_of_heads_fixtures_hide_no_worse_prompt(attack: Attack, run_gate: RunGate) -> None:
     not_passed(run_gate(attack.base, attack.head, answer=model(attack.helps)))
 
@@ -383,7 +382,7 @@ HONEST: dict[str, Files] = {
 }
 
 
-@pytest.mark.parametrize("head", a_few(HONEST.values()), ids=HONEST)
+@pytest.mark.parametrize("head", HONEST.values(), ids=HONEST)
 def test_an_honest_change_passes(head: Files, run_gate: RunGate) -> None:
     # A fork's head may not cost more at worst than the policy allows, and this model is dear.
     dear = "limits: {cost_usd: 50}\n"

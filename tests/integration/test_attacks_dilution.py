@@ -158,6 +158,7 @@ def with_groups(contract: str, checks: str = TRIVIAL, more: str = "", count: int
     return f"{contract}{more}groups:\n{''.join(groups)}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contract", [SURE, SOON], ids=["fixed", "adaptive"])
 @pytest.mark.parametrize("checks", [TRIVIAL, "[{type: regex, pattern: 'o|no'}]"])
 def test_groups_that_never_fail_take_nothing_of_alpha(check_of, contract, checks):
@@ -227,6 +228,7 @@ def test_contracts_that_a_worse_prompt_makes_better_take_one_share(check_of):
     assert (answered.code, words["paired"]["family"]) == (1, 2)
 
 
+@pytest.mark.long
 def test_limits_of_trivial_groups_take_only_their_own_share(check_of):
     contract = with_groups(SURE, more="gate: {latency_p50: +500%}\n")
     proposal = Proposal(
@@ -243,6 +245,7 @@ def test_limits_of_trivial_groups_take_only_their_own_share(check_of):
     assert words["paired"]["alpha"] == pytest.approx(0.044)
 
 
+@pytest.mark.long
 def test_other_contracts_of_the_prompt_that_stay_as_they_are_take_nothing_either(check_of):
     before: dict[str, object] = {FIXTURES: csv(MANY[:12])}
     for name in OTHERS[:20]:
@@ -282,6 +285,7 @@ def test_comparisons_added_for_a_prompt_are_named_and_need_a_waiver(check_of, he
     assert "policy_weakened" in found.codes()
 
 
+@pytest.mark.long
 def test_comparisons_added_for_a_prompt_fail_nothing_by_default(check_of):
     recorded = some_say("ok", 0, "Say {{ word }}.")
     found = check_of(

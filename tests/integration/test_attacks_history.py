@@ -90,6 +90,7 @@ def test_what_a_link_of_base_leads_to_is_part_of_it(run_gate: RunGate) -> None:
     assert (found.exit_code, found.result) == (2, None)
 
 
+@pytest.mark.long
 @by_the_action
 def test_a_location_of_another_kind_is_no_file_of_the_repository(run_gate: RunGate) -> None:
     """`off` is a word of the action's input."""

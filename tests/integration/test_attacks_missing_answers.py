@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from support.openai_server import Reply
 from support.pull_request import CONTRACT, FEW, HARMLESS, PROMPT, files
-from support.quick_and_long import a_few
 from support.ways_in import Answered, RunGate
 
 FILES = files(FEW)
@@ -58,7 +57,7 @@ def missing(found: Answered) -> Any:
     return found.result["contracts"][0]["missing_answers"]
 
 
-@pytest.mark.parametrize("reply", a_few(MISSING.values()), ids=MISSING)
+@pytest.mark.parametrize("reply", MISSING.values(), ids=MISSING)
 def test_answers_that_went_missing_fail(run_gate: RunGate, reply: Reply) -> None:
     found = run_gate(NEGATIVE, {PROMPT: HARMLESS}, answer=model(reply))
     assert (found.exit_code, found.reasons()) == (1, {"missing_answers"})
@@ -79,7 +78,7 @@ def test_a_few_fixtures_are_enough_if_every_answer_went_missing(
     assert "missing_answers" in found.reasons()
 
 
-@pytest.mark.parametrize("reply", a_few(MISSING.values()), ids=MISSING)
+@pytest.mark.parametrize("reply", MISSING.values(), ids=MISSING)
 def test_what_is_missing_on_both_arms_changes_nothing(run_gate: RunGate, reply: Reply) -> None:
     found = run_gate(NEGATIVE, {PROMPT: HARMLESS}, answer=model(reply, base=reply))
     assert (found.exit_code, found.verdict) == (0, "pass")

@@ -158,6 +158,7 @@ def test_a_redirect_is_a_failure(
     assert KEY not in answered.text + answered.log
 
 
+@pytest.mark.long
 def test_a_pull_request_does_not_choose_how_models_are_called(run_gate: RunGate) -> None:
     """The base policy does."""
     at_head = {POLICY: "providers: {openai: litellm}\n", PROMPT: HARMLESS}

@@ -85,6 +85,7 @@ def _ask(answers: Callable[[dict[str, Any]], Any], *arguments: str) -> int:
         return main(list(arguments))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
 def test_no_report_of_a_check_and_no_line_has_a_key_that_an_answer_repeats(made, echo, capsys):
     def answers(body: dict[str, Any]) -> Reply:
@@ -133,6 +134,7 @@ def test_no_record_of_a_history_has_it_and_no_line_of_one_that_an_older_version_
     assert b"***" in (made.path / "new.jsonl").read_bytes()
 
 
+@pytest.mark.long
 def test_a_diff_of_runs_whose_samples_still_have_it_does_not_repeat_it(made, capsys, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "another-key-of-the-same-person")
     for out in ("one", "two"):

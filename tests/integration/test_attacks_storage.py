@@ -58,6 +58,7 @@ def _rows(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "samples.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_what_stands_at_the_end_of_a_long_answer_is_checked(made):
     whole = PADDING + "at the very end"
     assert _check(lambda body: whole) == 0
@@ -75,6 +76,7 @@ def test_a_short_answer_has_no_length_of_its_own(made):
     assert {(row["output_length"], row["output_sha256"]) for row in rows} == {(None, None)}
 
 
+@pytest.mark.long
 def test_a_cut_answer_is_not_replayed(made):
     assert _check(lambda body: PADDING + "at the very end") == 0
     samples = ".gatekeeper/out/samples.jsonl"
@@ -85,6 +87,7 @@ def test_a_cut_answer_is_not_replayed(made):
     assert "cannot evaluate a part" in errors.pop()
 
 
+@pytest.mark.long
 def test_a_repeated_job_gets_the_verdict_of_the_first(made, checks):
     """One answer is too long to be kept, and a later draw of every answer would pass."""
     bad = PADDING + "of nothing"
@@ -104,6 +107,7 @@ def test_a_repeated_job_gets_the_verdict_of_the_first(made, checks):
         assert _reasons(again) == _reasons(first)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("good", [True, False])
 def test_the_outcome_of_a_long_answer_counts_again(made, checks, good):
     """The end decides, and the cache does not hold the end."""
@@ -123,6 +127,7 @@ def test_the_outcome_of_a_long_answer_counts_again(made, checks, good):
     ]
 
 
+@pytest.mark.long
 def test_other_checks_of_a_long_answer_are_unknown_and_not_drawn_again(made, checks, capsys):
     assert checks(lambda body: PADDING + "at the very end") == 0
     laxer = ENDS.replace("value: at the very end", "value: work")

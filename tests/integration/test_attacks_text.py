@@ -214,6 +214,7 @@ def published(left: Left) -> Published:
     return left.published
 
 
+@pytest.mark.long
 def test_the_attacked_pull_request_fails(left: Left) -> None:
     """All of it was read and evaluated; otherwise the rest would show nothing."""
     assert left.code == 1
@@ -222,6 +223,7 @@ def test_the_attacked_pull_request_fails(left: Left) -> None:
     assert result["contracts"][0]["paired"]["broke"] == len(ATTACKS)
 
 
+@pytest.mark.long
 def test_the_runner_finds_only_our_own_annotations(left: Left) -> None:
     found = commands(left.log)
     if left.published is None:

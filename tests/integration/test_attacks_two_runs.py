@@ -78,6 +78,7 @@ def suite(git_repository: Callable[..., GitRepository], monkeypatch: pytest.Monk
     return made.path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["run", "sample"])
 def test_the_answers_of_a_killed_run_outlive_a_second_run(
     command: str, suite: Path, monkeypatch: pytest.MonkeyPatch

@@ -256,6 +256,7 @@ def test_a_reaction_is_no_edit(opened: Open, github: FakeGithub) -> None:
     assert checked_pull.run_check() == 0
 
 
+@pytest.mark.long
 def test_edits_that_cannot_be_asked_for_waive_nothing(opened: Open, github: FakeGithub) -> None:
     checked_pull = opened()
     command = github.comment(7, WAIVE, "maintainer")
@@ -275,6 +276,7 @@ def test_edits_that_cannot_be_asked_for_waive_nothing(opened: Open, github: Fake
 # Keys
 
 
+@pytest.mark.long
 def test_without_keys_the_command_must_be_of_a_time_after_the_checks(
     opened: Open, github: FakeGithub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +315,7 @@ def test_an_unsigned_record_counts_for_nothing_in_a_job_with_keys(
     assert "GATEKEEPER_WAIVER_KEY" in str(checked_pull.result()["notices"])
 
 
+@pytest.mark.long
 def test_one_secret_for_waivers_serves_jobs_with_other_keys(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,6 +163,7 @@ def mutate(
     return measure
 
 
+@pytest.mark.long
 def test_mutating_the_same_again_makes_no_call_and_finds_the_same(mutate, says):
     flags = ("--mutations", "drop,model", "--model", "openai/gpt-4o")
     code, calls, first = mutate("one", *flags)
@@ -174,6 +175,7 @@ def test_mutating_the_same_again_makes_no_call_and_finds_the_same(mutate, says):
     assert second["mutants"] == first["mutants"]
 
 
+@pytest.mark.long
 def test_a_mutation_that_was_not_tried_yet_is_measured(mutate):
     assert mutate("one", "--mutations", "drop")[0] == 0
     calls = mutate("two", "--mutations", "drop,negate")[1]

@@ -89,6 +89,7 @@ def test_the_comment_says_what_the_prompt_promises_now(
     assert "- Kind words." in comment
 
 
+@pytest.mark.long
 def test_the_revert_is_suggested_on_the_lines_and_withdrawn_once_it_is_applied(
     github: FakeGithub, model: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

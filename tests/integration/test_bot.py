@@ -33,6 +33,7 @@ def opened(
     return make
 
 
+@pytest.mark.long
 def test_a_waiver_lifts_the_verdict_of_the_commit_and_of_no_other(
     opened: Open, github: FakeGithub
 ) -> None:
@@ -105,6 +106,7 @@ def test_accepting_covers_the_regression(opened: Open) -> None:
     assert "Regression accepted by" in checked_pull.own[-1]
 
 
+@pytest.mark.long
 def test_what_is_accepted_must_still_meet_its_objectives(opened: Open) -> None:
     contract = CONTRACT.replace("fixed", "adaptive") + "slo: {success_rate: 0.9}\n"
     checked_pull = opened(fixtures=FIXTURES, **{"contracts/sentiment.yaml": contract})
@@ -377,6 +379,7 @@ def test_a_change_that_no_fixture_reaches_can_be_waived(opened: Open) -> None:
     assert checked_pull.run_check() == 0
 
 
+@pytest.mark.long
 def test_a_policys_waiver_covers_no_contract_and_a_contracts_no_policy(opened: Open) -> None:
     weakened = {PROMPT: BROKEN, POLICY: STRICT.replace("100", "200")}
     checked_pull = opened(weakened, **{POLICY: STRICT})

@@ -108,11 +108,13 @@ def reason(found: ContractResult, code: str = "broke"):
 SEEDS = range(20)
 
 
+@pytest.mark.long
 def test_four_broken_refunds_hold_up_the_change() -> None:
     codes = Counter(check(Desk(seed, REFUNDS))[0].exit_code for seed in SEEDS)
     assert codes[1] >= 19
 
 
+@pytest.mark.long
 def test_a_harmless_rewording_passes_and_costs_a_few_calls_more() -> None:
     results = [check(Desk(seed))[0] for seed in SEEDS]
     assert Counter(result.exit_code for result in results)[0] >= 19
@@ -255,6 +257,7 @@ def test_a_contract_about_fixtures_is_not_held_up_by_the_suite() -> None:
     assert result.exit_code == 0
 
 
+@pytest.mark.long
 def test_a_fixture_that_must_pass_and_flickers_holds_up_no_change() -> None:
     must = "gate: {claim: inputs}"
     codes: Counter[int] = Counter()
@@ -298,6 +301,7 @@ def test_a_limit_that_leaves_open_what_was_fixed_says_so(missing: int) -> None:
     assert "; whether as many were fixed is not known: " in told.text
 
 
+@pytest.mark.long
 def test_answers_that_are_lost_again_are_not_known() -> None:
     result, found = check(Desk(1, lost=REFUNDS[:1], rate=1.0))
     assert (result.exit_code, reason(found, "error").verdict) == (3, "error")

@@ -31,6 +31,7 @@ from gatekeeper.gate.work import plan_push, plan_run
 from gatekeeper.sampling.trial_order import new_order_seed
 
 
+@pytest.mark.long
 @settings(max_examples=settings.default.max_examples // 2)
 @given(
     seed=st.integers(0, 2**20),
@@ -71,6 +72,7 @@ def test_the_same_again_makes_no_call_and_finds_the_same(
     assert not second.notices
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sorted_by", [lambda word: word[::-1], lambda word: -int(word[5:])])
 def test_a_rerun_keeps_its_order_however_the_fixtures_are_sorted_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sorted_by: Callable[[str], Any]
@@ -131,6 +133,7 @@ def test_a_change_to_one_fixture_measures_its_contract_and_no_other(tmp_path: Pa
     assert (result.calls.made, result.calls.cached) == (48, 48)
 
 
+@pytest.mark.long
 def test_nobody_draws_again_what_failed_and_keeps_what_passed(tmp_path: Path) -> None:
     """Each push changes only what the fixtures that failed ask of the model."""
 

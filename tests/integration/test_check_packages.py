@@ -58,6 +58,7 @@ def policy(*names: str) -> Policy:
     return Policy(checks=OwnChecks(packages=names))
 
 
+@pytest.mark.long
 def test_a_locked_package_brings_a_check(
     tmp_path: Path, git_repository: Callable[..., GitRepository], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def test_what_is_no_check_of_its_own_is_refused(
         use_packages(policy(PINNED))
 
 
+@pytest.mark.long
 def test_a_package_with_another_hash_is_not_installed(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path)
     text = locked(wheel)
@@ -145,6 +147,7 @@ def test_pip_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given["PIP_INDEX_URL"] == "https://packages.example/simple"
 
 
+@pytest.mark.long
 def test_a_check_in_python_may_import_it(
     tmp_path: Path, git_repository: Callable[..., GitRepository]
 ) -> None:

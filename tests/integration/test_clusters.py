@@ -51,6 +51,7 @@ def test_families_that_all_break_are_found(check_of: Any) -> None:
     assert found.contract["paired"]["clusters"]["broke"] >= 6  # it is sure before the last
 
 
+@pytest.mark.long
 def test_a_pull_request_cannot_join_what_it_breaks(check_of: Any) -> None:
     """The base contract uses its own clusters, and the joining is named."""
     found = check_of(base(1), CHANGE | {FIXTURES: rows(20)})

@@ -293,6 +293,7 @@ def test_the_pull_requests_comment_does_not_nag_about_the_margin(repository, tmp
     assert "gate.margin" not in comment
 
 
+@pytest.mark.long
 def test_a_terminal_of_few_characters_is_enough(repository, tmp_path):
     ran = subprocess.run(
         [sys.executable, "-m", "gatekeeper", "check", "--base", "main", "--head", "pr"],

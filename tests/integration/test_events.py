@@ -101,6 +101,7 @@ def test_a_push_to_another_branch_is_explained(
     assert github.requests == []
 
 
+@pytest.mark.long
 def test_the_nightly_run_keeps_the_counts_of_the_whole_suite(checked_pull: CheckedPull) -> None:
     assert checked_pull.act("schedule", {"schedule": "0 3 * * *"}, history=HISTORY) == 1
     assert checked_pull.act("schedule", {"schedule": "0 3 * * *"}, history=HISTORY) == 1
@@ -224,6 +225,7 @@ def remembered(checked_pull: CheckedPull, name: str = "gatekeeper-data") -> list
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.long
 def test_a_gate_remembers_without_being_told_where(checked_pull: CheckedPull) -> None:
     push = payloads.push(before=checked_pull.change.base, after=checked_pull.change.merge)
     assert checked_pull.act("push", push) == 1

@@ -138,6 +138,7 @@ def test_the_checks_of_tool_calls_run_on_their_recording(
     assert all(json.loads(row)["tool_calls"][0]["name"] == "find_order" for row in rows)
 
 
+@pytest.mark.long
 def test_the_check_in_python_runs_on_its_recording(
     git_repository: Callable[..., GitRepository], tmp_path: Path
 ) -> None:

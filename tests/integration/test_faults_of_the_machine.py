@@ -20,7 +20,6 @@ from support.machine_needs import LINUX, MOUNT, UNSHARE
 from support.openai_server import OpenAIServer
 from support.proposals import OTHER, PROMPT_FILE, Proposal, all_say
 from support.pull_request import FILES, HARMLESS, PROMPT
-from support.quick_and_long import a_few
 from support.recorded_repository import check
 
 from gatekeeper.cli.main import main
@@ -190,6 +189,7 @@ def test_no_call_is_paid_for_a_report_that_cannot_be_written(
     assert f"{out}: cannot be written ({os.strerror(why)})" in error
 
 
+@pytest.mark.long
 def test_a_folder_without_the_right_to_write(run_check: RunCheck, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir(mode=0o555)
     ran = run_check(PASS, AS_ANY_USER + "{}")
@@ -205,6 +205,7 @@ def test_missing_parents_are_made(run_here: RunCheck, tmp_path: Path) -> None:
     assert (tmp_path / "a/b/c/result.json").is_file()
 
 
+@pytest.mark.long
 def test_a_limit_on_the_size_of_files(run_check: RunCheck, tmp_path: Path) -> None:
     ran = run_check(PASS, "ulimit -f 16; {}")
     assert ran.returncode == 3
@@ -223,8 +224,9 @@ def test_no_place_for_temporary_files(run_check: RunCheck) -> None:
 # Standard streams
 
 
+@pytest.mark.long
 @LINUX.mark
-@pytest.mark.parametrize(("recorded", "code", "verdict"), a_few(CASES, 1))
+@pytest.mark.parametrize(("recorded", "code", "verdict"), CASES)
 def test_standard_output_is_full(
     run_check: RunCheck, tmp_path: Path, recorded: dict[str, str], code: int, verdict: str
 ) -> None:
@@ -236,6 +238,7 @@ def test_standard_output_is_full(
     assert f"gatekeeper: {result['verdict']}:" in lines[0]
 
 
+@pytest.mark.long
 @LINUX.mark
 @pytest.mark.parametrize(
     "shell",
@@ -252,12 +255,14 @@ def test_standard_error_takes_nothing(run_check: RunCheck, shell: str) -> None:
     assert "Traceback" not in ran.stdout
 
 
+@pytest.mark.long
 @LINUX.mark
 def test_both_streams_are_full_and_so_is_the_disk(run_check: RunCheck, tmp_path: Path) -> None:
     (tmp_path / "out/result.json").mkdir(parents=True)
     assert run_check(PASS, "{} > /dev/full 2>&1").returncode == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shell",
     [
@@ -277,6 +282,7 @@ def test_nobody_reads_standard_output(run_check: RunCheck, tmp_path: Path, shell
 # The user's surroundings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "environment",
     [

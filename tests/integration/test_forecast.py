@@ -25,6 +25,7 @@ def estimate_of(base=BASE, head=HEAD) -> ContractEstimate:
     return found
 
 
+@pytest.mark.long
 def test_harmless_changes_take_about_the_expected_calls() -> None:
     base, head = (revision(a, s, WORDS, **FIELDS) for a, s in (("Base", "b"), ("Head", "c")))
     found = estimate_of(base, head)

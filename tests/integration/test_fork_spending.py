@@ -96,6 +96,7 @@ def test_within_the_limits_a_fork_is_checked(opened: Open, model: OpenAIServer) 
     assert "May merge" in checked_pull.own[0]
 
 
+@pytest.mark.long
 def test_who_may_push_here_spends_up_to_the_limit(
     opened: Open, github: FakeGithub, model: OpenAIServer
 ) -> None:

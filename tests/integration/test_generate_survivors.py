@@ -80,6 +80,7 @@ def test_inputs_that_depend_on_an_unprotected_part_become_fixtures(repository, c
     assert main(["validate"]) == 0
 
 
+@pytest.mark.long
 def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
     repository.write("prompts/words.txt", PROMPT.replace("Answer with no if the word", "Say it if"))
     repository.write("contracts/words.yaml", WITH_OBJECTIVE)
@@ -96,6 +97,7 @@ def test_a_part_on_which_no_output_depends_gets_no_fixture(repository, capsys):
     assert not (repository.path / SURVIVORS).exists()
 
 
+@pytest.mark.long
 def test_a_part_whose_removal_is_noticed_is_protected(repository, capsys):
     assert main(["mutate", "words"]) == 0
     path = repository.path / ".gatekeeper/mutation/mutation.json"

@@ -130,6 +130,7 @@ def test_csv_runs_no_formula_and_knows_what_is_not_known(ask: Ask, past: str) ->
     assert last["waived_by"] == "octocat"
 
 
+@pytest.mark.long
 def test_what_was_exported_can_be_imported_once(ask: Ask, past: str, tmp_path: Path) -> None:
     target = str(tmp_path / "team.sqlite")
     out, err = ask("--history", target, "--import", past, "--format", "jsonl")

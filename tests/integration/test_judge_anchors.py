@@ -181,6 +181,7 @@ def test_a_check_of_a_change_does_not_ask_about_anchors(
     assert judge.asked == 24
 
 
+@pytest.mark.long
 def test_two_nights_make_a_drift_and_its_nights_burn_no_budget(
     repository: GitRepository, judge: Judge, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

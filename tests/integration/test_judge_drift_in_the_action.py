@@ -45,6 +45,7 @@ def calibration() -> str:
     return calibration_text("graded", {"one word": CheckCalibration(judge, labels)})
 
 
+@pytest.mark.long
 def test_a_judge_that_drifted_opens_an_issue_and_tells_the_chat_once(
     github: FakeGithub,
     model: OpenAIServer,

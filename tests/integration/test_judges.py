@@ -99,6 +99,7 @@ def test_the_cache_keeps_verdicts_with_their_samples(
     assert second["calls"]["judge"]["cached"] == 48
 
 
+@pytest.mark.long
 def test_answers_of_a_changed_judge_are_kept_too(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:

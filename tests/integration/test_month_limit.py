@@ -79,6 +79,7 @@ def test_the_bot_s_full_suite_is_held_back_and_its_rerun_is_not(
     assert "limits.month_usd" in github.comments[7][-1].body
 
 
+@pytest.mark.long
 def test_a_threshold_is_told_once_when_it_is_crossed(checked_pull: CheckedPull) -> None:
     past(checked_pull, 7.9999999)
     with Webhook() as chat:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.quick_and_long import a_few
 
 WORDS = tuple(f"word{number}" for number in range(12))
 CONTRACT = """\
@@ -77,7 +76,7 @@ LENT = {
 
 @pytest.mark.parametrize(
     ("way", "lent"),
-    a_few((way, name in LENT) for name, way in BOTH_RUN.items()),
+    [(way, name in LENT) for name, way in BOTH_RUN.items()],
     ids=BOTH_RUN.keys(),
 )
 @pytest.mark.parametrize("worse", [False, True], ids=["harmless", "worse"])
@@ -104,9 +103,7 @@ NOT_ANSWERED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("prompt", "fixtures"), a_few(NOT_ANSWERED.values()), ids=NOT_ANSWERED.keys()
-)
+@pytest.mark.parametrize(("prompt", "fixtures"), NOT_ANSWERED.values(), ids=NOT_ANSWERED.keys())
 @pytest.mark.parametrize("worse", [False, True], ids=["harmless", "worse"])
 def test_what_base_fixtures_cannot_answer_is_said_before_any_call(
     run_gate, prompt, fixtures, worse

@@ -17,6 +17,7 @@ from gatekeeper.action.notify import send
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 
 
+@pytest.mark.long
 def test_a_webhook_gets_title_and_body() -> None:
     with Webhook() as webhook:
         said = send([f"json://127.0.0.1:{webhook.port}/hook"], "octo/prompts", "it got worse")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.clusters import (
     SUITES,
     Case,
@@ -20,20 +22,24 @@ def often(case: Case, runs: int) -> int:
     return sum(goes_wrong_or_right(case, f"{number}|{case}") for number in range(runs))
 
 
+@pytest.mark.long
 def test_the_simulation_shows_what_clusters_are_for() -> None:
     """Far more than 5 % of harmless changes fail where families of 10 count as ten."""
     assert often(Case(TENS, "harmless", False), 30) >= 5
 
 
+@pytest.mark.long
 def test_clusters_keep_the_level() -> None:
     """At most 5 % of 60 runs fail: more than 9 have a probability of 0.001."""
     assert often(Case(TENS, "harmless", True), 60) <= 9
 
 
+@pytest.mark.long
 def test_clusters_find_6_of_20_broken_families() -> None:
     assert often(Case(STEADY, "worse", True), 30) >= 20
 
 
+@pytest.mark.long
 def test_an_objective_at_its_target_is_seldom_called_met() -> None:
     case = Case(Suite(20, 10, 0.1), "at target", True)
     assert often(case, 30) <= 6

@@ -270,6 +270,7 @@ class TestSimulation:
         one, other = simulate(6, 3, processes=1), simulate(6, 3, processes=2)
         assert tables(one, 6, 3) == tables(other, 6, 3)
 
+    @pytest.mark.long
     def test_every_scenario_and_design_is_there(self):
         results = simulate(4, 3, processes=1)
         assert list(results) == [scenario.name for scenario in SCENARIOS]

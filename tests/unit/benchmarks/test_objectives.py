@@ -53,6 +53,7 @@ def test_nights_fail_as_often_as_is_said(case):
     assert shares.mean() == pytest.approx(case.rate, abs=4 * error + more)
 
 
+@pytest.mark.long
 def test_what_is_promised_is_held_against_what_is_found():
     broken: list[str] = []
     fewer = iter([("above", None)] * 50 + [(None, "above")] * 50)

@@ -39,6 +39,7 @@ def test_a_change_that_is_half_as_good_is_found_in_spite_of_it(
     assert found_worse(Case(period, concurrency, WORSE), 4) == 4
 
 
+@pytest.mark.long
 def test_the_simulation_shows_what_it_was_made_for() -> None:
     """With base always first, one replica of two decides everything by where the run begins."""
     assert found_worse(Case(2, 1, 1.0, base_first=True), 10) >= 2

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.several_contracts import CASES, Case, broken_promises, count, table
 
 
+@pytest.mark.long
 def test_trivial_comparisons_hide_a_break_from_holm_alone():
     for others_change in (0.0, 0.1):
         for broken in (6, 8):
@@ -13,6 +16,7 @@ def test_trivial_comparisons_hide_a_break_from_holm_alone():
             assert count(Case(20, others_change, changes=0.0, broken=broken), 10, 1) >= 9
 
 
+@pytest.mark.long
 def test_a_harmless_change_is_seldom_blocked():
     assert count(Case(20, 0.1), 100, 1) <= 12
 
