@@ -187,8 +187,9 @@ def _is_open(comparison: Comparison, claim: str, level: float) -> bool:
 
 
 def _breakable(evaluation: Evaluation, pools: Pools) -> list[str]:
-    """Return the inputs that pass at least half of their samples."""
-    inputs = [fixture for fixture in pools if fixture not in evaluation.same_input]
+    """Return the inputs that decide and pass at least half of their samples."""
+    units = evaluation.units().values()
+    inputs = [f for unit in units for f in unit if f not in evaluation.same_input]
     return [fixture for fixture in inputs if _passing(pools[fixture]) >= 0.5]
 
 

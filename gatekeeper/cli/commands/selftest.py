@@ -75,6 +75,7 @@ def _of_nights(
     arguments: argparse.Namespace, repository: Repository, policy: Policy, jobs: dict[str, Job]
 ) -> dict[str, Pools]:
     """Return the samples of each contract's latest nights."""
+    from gatekeeper.history.base_nights import told_by
     from gatekeeper.history.selftests import pools_of_nights
 
     if arguments.history is None and policy.history == NO_HISTORY:
@@ -85,7 +86,10 @@ def _of_nights(
     nights: dict[str, list[Record]] = {name: [] for name in jobs}
     for record in past.records:
         nights.get(record.contract, []).append(record)
-    return {name: pools_of_nights(job, nights[name]) for name, job in jobs.items()}
+    found = {name: pools_of_nights(job, nights[name]) for name, job in jobs.items()}
+    # As in a run, whose weights come from the history too.
+    jobs.update({name: told_by(job, job.contract, nights[name]) for name, job in jobs.items()})
+    return found
 
 
 def _sampled(

@@ -11,7 +11,13 @@ from support.outcomes import contract, outcome
 from support.plain_spaces import spaced
 
 from gatekeeper.contract.affected import AffectedContract
-from gatekeeper.contract.definition import Contract, Fixture, GatePolicy, SamplingPolicy
+from gatekeeper.contract.definition import (
+    Contract,
+    Fixture,
+    GatePolicy,
+    Quarantine,
+    SamplingPolicy,
+)
 from gatekeeper.contract.policy import Policy
 from gatekeeper.gate import selftest as module
 from gatekeeper.gate.conclude import conclude
@@ -214,3 +220,14 @@ def test_what_a_history_counts_of_unknown_changes_is_left_out() -> None:
     found = selftest_of({"harmless": (4, 0), "drop_5": (0, 0), "<b>": (4, 4)}, 9)
     assert found == Selftest(9, {"harmless": (4, 0)})
     assert spaced(selftest_sentence(found)).startswith("on this suite, harmless changes were")
+
+
+def test_what_is_in_quarantine_is_never_the_fixture_that_breaks() -> None:
+    held = Quarantine("9999-12-31", "somebody", "it flickers")
+    each = contract("a", "b", samples=2)
+    first, second = each.fixtures
+    job = paired(replace(each, fixtures=(replace(first, quarantine=held), second)))
+    pools = pools_of_counts(job, {"a": (8, 0), "b": (8, 8)})
+    # Nothing passes but what is held.
+    found = selftest(job, pools, 2, "a", [Change("broken_1", broken=1)])
+    assert found.counts == {}
