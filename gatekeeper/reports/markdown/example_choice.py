@@ -52,7 +52,9 @@ def most_telling(contract: ContractResult, codes: Set[ReasonCode]) -> Telling | 
     found = found or [
         telling
         for fixture in contract.fixtures
-        if fixture.head_passed is False and (telling := _shows(fixture, contract, shown_by))
+        if fixture.head_passed is False
+        and not fixture.quarantine
+        and (telling := _shows(fixture, contract, shown_by))
     ]
     broken = [telling for telling in found if telling.fixture.change == "broke"]
     return min(broken or found, key=_rank, default=None)
