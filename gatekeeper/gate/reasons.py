@@ -431,10 +431,15 @@ def flickering_warning(job: Job, fixtures: Sequence[FixtureResult]) -> Iterator[
     held = {f.id for f in job.contract.fixtures if f.quarantine}
     found = [f for f in dict.fromkeys((*job.flickering, *mixed)) if f not in held]
     if found:
-        one = len(found) == 1
-        noun, them = ("fixture flickers", "it") if one else ("fixtures flicker", "them")
-        fix = f"mend {them}, or put {them} in `quarantine`"
-        yield f"{len(found):,} {noun} on base ({_names(found)}); {fix}"
+        yield flickering_sentence(found)
+
+
+def flickering_sentence(found: Sequence[str]) -> str:
+    """Name the fixtures that flicker on base, and say what to do."""
+    one = len(found) == 1
+    noun, them = ("fixture flickers", "it") if one else ("fixtures flicker", "them")
+    fix = f"mend {them}, or put {them} in `quarantine`"
+    return f"{len(found):,} {noun} on base ({_names(found)}); {fix}"
 
 
 def _unasked(evaluation: Evaluation) -> str:

@@ -367,4 +367,5 @@ def _valid_contract(job: Job) -> ValidContract:
         clustered=evaluation.clustered,
         checks=len(contract.checks) + sum(len(fixture.checks) for fixture in contract.fixtures),
         groups=tuple(group.name for group in contract.groups),
+        deciding=tuple(f.id for f in contract.fixtures if not f.quarantine),
     )

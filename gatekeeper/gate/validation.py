@@ -50,6 +50,8 @@ class ValidContract:
     clustered: bool
     checks: int
     groups: tuple[str, ...] = ()
+    deciding: tuple[str, ...] = field(default=(), repr=False)
+    """The fixtures that are not in quarantine."""
 
     @property
     def fixtures_text(self) -> str:
@@ -89,7 +91,10 @@ class Validation:
         inventory = self.inventory
         return {
             "valid": self.valid,
-            "contracts": [asdict(contract) for contract in self.contracts],
+            "contracts": [
+                {name: value for name, value in asdict(contract).items() if name != "deciding"}
+                for contract in self.contracts
+            ],
             "findings": [finding.document() for finding in self.findings],
             "prompts": [asdict(prompt) for prompt in inventory.prompts],
             "suites": [asdict(suite) for suite in inventory.suites],

@@ -82,6 +82,21 @@ def test_two_samples_of_base_that_pass_and_two_that_fail_are_flicker(check_of: A
     ]
 
 
+def test_validate_names_them_if_the_history_is_a_file(
+    git_repository: Any, nights_of: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    past = nights_of(8)
+    made = git_repository("named")
+    entry = f"quarantine: [{{fixture: {MANY[0]}, owner: a, until: 2999-01-01, why: b}}]\n"
+    policy = {".github/gatekeeper.yml": "history: runs.jsonl\n"}
+    made.write_all({**FILES, CONTRACT: NO_SLO + entry, **policy})
+    (made.path / "runs.jsonl").write_bytes(past.read_bytes())
+    made.commit("base")
+    main(["validate", "--repo", str(made.path)])
+    said = capsys.readouterr()
+    assert "9 fixtures flicker on base" in " ".join((said.out + said.err).split())
+
+
 @pytest.mark.parametrize(
     ("count", "changes"),
     [(7, {}), (9, {"contract_digest": "another"})],

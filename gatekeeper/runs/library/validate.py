@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policy import load_policy, policy_problems_at
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.validation import Finding, Validation
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.arguments import AnyPath
+
+if TYPE_CHECKING:
+    from gatekeeper.history.record import Record
 
 __all__ = ["Validation", "validate"]
 
@@ -56,21 +61,31 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
 
 
 def _measured(file: Path, found: Validation) -> list[Finding]:
-    """Say how often the gate errs on each suite, if a history in a file knows it. What is elsewhere
-    is not read: it would take a connection."""
+    """Say how often the gate errs on each suite and which fixtures flicker, if a history in a file
+    knows it. What is elsewhere is not read: it would take a connection."""
     if file.suffix != ".jsonl" or not file.is_file():
         return []
+    from gatekeeper.gate.reasons import flickering_sentence
     from gatekeeper.gate.selftest_result import selftest_of, selftest_sentence
+    from gatekeeper.history.counts import fixture_key
     from gatekeeper.history.file_store import FileHistory
+    from gatekeeper.history.flickering import flickering_fixtures
 
-    latest = {record.contract: record for record in FileHistory(file).read().records}
+    past: dict[str, list[Record]] = defaultdict(list)
+    for record in FileHistory(file).read().records:
+        past[record.contract].append(record)
     notes = []
     for contract in found.contracts:
-        record = latest.get(contract.name)
-        known = selftest_of(record.selftest, len(record.fixtures)) if record else None
-        if known:
-            problem = Problem(contract.path, selftest_sentence(known), "")
-            notes.append(Finding("note", problem, contract.path))
+        records = past[contract.name]
+        if not records:
+            continue
+        known = selftest_of(records[-1].selftest, len(records[-1].fixtures))
+        ids = {fixture_key(fixture): fixture for fixture in contract.deciding}
+        flickering = [ids[f.key] for f in flickering_fixtures(records) if f.key in ids]
+        said = [selftest_sentence(known)] if known else []
+        said += [flickering_sentence(flickering)] if flickering else []
+        problems = (Problem(contract.path, text, "") for text in said)
+        notes += [Finding("note", problem, contract.path) for problem in problems]
     return notes
 
 
