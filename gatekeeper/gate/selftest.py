@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 LEAST_SAMPLES = 4
 """With fewer samples of a fixture, on average, nothing tells how often it flickers."""
 
+_MOST_SAMPLES = 1_000
+"""Of a fixture, from the counts of the history: more say hardly more, and take memory."""
+
 Pools = Mapping[str, Sequence[Outcome]]
 """The samples of base's prompt, by fixture."""
 Ending = Literal["fail", "inconclusive", "pass"]
@@ -74,15 +77,20 @@ def pools_of(outcomes: Sequence[Outcome]) -> Pools:
 
 
 def pools_of_counts(job: Job, counts: Mapping[str, Count]) -> Pools:
-    """Return samples with these counts of samples and of failed ones, by fixture."""
+    """Return samples with these counts of samples and of failed ones, by fixture; of very many, a
+    part in which as large a share failed."""
     first: dict[str, Trial] = {}
     for trial in job.evaluations[0].trials:
         first.setdefault(trial.fixture, trial)
-    return {
-        fixture: [_made_up(first[fixture], passed=n >= failed) for n in range(samples)]
-        for fixture, (samples, failed) in counts.items()
-        if fixture in first and samples
-    }
+    pools = {}
+    for fixture, (samples, failed) in counts.items():
+        if fixture not in first or not samples:
+            continue
+        kept = min(samples, _MOST_SAMPLES)
+        lost = round(failed * kept / samples)
+        bad, good = (_made_up(first[fixture], passed=passed) for passed in (False, True))
+        pools[fixture] = [bad] * lost + [good] * (kept - lost)
+    return pools
 
 
 def missing_samples(job: Job, pools: Pools) -> str | None:

@@ -96,6 +96,14 @@ def test_the_halves_of_a_fixture_are_drawn_without_repeats(monkeypatch) -> None:
     assert drawn.count(False) == 12
 
 
+def test_counts_that_nobody_could_have_sampled_take_no_memory() -> None:
+    job = job_of(4)
+    fixture = job.evaluations[0].trials[0].fixture
+    [outcomes] = pools_of_counts(job, {fixture: (10**12, 10**11)}).values()
+    assert len(outcomes) == 1_000
+    assert [outcome.passed for outcome in outcomes].count(False) == 100
+
+
 async def _nothing(*_: object) -> None:
     """Take no fresh sample."""
 
