@@ -288,7 +288,7 @@ def _compared(suite: Suite, drawn: Differences, alpha: float, *, predicts: bool)
         seen = drawn[:, :rounds]
         if found := test.after_round(seen, seen):
             return _Ended(found, rounds, 2 * seen.size)
-        if predicts and test.is_futile(seen, drawn[:0, 0]):
+        if predicts and seen.mean() <= MARGIN and test.is_futile(seen, drawn[:0, 0]):
             return _Ended("futile", rounds, 2 * seen.size)
     raise AssertionError("the last look decides")
 
@@ -296,7 +296,7 @@ def _compared(suite: Suite, drawn: Differences, alpha: float, *, predicts: bool)
 def _futile_within(test: SequentialTest, drawn: Differences) -> int | None:
     """Return after how many pairs of the last round more are futile; None if they are not."""
     before, further = drawn[:, :-1], drawn[:, -1]
-    if not before.size:
+    if not before.size or before.mean() > MARGIN:
         return None
     looks = (pairs for pairs in range(1, test.fixtures) if is_look(pairs, test.fixtures))
     return next((n for n in looks if test.is_futile(before, further[:n])), None)
