@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
+from gatekeeper.action.github.client import PullRequestApi, StatusState
 from gatekeeper.action.github.comments import (
     CheckedCommit,
     CommentPlace,
@@ -22,7 +23,6 @@ from gatekeeper.action.github.comments import (
 )
 from gatekeeper.action.github.repository import RepositoryApi
 from gatekeeper.action.github.review_comments import publish_suggestions
-from gatekeeper.action.github.statuses import publish_status
 from gatekeeper.action.github.workflow_step import (
     Annotation,
     Level,
@@ -46,6 +46,34 @@ from gatekeeper.reports.markers import comment_marker, drift_marker, suggestion_
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
 from gatekeeper.reports.write import write_files, write_reports
+
+STATUS_LIMIT = 140
+_STATES: dict[int, StatusState] = {0: "success", 1: "failure"}
+
+
+def publish_status(
+    api: PullRequestApi,
+    sha: str,
+    exit_code: int,
+    text: str,
+    *,
+    context: str,
+    target_url: str | None,
+) -> None:
+    """Add a commit status, so that lists of commits show the verdict too.
+
+    It corresponds to the job's exit code. Raises PublishError.
+    """
+    state = _STATES.get(exit_code, "error")
+    api.set_status(sha, state, context, status_description(text), target_url)
+
+
+def status_description(text: str) -> str:
+    """Return one line that GitHub accepts as a status: 140 characters, none of them of four
+    bytes."""
+    plain = "".join(c if ord(c) <= 0xFFFF else "?" for c in " ".join(text.split()))
+    return plain if len(plain) <= STATUS_LIMIT else plain[: STATUS_LIMIT - 1] + "…"
+
 
 if TYPE_CHECKING:
     from gatekeeper.history.drift import ContractDrift

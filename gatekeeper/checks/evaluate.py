@@ -20,11 +20,10 @@ from gatekeeper.checks.check import (
     InnerCheck,
     ParameterError,
     SampleEvaluator,
+    undetermined,
 )
-from gatekeeper.checks.composed.negation import NegatedCheck
-from gatekeeper.checks.composed.one_turn import TurnCheck
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
-from gatekeeper.checks.output import shorten
+from gatekeeper.checks.output import quote, shorten
 from gatekeeper.checks.pair_check import compares_pairs
 from gatekeeper.checks.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
@@ -51,6 +50,88 @@ from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Arm, CheckResult, Request, Sample, Trial
 from gatekeeper.errors import ContractError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCheck:
+    """A prepared check of the answer number `turn` of `turns`, counted from 1. Its message names
+    the number, so that a reader sees which answer was the first to fail."""
+
+    check: SampleEvaluator
+    turn: int
+    turns: int
+
+    @property
+    def judge_models(self) -> tuple[str, ...]:
+        return judge_models_of(self.check)
+
+    def __call__(self, sample: Sample) -> Finding:
+        answer = self._answer(sample)
+        if answer is None:
+            return undetermined(f"the conversation ended before answer {self.turn}")
+        finding = self.check(answer)
+        if not finding.message:
+            return finding
+        return replace(finding, message=f"answer {self.turn}: {finding.message}")
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        answer = self._answer(sample)
+        return () if answer is None else questions_of(self.check, answer)
+
+    def forecast(self, sample: Sample) -> tuple[Request, ...]:
+        return forecast_of(self.check, sample)
+
+    def _answer(self, sample: Sample) -> Sample | None:
+        """Return the sample as if the conversation ended with this answer."""
+        if self.turn == self.turns:
+            return sample
+        answers = sample.completion.turns if sample.completion else ()
+        if self.turn > len(answers):
+            return None
+        completion, trial = answers[self.turn - 1].completion, sample.trial
+        # Every later turn adds an answer and a message of the user.
+        messages = trial.request.messages[: -2 * (self.turns - self.turn)]
+        trial = replace(trial, request=replace(trial.request, messages=messages))
+        return replace(
+            sample,
+            trial=trial,
+            completion=completion,
+            output=completion.text,
+            repairs=(),
+            ledger=(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedCheck:
+    """A prepared check with the opposite result, and 1 less the score. What could not be applied
+    stays so."""
+
+    check: SampleEvaluator
+
+    @property
+    def judge_models(self) -> tuple[str, ...]:
+        return judge_models_of(self.check)
+
+    def __call__(self, sample: Sample) -> Finding:
+        finding = self.check(sample)
+        if finding.passed is None:
+            return finding
+        score = None if finding.score is None else 1 - finding.score
+        message = ""
+        if finding.passed:
+            message = (
+                "the output meets the condition that `not: true` forbids; "
+                f"got {quote(sample.output)}"
+            )
+        return replace(finding, passed=not finding.passed, message=message, score=score)
+
+    def questions(self, sample: Sample) -> tuple[Request, ...]:
+        return questions_of(self.check, sample)
+
+    def forecast(self, sample: Sample) -> tuple[Request, ...]:
+        return forecast_of(self.check, sample)
+
 
 # A longer template is not parsed for a better message alone.
 _PARSED_HERE = 20_000

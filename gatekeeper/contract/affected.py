@@ -7,10 +7,12 @@ changed, and not only its text.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from gatekeeper.contract.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.contract_difference import differs
@@ -22,6 +24,7 @@ from gatekeeper.contract.contract_files import (
     near_miss_notices,
 )
 from gatekeeper.contract.definition import Contract, Target
+from gatekeeper.contract.digests import canonical
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.formats.foreign_suite import (
     NothingToRunError,
@@ -31,6 +34,7 @@ from gatekeeper.contract.formats.foreign_suite import (
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.load import load_contract, require_known_files
 from gatekeeper.contract.load_contracts import (
+    SharedNameError,
     every_problem,
     load_contracts,
     shared_names,
@@ -38,7 +42,6 @@ from gatekeeper.contract.load_contracts import (
 from gatekeeper.contract.pairing import Side, is_in, pair_contracts
 from gatekeeper.contract.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompt_moves import PromptMoves
-from gatekeeper.contract.prompts.overridden_settings import overridden_settings
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.readings import (
     as_base_shows,
@@ -52,9 +55,38 @@ from gatekeeper.contract.size_limits import require_few_contracts
 from gatekeeper.contract.specification_path import holds_specification
 from gatekeeper.contract.successors import Successors
 from gatekeeper.contract.uncovered_keys import uncovered_keys
-from gatekeeper.contract.unusable_suites import broken_contracts, unusable_suite
 from gatekeeper.contract.watched_prompts import Watched, pair_prompts, places_of
 from gatekeeper.errors import ContractError, Problem
+
+_LIMIT = 60
+_NOT_SET = object()
+
+
+def overridden_settings(base: Contract, head: Contract) -> Iterator[str]:
+    """Return a sentence for the model and each parameter that changed in the prompt's front matter,
+    while the contract sets its own at base and at head."""
+    before, now = base.target.prompt, head.target.prompt
+    if before.model != now.model and base.own_model and head.own_model:
+        yield _sentence(head, "model", before.model or _NOT_SET, now.model or _NOT_SET)
+    for name in sorted(base.own_params.keys() & head.own_params.keys()):
+        written = before.params.get(name, _NOT_SET), now.params.get(name, _NOT_SET)
+        if len({_NOT_SET if value is _NOT_SET else canonical(value) for value in written}) > 1:
+            yield _sentence(head, name, *written)
+
+
+def _sentence(head: Contract, name: str, before: Any, now: Any) -> str:
+    change = f"changed from {_shown(before)} to {_shown(now)}"
+    return (
+        f"`{name}` {change} in {head.target.prompt.path}. The change has no effect, because the "
+        f"contract {head.name} sets its own value. Change or remove the value in the contract."
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is _NOT_SET:
+        return "none"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,3 +509,53 @@ class _Comparison:
 
 def _is_other(base: Contract, head: Contract) -> bool:
     return differs(base, head) or any(reading_weakenings(base.target, head.target))
+
+
+# What a suite of another tool that cannot be used at head means for the contracts that it held.
+#
+# One such suite does not stop the gate for the others. But a pull request must not remove a
+# contract by breaking its suite. Contracts that share a name since before the change are such
+# files, too.
+
+
+def unusable_suite(sketch: Sketch, error: ContractError) -> str:
+    """Return a notice on contracts of another tool's file that are not run."""
+    what = "the contracts" if sketch.path == sketch.file else f"the contract {sketch.name}"
+    return f"Gatekeeper does not run {what} of {sketch.file}: {error.problems[0]}"
+
+
+def broken_contracts(
+    unusable: Sequence[tuple[Sketch, ContractError]], left: Mapping[str, Side], changed: Set[str]
+) -> tuple[dict[str, Problem], dict[str, Problem], list[str]]:
+    """Map each contract of base whose suite can no longer be used at head to what is wrong there,
+    and each suite with a mistake on both sides of which the change touches a file. `left` are the
+    contracts of base that no contract of head continues.
+
+    Return notices, too: on other suites that could not be used at base either, and on new ones of
+    which gatekeeper can run nothing. Raises ContractError for a mistake in a suite that base does
+    not have.
+    """
+    broken: dict[str, Problem] = {}
+    unknown: dict[str, Problem] = {}
+    notices: list[str] = []
+    problems: list[Problem] = []
+    for sketch, error in unusable:
+        if isinstance(error, SharedNameError):
+            if sketch.depends_on(changed):
+                unknown[sketch.path] = error.problems[0]
+            else:
+                notices.append(unusable_suite(sketch, error))
+            continue
+        before = [side for side in left.values() if side.file == sketch.file]
+        usable = [side.sketch.path for side in before if side.load() is not None]
+        if usable:
+            broken |= dict.fromkeys(usable, error.problems[0])
+        elif isinstance(error, NothingToRunError) or (before and not sketch.depends_on(changed)):
+            notices.append(unusable_suite(sketch, error))
+        elif before:
+            unknown[sketch.path] = error.problems[0]
+        else:
+            problems += error.problems
+    if problems:
+        raise ContractError(list(dict.fromkeys(problems)))
+    return broken, unknown, notices

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from gatekeeper.contract.change import ReadFiles, Revision
 from gatekeeper.contract.check_groups import read_groups
-from gatekeeper.contract.check_specs import CheckReader, with_own_names
+from gatekeeper.contract.check_specs import CheckReader, place_unreadable, with_own_names
+from gatekeeper.contract.clusters import cluster_meaning
 from gatekeeper.contract.conditions import apply_conditions
 from gatekeeper.contract.contract_difference import recordings_of
 from gatekeeper.contract.contract_document import ContractDocument, read_contract_document
@@ -29,16 +32,15 @@ from gatekeeper.contract.digests import (
     digest,
     evaluation_meaning,
     file_meaning,
+    fixture_meaning,
     groups_meaning,
     prompt_file_digests,
 )
-from gatekeeper.contract.fixture_files import FixtureFile, known_file
 from gatekeeper.contract.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures import Row, fixture_from, identified, own_checks, read_rows
 from gatekeeper.contract.gate_problems import gate_problems
 from gatekeeper.contract.gating_checks import ungated_fixtures
 from gatekeeper.contract.judge_calibration import read_calibration
-from gatekeeper.contract.load_problems import distinct_problems, unreadable_problem
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS, read_objectives
 from gatekeeper.contract.prompt_steps import Steps, chain_problems, read_steps
@@ -52,13 +54,99 @@ from gatekeeper.contract.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.resource_limits import read_limits
 from gatekeeper.contract.schemas import contract_schema
 from gatekeeper.contract.similar_settings import similar_problems
-from gatekeeper.contract.simulated_user.goal_checks import require_users
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
-from gatekeeper.contract.size_limits import Tally
+from gatekeeper.contract.size_limits import MOST_FIXTURES, Tally
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.errors import ContractError, Problem
+
+_KEPT = 1_000_000
+"""The most characters of a file that is kept in memory. A longer file is read again when it
+is needed."""
+
+
+@dataclass(frozen=True)
+class FixtureFile:
+    """The fixtures of a file; those without an id have none yet."""
+
+    fixtures: Sequence[Fixture]
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the digest of what the fixtures give the model, and of what is expected."""
+        clusters = cluster_meaning(self.fixtures)
+        rows = [fixture_meaning(fixture) for fixture in self.fixtures]
+        return digest([*rows, clusters] if clusters else rows)
+
+
+def known_file(text: str, path: str) -> FixtureFile | None:
+    """Return the content of a file without a mistake and without checks, which need the revision;
+    None for any other file."""
+    return _read(text, path) if len(text) <= _KEPT and "checks" not in text else None
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str, path: str) -> FixtureFile | None:
+    checked = False
+
+    def refuse(*_: object) -> tuple[CheckSpec, ...]:
+        nonlocal checked
+        checked = True
+        return ()
+
+    problems: list[Problem] = []
+    try:
+        rows = read_rows(text, path, MOST_FIXTURES)
+    except ContractError:
+        return None
+    made = [fixture_from(row, refuse, problems) for row in rows]
+    if checked or problems:
+        return None
+    return FixtureFile(tuple(fixture for fixture in made if fixture))
+
+
+_TYPE = "goal_reached"
+
+
+def require_users(contract: Contract) -> None:
+    """Raise ContractError if a check `goal_reached` applies to no fixture with a simulated user."""
+    problems: dict[Problem, None] = {}
+    for part in (contract, *contract.groups):
+        problems |= dict.fromkeys(_problems(part))
+    if problems:
+        raise ContractError([*problems])
+
+
+def _problems(contract: Contract) -> Iterator[Problem]:
+    for spec in contract.checks:
+        yield from _without_user(contract, spec, contract.fixtures)
+    for fixture in contract.fixtures:
+        for spec in fixture.checks:
+            yield from _without_user(contract, spec, [fixture])
+
+
+def _without_user(
+    contract: Contract, spec: CheckSpec, fixtures: Sequence[Fixture]
+) -> Iterator[Problem]:
+    goals = list(_goal_checks(spec))
+    if not goals or any(f.user for f in fixtures if spec.name not in f.left_out):
+        return
+    for found in goals:
+        at = found.position or spec.position or Position(contract.path)
+        what = f"check `{found.name}` applies to no fixture with a simulated user"
+        fix = "add `user: {model: …, goal: …}` to the contract, or remove the check"
+        if any(fixture.user for fixture in contract.fixtures):
+            fix = "give the fixtures of this check a `user` with a `goal`, or remove the check"
+        yield Problem(at.path, what, fix, at.line, at.column, _TYPE)
+
+
+def _goal_checks(spec: CheckSpec) -> Iterator[CheckSpec]:
+    if spec.type == _TYPE:
+        yield spec
+    for part in spec.parts:
+        yield from _goal_checks(part)
+
 
 T = TypeVar("T")
 
@@ -404,3 +492,23 @@ def _model_at(document: Document, data: Mapping[str, Any], prompt: Prompt) -> Po
     if data.get("model"):
         return document.position(("model",))
     return Position(prompt.path, prompt.model_line)
+
+
+def unreadable_problem(
+    document: Document, key: tuple[str | int, ...], error: UnreadableError, reference: str
+) -> Problem:
+    """Return the problem in the file itself if a line is faulty, else at the place that names the
+    file."""
+    if error.line is None:
+        return place_unreadable(document, key, error)
+    path = locate_prompt(reference, document.path).path
+    return Problem(posixpath.normpath(path), error.what, error.fix, error.line)
+
+
+def distinct_problems(problems: list[Problem]) -> list[Problem]:
+    """Keep one problem for each field at its place: the schema and a reader may both report it."""
+    places = {
+        (problem.path, problem.line, problem.column, problem.field or problem.what): problem
+        for problem in reversed(problems)
+    }
+    return list(reversed(places.values()))

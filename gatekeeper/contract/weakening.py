@@ -3,17 +3,19 @@ outputs are made of which it is not clear whether they weaken it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from gatekeeper.contract.chain import reached_steps
 from gatekeeper.contract.check_weakening import (
     MISSING,
     bound_weakenings,
     check_weakenings,
     score_weakenings,
     shown,
+    some_fixtures,
 )
 from gatekeeper.contract.clusters import cluster_weakenings
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
+from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message
 from gatekeeper.contract.digests import canonical, check_meaning, checks_named
 from gatekeeper.contract.modes import SENDING
 from gatekeeper.contract.objectives import Objective
@@ -23,7 +25,34 @@ from gatekeeper.contract.renaming import Renaming, find_renaming, is_renamed
 from gatekeeper.contract.repair_policy import repair_weakenings
 from gatekeeper.contract.similar_texts import similar_weakening
 from gatekeeper.contract.simulated_user.settings import user_weakenings
-from gatekeeper.contract.step_weakening import Rendered, step_weakenings
+
+Rendered = Mapping[str, tuple[Message, ...]]
+"""The messages of an arm by the fixture."""
+
+
+def step_weakenings(base: Contract, head: Contract, rendered: Sequence[Rendered]) -> Iterator[str]:
+    """Yield each step with checks that head does not have, and each whose output no longer reaches
+    the last prompt of a fixture: its checks then say nothing of the last output. `rendered` are
+    base's messages and head's, if they are known."""
+    checked = {spec.step for spec in base.checks}
+    steps = [step.name for step in head.target.steps if step.name in checked]
+    for step in base.target.steps:
+        if step.name in checked and step.name not in steps:
+            yield f"step `{step.name}` removed"
+    if not steps or len(rendered) != 2:
+        return
+    before, now = rendered
+    lost = {
+        fixture: reached_steps(messages) - reached_steps(now[fixture])
+        for fixture, messages in before.items()
+        if fixture in now
+    }
+    for name in steps:
+        fixtures = [fixture for fixture, names in lost.items() if name in names]
+        if fixtures:
+            what = f"step `{name}`: the output of the step no longer reaches the last prompt"
+            yield f"{what} of {some_fixtures(sorted(fixtures))}"
+
 
 # From the strictest to the loosest. `first` looks at one sample, so it has no place in the row.
 _AGGREGATES = ("all", "majority", "any")

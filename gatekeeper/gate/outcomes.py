@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from gatekeeper.contract.trial import Arm, Outcome, Trial
 from gatekeeper.gate.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.gate.fixture_result import FixtureChange, FixtureFailure, FixtureResult, Tally
 from gatekeeper.gate.result import ArmResult
-from gatekeeper.gate.step_results import step_results
+from gatekeeper.gate.step_result import StepResult
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.stored_text import shorten
 from gatekeeper.stats.fisher import fisher_exact
@@ -316,3 +316,44 @@ def _errors(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
         f"{j.check}: {j.message}" for o in outcomes for j in o.check_results if j.passed is None
     ]
     return tuple(dict.fromkeys([*calls, *checks]))
+
+
+def step_results(target: Target, outcomes: Sequence[Outcome]) -> tuple[StepResult, ...]:
+    """Return the result of each step of the target, the last prompt at the end; nothing for a
+    target without steps. The outcomes are those of its arm."""
+    if not target.steps:
+        return ()
+    names = [*(step.name for step in target.steps), None]
+    passed: Counter[str | None] = Counter()
+    measured: Counter[str | None] = Counter()
+    broke: Counter[str | None] = Counter()
+    for outcome in outcomes:
+        verdicts = {name: _passed(outcome, name) for name in names}
+        for name, verdict in verdicts.items():
+            measured[name] += verdict is not None
+            passed[name] += verdict is True
+        if outcome.passed is False:
+            broke.update([name for name in names if verdicts[name] is False][:1])
+    return tuple(
+        StepResult(
+            name,
+            prompt.path,
+            prompt.text,
+            passed[name],
+            measured[name],
+            broke[name],
+            prompt.text_lines,
+        )
+        for name, prompt in zip(names, target.prompts, strict=True)
+    )
+
+
+def _passed(outcome: Outcome, step: str | None) -> bool | None:
+    """Return whether every check of the step that gates passed; None without such a check, and if
+    one could not be applied."""
+    found = [j.passed for j in outcome.check_results if (j.step, j.severity) == (step, "error")]
+    if not found or outcome.sample.completion is None:
+        return None
+    if False in found:
+        return False
+    return None if None in found else True

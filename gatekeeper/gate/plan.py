@@ -36,15 +36,14 @@ from gatekeeper.contract.definition import Contract, Fixture, Target
 from gatekeeper.contract.digests import canonical, contract_digest, params_meaning, target_digest
 from gatekeeper.contract.nested_texts import nested_texts
 from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.readings import reading_weakenings
+from gatekeeper.contract.readings import computed_changes, reading_changes, reading_weakenings
 from gatekeeper.contract.references import recording_path
 from gatekeeper.contract.renaming import find_renaming
 from gatekeeper.contract.trial import ContractFrom, Trial
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.gate.as_sent import as_evaluated, as_sent
+from gatekeeper.gate.as_sent import as_evaluated, as_sent, mode_notices
 from gatekeeper.gate.outcomes import duplicates, messages_by_arm
-from gatekeeper.gate.plan_notices import plan_notices
 from gatekeeper.sampling.trial_order import in_order
 from gatekeeper.sampling.trials import plan_trials
 
@@ -462,3 +461,28 @@ def _evaluation(
 def _by_id(contract: Contract | None) -> dict[str, Fixture]:
     fixtures: Sequence[Fixture] = contract.fixtures if contract else ()
     return {fixture.id: fixture for fixture in fixtures}
+
+
+def plan_notices(
+    base: Contract | None,
+    head: Contract,
+    others: Sequence[ContractFrom],
+    problem: Problem | None,
+) -> tuple[str, ...]:
+    """Return the notices about a contract that runs. `others` are its evaluations besides that by
+    head's contract, `problem` is why the base contract cannot be applied."""
+    notices = [*mode_notices(head)]
+    changes = setting_changes(base, head) if base else ()
+    if changes:
+        text = f"The contract changes the settings of the model's calls: {'; '.join(changes)}."
+        if "base_settings" in others:
+            text += " The new prompt is also tested with the settings of the base contract."
+        notices.append(text)
+    reads_twice = "base_settings" in others or "base_reading" in others
+    if base and reads_twice and base.template == head.template:
+        notices += reading_changes(base.target, head.target)
+    if base:
+        notices += (f"{change}." for change in computed_changes(base.target, head.target))
+    if problem is not None:
+        notices.append(f"The base contract cannot be applied: {problem}")
+    return tuple(notices)

@@ -5,7 +5,8 @@ gate/plan.py plans one contract.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -39,9 +40,8 @@ from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
 from gatekeeper.contract.readings import reading_weakenings
 from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.trial import Request, Trial
+from gatekeeper.contract.trial import Arm, Request, SharedPrefix, Trial
 from gatekeeper.errors import Problem, UsageError
-from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
 from gatekeeper.gate.contract_reasons import unanswerable_reasons
 from gatekeeper.gate.judge_calls import (
@@ -51,7 +51,7 @@ from gatekeeper.gate.judge_calls import (
     joined,
     judge_models,
 )
-from gatekeeper.gate.plan import Job
+from gatekeeper.gate.plan import Evaluation, Job
 from gatekeeper.gate.result import RunKind
 from gatekeeper.gate.streaming import stream_timed_answers
 from gatekeeper.gate.unusable_contracts import plan_usable, without_unusable
@@ -352,3 +352,28 @@ def _without_unchanged(affected: Affected, unchanged: Sequence[Job]) -> Affected
         notices=(*affected.notices, *notices),
         others=tuple(sorted({*affected.others, *names})),
     )
+
+
+def cache_arms_alike(job: Job) -> Job:
+    """Return the job without shared prefixes if its evaluations do not agree on them; else the job
+    itself.
+
+    Evaluations share the calls that are the same, and the first one's prefix is marked. If the
+    fixtures of head's contract share nothing, base's calls would not be cached, and head's calls
+    under the base contract's settings would: head would seem cheaper and faster.
+    """
+    seen: Mapping[Arm, set[SharedPrefix | None]] = defaultdict(set)
+    for evaluation in job.evaluations:
+        for trial in evaluation.trials:
+            seen[trial.arm].add(trial.request.shared_prefix)
+    if all(len(prefixes) < 2 for prefixes in seen.values()):
+        return job
+    return replace(job, evaluations=tuple(map(_without_prefixes, job.evaluations)))
+
+
+def _without_prefixes(evaluation: Evaluation) -> Evaluation:
+    trials = tuple(
+        replace(trial, request=replace(trial.request, shared_prefix=None))
+        for trial in evaluation.trials
+    )
+    return replace(evaluation, trials=trials)

@@ -19,6 +19,9 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeGuard
 from annotated_types import Interval, MinLen
 
 from gatekeeper import __version__
+from gatekeeper.contract.definition import RepairMode
+from gatekeeper.contract.digests import canonical
+from gatekeeper.contract.modes import Added, Negotiation
 from gatekeeper.contract.objectives import CATEGORIES, CHECKS
 from gatekeeper.contract.trial import Completion, Outcome
 from gatekeeper.gate.judge_result import LEVEL, AnchorResult
@@ -31,10 +34,33 @@ from gatekeeper.history.counts import (
     in_categories,
     objective_events,
 )
-from gatekeeper.history.mode_record import ModeRecord, mode_record
 from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
+
+
+@dataclass(frozen=True, slots=True)
+class ModeRecord:
+    """The mode that a contract asked for, the one that applied, and why. `added` says what each
+    request got, and `digest` is the SHA-256 of the text, or of the parameters as canonical JSON;
+    empty if nothing was added."""
+
+    requested: RepairMode
+    applied: RepairMode
+    reason: str = ""
+    added: Added = "nothing"
+    digest: str = ""
+
+
+def mode_record(found: Negotiation | None) -> ModeRecord | None:
+    """Return what to keep of a mode. None for `repair`, the default, and if the mode is not
+    known."""
+    if found is None or found.requested == "repair":
+        return None
+    text = found.text or (canonical(found.params) if found.params else "")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+    return ModeRecord(found.requested, found.applied, found.reason, found.added, digest)
+
 
 Trigger = Literal["push", "schedule", "manual"]
 

@@ -8,29 +8,33 @@ litellm takes from the environment.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
+import socket
 import ssl
+import struct
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import aiohttp
 import certifi
+from aiohttp.connector import Connection
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answer_stream import read_events
 from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.connections import QuietConnector
 from gatekeeper.providers.http_exchange import Exchange, request_refused
 from gatekeeper.providers.proxies import environment_proxies, proxy_for
 from gatekeeper.providers.rate_limits import pause_until_reset
-from gatekeeper.providers.redirects import is_redirect, redirect_refused
-from gatekeeper.providers.request_latency import own_time_ms
 from gatekeeper.providers.response_body import (
     ACCEPTED_ENCODINGS,
     MAX_ERROR_BYTES,
@@ -40,6 +44,77 @@ from gatekeeper.providers.response_body import (
     read_body,
     unpack,
 )
+
+# Keeps connections for further requests, but closes those on which the server sent something that
+# nobody asked for. HTTP/1.1 does not number answers, so a late second answer to one request would
+# otherwise become the answer to the next one, which can belong to the other arm.
+
+
+class QuietConnector(aiohttp.TCPConnector):
+    """Reuses a connection only if nothing came in since the last answer ended."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._answered: WeakSet[object] = WeakSet()
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Any], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            if protocol not in self._answered:
+                self._answered.add(protocol)
+                return connection
+            if not _has_unread(connection):
+                return connection
+            connection.close()
+
+
+def _has_unread(connection: Connection) -> bool:
+    """Return whether bytes wait to be read, or the server closed the connection. They are in the
+    protocol if the event loop has seen them, else still in the socket."""
+    protocol, transport = connection.protocol, connection.transport
+    if protocol is None or transport is None or protocol.should_close:
+        return True
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket"), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+# How long one HTTP request took by itself, by the kernel's clock.
+#
+# 64 concurrent calls can keep a process busy: an answer then lies in the socket while other
+# requests are being built, and any clock read by this process measures that queue too. The kernel
+# knows better: it remembers when it last sent and last received data on a connection, so the
+# difference of the two, read once the answer is complete, is the request's own time (`TCP_INFO`,
+# tcp(7)). On other systems the clock is used.
+
+
+# struct tcp_info of linux/tcp.h: eight bytes, then 32-bit fields, of which the tenth and the
+# twelfth are tcpi_last_data_sent and tcpi_last_data_recv, both in milliseconds ago.
+_LAST_DATA_SENT_AND_RECEIVED = struct.Struct("@44xI4xI")
+_TCP_INFO_BYTES = 104
+
+# The kernel counts in ticks of up to 10 ms; within one, the clock is the finer instrument.
+_TICK_MS = 10.0
+
+
+def own_time_ms(elapsed_ms: float, connection: Any) -> float:
+    """Return the time from the last data sent to the last received, in milliseconds; `elapsed_ms`
+    if the kernel does not know it. `connection` is the request's socket, or None."""
+    if connection is None or not hasattr(socket, "TCP_INFO"):
+        return elapsed_ms
+    try:
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    except OSError:
+        return elapsed_ms
+    sent_ago, received_ago = _LAST_DATA_SENT_AND_RECEIVED.unpack_from(info)
+    own = float(sent_ago - received_ago)
+    if not 0 <= own < elapsed_ms - _TICK_MS:
+        return elapsed_ms
+    return max(own, 1.0)  # the kernel counts whole milliseconds; no answer takes none
+
 
 _TIMEOUT = aiohttp.ClientTimeout(total=600.0)  # the runner's own limit is far shorter
 _IDLE_SECONDS = 4.0
@@ -252,3 +327,22 @@ def tls_settings(environ: Mapping[str, str]) -> ssl.SSLContext | bool:
     if environ.get("SSL_ECDH_CURVE"):
         context.set_ecdh_curve(environ["SSL_ECDH_CURVE"])
     return context
+
+
+def is_redirect(status: int) -> bool:
+    """Return whether the status is a redirect, which is not followed."""
+    return 300 <= status < 400
+
+
+def redirect_refused(location: str) -> str:
+    """Say that a redirect is not followed. `location` is the header of that name."""
+    host = ""
+    with contextlib.suppress(ValueError):
+        # As it was sent: in lower case, a key that the server repeats would not be recognised.
+        host = urlsplit(location).netloc.rpartition("@")[2].partition(":")[0]
+    host = host if host.isprintable() else ""
+    return (
+        f"a redirect to {host[:100] or 'elsewhere'}, which gatekeeper does not "
+        "follow, because the other server would get the key; set the address in the "
+        "environment to the server's real address"
+    )

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
 from gatekeeper.stats.arguments import require_inside, require_numbers, require_same_length
 from gatekeeper.stats.estimate import Estimate, normal_quantile
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.ranks import mid_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +103,18 @@ def _variance(values: Sequence[float]) -> float:
 
 def _logistic(logit: float) -> float:
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else 1 - 1 / (1 + math.exp(logit))
+
+
+def mid_ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each value from 1 up, in the order given; ties get the mean of their
+    ranks."""
+    ranks = [0.0] * len(values)
+    placed = 0
+    order = sorted(range(len(values)), key=values.__getitem__)
+    for _, tied in groupby(order, key=values.__getitem__):
+        members = list(tied)
+        middle = placed + (len(members) + 1) / 2
+        for i in members:
+            ranks[i] = middle
+        placed += len(members)
+    return ranks

@@ -10,7 +10,7 @@ from gatekeeper.action.github.client import GithubApi
 from gatekeeper.action.github.comments import CheckedCommit, publish_comment
 from gatekeeper.action.github.repository import GithubRepositoryApi
 from gatekeeper.action.github.review_comments import publish_suggestions
-from gatekeeper.action.github.statuses import publish_status
+from gatekeeper.action.publish import publish_status
 from gatekeeper.errors import PublishError
 from gatekeeper.reports.markdown.revert import Suggestion
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from gatekeeper.author.blame.finding import finding_of
+from gatekeeper.author.blame.result import BlameResult, Revert
 from gatekeeper.author.blame.run import find_questions, search_causes
-from gatekeeper.author.blame.words import sentences
+from gatekeeper.author.blame.words import cause_sentence, sentences, why_no_revert
 from gatekeeper.contract.change import Revision
 from gatekeeper.contract.policy import Policy
 from gatekeeper.errors import GatekeeperError
+from gatekeeper.gate.blame_result import (
+    ContractBlame,
+    HarmfulCause,
+    HarmfulEdit,
+    ProposedRevert,
+)
 from gatekeeper.gate.pipeline import Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.runs.session import Explain, Explanation
@@ -46,3 +52,25 @@ def blame_within(policy: Policy, revisions: tuple[Revision, ...]) -> Explain | N
         )
 
     return explain
+
+
+def finding_of(result: BlameResult) -> ContractBlame:
+    """Return the causes with the lines of their edits, and the revert."""
+    causes = tuple(
+        HarmfulCause(
+            cause_sentence(cause, result.prompt_path),
+            tuple(
+                HarmfulEdit(edit.text, edit.path, edit.line, edit.end_line) for edit in cause.edits
+            ),
+        )
+        for cause in result.causes
+    )
+    revert = _proposed(result.revert) if result.revert else None
+    return ContractBlame(result.contract, causes, revert, why_no_revert(result))
+
+
+def _proposed(revert: Revert) -> ProposedRevert | None:
+    written = revert.written
+    if written is None:
+        return None
+    return ProposedRevert(written.diff, revert.passed, revert.measured, written.replacement)

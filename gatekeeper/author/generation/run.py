@@ -8,9 +8,8 @@ from typing import Any
 
 from gatekeeper.author.generation.ask import SEED, Asker, ask_together
 from gatekeeper.author.generation.call_limit import require_calls
-from gatekeeper.author.generation.cluster_advice import cluster_advice
 from gatekeeper.author.generation.collection import Writer
-from gatekeeper.author.generation.effort import Effort
+from gatekeeper.author.generation.effort import MOST_BASELINE_TESTS, Effort
 from gatekeeper.author.generation.files import (
     FixtureRow,
     Places,
@@ -52,8 +51,10 @@ from gatekeeper.contract.prompts.render import render_all, render_messages
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.trial import Request
 from gatekeeper.errors import ContractError, MeasurementError, UsageError
+from gatekeeper.gate.plan import Job
+from gatekeeper.gate.power import compute_power
 from gatekeeper.gate.validate import prepare_contract
-from gatekeeper.numbers import count
+from gatekeeper.numbers import count, size_in_points
 
 MOST_SAMPLES = 10
 """Outputs of the prompt's own model on which checks are proved."""
@@ -393,3 +394,22 @@ def _to_make(
 def dropped_notice(number: int) -> str:
     """Return the sentence about items of answers that cannot be used."""
     return f"{count(number, 'item')} left out, because the model named lines that do not exist"
+
+
+def cluster_advice(job: Job, baseline: int) -> str:
+    """Return in how many clusters the fixtures are, the smallest drop that a comparison can show
+    with them, and how to get more clusters. The `baseline` tests are among the fixtures."""
+    power = compute_power(job.evaluations[0])
+    if power.note is None:
+        return f"{power.units_text} can show a drop of {size_in_points(power.margin)}."
+    said = f"{power.note}. "
+    if power.clustered_fixtures is not None:
+        said += "More tests of the same rules do not add a cluster. "
+    said += "Add other inputs: from your logs with `gatekeeper fixtures add`"
+    if power.fixtures_needed is None:
+        return f"{said}, or by hand without the key `cluster`."
+    wanted = min(baseline + power.fixtures_needed - power.inputs, MOST_BASELINE_TESTS)
+    return (
+        f"{said}, by hand without the key `cluster`, or with `gatekeeper generate --as-is "
+        f"--baseline {wanted}`."
+    )

@@ -7,19 +7,33 @@ whether the meaning changed.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from gatekeeper.checks.output import NotJson, parse_json, same_json
 from gatekeeper.checks.repairs.extract_json import extract_json
 from gatekeeper.checks.repairs.letter_case import lowercase, lowercase_fields
 from gatekeeper.checks.repairs.loose_json import json_loose_parse
 from gatekeeper.checks.repairs.markdown_fences import strip_markdown_fences
-from gatekeeper.checks.repairs.meaning import compare_meaning
-from gatekeeper.checks.repairs.white_space import normalize_newlines, strip_whitespace
 from gatekeeper.contract.definition import RepairMode, RepairPolicy
 from gatekeeper.contract.thoughts import without_thoughts
-from gatekeeper.contract.trial import AppliedRepair
+from gatekeeper.contract.trial import AppliedRepair, Meaning
+
+_LINE_ENDS = re.compile(r"\r\n?")
+
+
+def strip_whitespace(text: str) -> str:
+    """Remove the white space around the text."""
+    return text.strip()
+
+
+def normalize_newlines(text: str) -> str:
+    """Write every line end as a line feed."""
+    return _LINE_ENDS.sub("\n", text)
+
 
 Step = Callable[[str], str]
 
@@ -86,3 +100,27 @@ def _step(name: str, policy: RepairPolicy) -> Step:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def compare_meaning(before: str, after: str) -> Meaning:
+    """Return whether a repair changed the meaning: `same`, `changed` or `unknown`.
+
+    Two texts with JSON in them are compared as JSON. Other texts that differ in white space alone
+    mean the same; of all others it is unknown.
+    """
+    if before.split() == after.split() and isinstance(parse_json(after), NotJson):
+        return "same"
+    then, now = _json_in(before), _json_in(after)
+    if isinstance(then, NotJson) or isinstance(now, NotJson):
+        return "unknown"
+    return "same" if same_json(then, now) else "changed"
+
+
+def _json_in(text: str) -> Any | NotJson:
+    """Return the JSON of a text: all of it, or the document in a block of code or in prose."""
+    for candidate in (text, extract_json(strip_markdown_fences(text.strip()))):
+        for read in (candidate, json_loose_parse(candidate)):
+            found = parse_json(read)
+            if not isinstance(found, NotJson):
+                return found
+    return found

@@ -7,10 +7,11 @@ request that failed and is asked again arrives again, and goes into the next bat
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -19,19 +20,19 @@ from typing import Any, TypeVar
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError
+from gatekeeper.numbers import count
 from gatekeeper.providers.batch.anthropic import AnthropicBatches
 from gatekeeper.providers.batch.api import (
     BatchApi,
     BatchItem,
     BatchState,
     BatchUnknown,
+    ItemResult,
     SubmissionLost,
 )
 from gatekeeper.providers.batch.journal import BatchJournal, KnownBatch
 from gatekeeper.providers.batch.openai import OpenAIBatches
-from gatekeeper.providers.batch.results import completion_of, fail_all
 from gatekeeper.providers.batch.transport import BatchTransport
-from gatekeeper.providers.batch.wait_text import BatchWait
 from gatekeeper.providers.call_requirements import (
     missing_key,
     require_endpoint,
@@ -39,10 +40,47 @@ from gatekeeper.providers.call_requirements import (
 )
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
-from gatekeeper.providers.hosted import NATIVE_APIS
+from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
 from gatekeeper.providers.http_client import HttpClient, HttpRequest
+from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.network_guard import NetworkGuard
 from gatekeeper.sampling.retries import Sleep
+
+
+@dataclass(slots=True)
+class _Open:
+    requests: int
+    done: int | None = None
+
+
+class BatchWait:
+    """The batches that have not ended. `on_change` gets a text for people at each poll, empty once
+    no batch is waited for."""
+
+    def __init__(self) -> None:
+        self.on_change: Callable[[str], object] = lambda _: None
+        self._open: dict[str, _Open] = {}
+
+    def saw(self, batch: str, requests: int, done: int | None = None) -> None:
+        """Note how many of the batch's requests are done; None is not known."""
+        self._open[batch] = _Open(requests, done)
+        self.on_change(self._text())
+
+    def ended(self, batch: str) -> None:
+        """Note that the batch is no longer waited for."""
+        if self._open.pop(batch, None):
+            self.on_change(self._text())
+
+    def _text(self) -> str:
+        if not self._open:
+            return ""
+        requests = sum(each.requests for each in self._open.values())
+        known = [each.done for each in self._open.values() if each.done is not None]
+        said = f"waiting for {count(len(self._open), 'batch', 'batches')}"
+        if known:
+            return f"{said}, {sum(known):,} of {count(requests, 'request')} done"
+        return f"{said} of {count(requests, 'request')}"
+
 
 T = TypeVar("T")
 
@@ -375,3 +413,31 @@ def _in_parts(waiting: Sequence[_Waiting]) -> Iterator[list[_Waiting]]:
         size += length
     if part:
         yield part
+
+
+def completion_of(endpoint: Endpoint, model: str, result: ItemResult) -> Completion:
+    """Return the answer. Raises CallFailed; what failed in a batch is not billed."""
+    if result.fault is not None:
+        said = f"{model}: in a batch: {result.fault[:300]}"
+        raise CallFailed(said, retryable=result.retryable)
+    body = json.dumps(result.body).encode()
+    exchange = Exchange(endpoint, sent=True, reached=True, status=result.status, body=body)
+    exchange.batched = True
+    api = NATIVE_APIS[read_model_name(endpoint.model).provider]
+    return read_completion(api, model, exchange)
+
+
+def fail_all(answers: Iterable[asyncio.Future[Completion]], failure: CallFailed) -> None:
+    """Fail each request with a failure of its own. The batch was slowed down by the provider, not
+    by how many requests were made at a time."""
+    for answer in answers:
+        if not answer.done():
+            answer.set_exception(
+                CallFailed(
+                    str(failure),
+                    retryable=failure.retryable,
+                    fatal=failure.fatal,
+                    author=failure.author,
+                    billable=failure.billable,
+                )
+            )

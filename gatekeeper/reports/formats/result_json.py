@@ -14,6 +14,7 @@ from typing import Any
 from gatekeeper import __version__
 from gatekeeper.contract.definition import NotRun, Quarantine
 from gatekeeper.contract.trial import Arm
+from gatekeeper.gate.call_result import Calls, Forecast, JudgeCalls
 from gatekeeper.gate.fixture_result import (
     BrokenFixtures,
     Confirmation,
@@ -21,6 +22,7 @@ from gatekeeper.gate.fixture_result import (
     FixtureResult,
     MustPassResult,
 )
+from gatekeeper.gate.judge_result import JudgeAgreement
 from gatekeeper.gate.repair_result import RepairResult, RepairTally
 from gatekeeper.gate.result import (
     ArmResult,
@@ -31,11 +33,10 @@ from gatekeeper.gate.result import (
     SloResult,
     UnderBase,
 )
-from gatekeeper.reports.formats.calls_json import calls_document, forecast_document
-from gatekeeper.reports.formats.judges_json import judge_agreement_document
+from gatekeeper.gate.step_result import StepResult
 from gatekeeper.reports.formats.preference_json import preference_document
-from gatekeeper.reports.formats.steps_json import step_documents
 from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
 
 SCHEMA_VERSION = 1
@@ -417,3 +418,72 @@ def _finite(value: Any) -> Any:
             return None
         return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def step_documents(steps: Sequence[StepResult]) -> list[dict[str, Any]]:
+    """Return the steps of an arm; nothing for a single prompt."""
+    return [_document(step) for step in steps]
+
+
+def _document(step: StepResult) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "prompt": step.prompt_path,
+        "passed": step.passed,
+        "samples": step.samples,
+        "pass_rate": step.rate,
+        "broke_first": step.broke,
+    }
+
+
+def judge_agreement_document(found: JudgeAgreement) -> dict[str, Any]:
+    """Return how far the judges of a check agree."""
+    return {
+        "contract": found.contract,
+        "check": found.check,
+        "judges": list(found.judges),
+        "outputs": found.outputs,
+        "agreed": found.agreed,
+        "kappa": _estimate(found.kappa),
+        "repeats": {judge: _estimate(kappa) for judge, kappa in found.repeats.items()},
+    }
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    interval = estimate.interval
+    bounds = None if interval is None else [interval.low, interval.high]
+    return {"value": estimate.value, "interval": bounds}
+
+
+def calls_document(calls: Calls) -> dict[str, Any]:
+    """Return how many calls were made and not made, and what providers say of their tokens."""
+    return {
+        "made": calls.made,
+        "cached": calls.cached,
+        "saved": calls.saved,
+        "surplus": calls.surplus,
+        "failed": calls.failed,
+        "unrecorded": calls.unrecorded,
+        "throttled": calls.throttled,
+        "prompt_tokens": calls.prompt_tokens,
+        "completion_tokens": calls.completion_tokens,
+        "cached_tokens": calls.cached_tokens,
+        "cache_write_tokens": calls.cache_write_tokens,
+        "reasoning_tokens": calls.reasoning_tokens,
+        "judge": _of_others(calls.judge),
+        "user": _of_others(calls.user),
+    }
+
+
+def forecast_document(forecast: Forecast | None) -> dict[str, Any] | None:
+    """Return what the run was forecast to take."""
+    return None if forecast is None else asdict(forecast)
+
+
+def _of_others(calls: JudgeCalls | None) -> dict[str, Any] | None:
+    """Return the calls to judges or simulated users, and their cost for 100 samples."""
+    if calls is None:
+        return None
+    return {**asdict(calls), "cost_per_100_samples_usd": calls.cost_per_100_samples}

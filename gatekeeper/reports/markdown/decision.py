@@ -3,10 +3,12 @@ cost, error budget."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper import numbers
+from gatekeeper.contract.modes import SENDING
 from gatekeeper.contract.objectives import label_of
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult
 from gatekeeper.gate.selftest_result import selftest_of, selftest_sentence
@@ -25,13 +27,35 @@ from gatekeeper.reports.comparison_text import (
 )
 from gatekeeper.reports.escape import code, prose
 from gatekeeper.reports.markdown.page import Page, fold
-from gatekeeper.reports.mode_text import mode_details
 from gatekeeper.reports.ranking import by_severity, worst_verdict
 from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
 from gatekeeper.reports.slice_text import slice_table
 from gatekeeper.reports.step_text import step_table
 from gatekeeper.stats.error_budget import ErrorBudget
+
+_MOST = 1_000
+"""Characters of what was added; result.json has all of it."""
+
+
+def mode_details(contract: ContractResult) -> str:
+    """Return the mode, why it applies and what it added to each request; empty for a mode that adds
+    nothing to any."""
+    found = contract.mode
+    if found is None or found.requested not in SENDING:
+        return ""
+    asked = f"{found.requested} applies"
+    if found.applied != found.requested:
+        asked = f"{found.requested} acts like {found.applied}"
+    added = {
+        "nothing": "nothing added",
+        "text": f"added to the messages: {code(found.text, _MOST)}",
+    }.get(found.added)
+    if added is None:
+        written = json.dumps(found.params.get(found.added), ensure_ascii=False)
+        added = f"added as {code(found.added, 40)}: {code(written, _MOST)}"
+    return f"mode {asked} ({prose(found.reason, 300)}); {added}"
+
 
 _TITLES = ("Objective", "Target", "Window", "Observed", "Interval", "Status", "Budget left")
 

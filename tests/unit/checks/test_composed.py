@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.checks.check import Check, Finding, InnerCheck, parameters
 from gatekeeper.checks.composed.all_or_any import ALL_OF, ANY_OF
-from gatekeeper.checks.composed.negation import NegatedCheck
-from gatekeeper.checks.evaluate import prepare
+from gatekeeper.checks.evaluate import NegatedCheck, prepare
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, MessageTemplate, Prompt

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks.repairs.meaning import compare_meaning
-from gatekeeper.checks.repairs.steps import NAMES, STEPS, Repaired, repair
+from gatekeeper.checks.repairs.steps import NAMES, STEPS, Repaired, compare_meaning, repair
 from gatekeeper.contract.definition import RepairPolicy
 from gatekeeper.contract.schemas import contract_schema
 

@@ -450,7 +450,6 @@ COMPUTED = {
     ),
     "p.ts:ask": (
         "const TONE = true ? '@' : 'x'; const ask = (word) => `Good ${word}, ${TONE}`;",
-        "class C { static TONE = '@'; } const ask = (word) => `Good ${word}, ${C.TONE}`;",
         "const ask = (word, TONE = '@') => `Good ${word}, ${TONE}`;",
         "function ask({ word, TONE = '@' }) { return `Good ${word}, ${TONE}`; }",
         "const ask = ({ word, TONE } = { TONE: '@' }) => `Good ${word}, ${TONE}`;",

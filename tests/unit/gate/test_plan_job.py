@@ -11,9 +11,9 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.affected import find_affected
 from gatekeeper.contract.change import Change, MemoryRevision
 from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.cached_prompts import cache_arms_alike
 from gatekeeper.gate.plan import Job, plan_job
 from gatekeeper.gate.reasons import broken_base_reasons
+from gatekeeper.gate.work import cache_arms_alike
 from gatekeeper.sampling.calls import group_calls
 
 CONTRACT = """\

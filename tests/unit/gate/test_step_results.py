@@ -8,7 +8,7 @@ from support.outcomes import outcome, target
 
 from gatekeeper.contract.definition import PromptStep
 from gatekeeper.contract.trial import CheckResult, Outcome
-from gatekeeper.gate.step_results import step_results
+from gatekeeper.gate.outcomes import step_results
 
 CHAIN = replace(target("Answer"), steps=(PromptStep("extract", target("Extract").prompt),))
 

@@ -20,8 +20,7 @@ from gatekeeper.gate.outcomes import quantile
 from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.lines import to_lines, to_record
-from gatekeeper.history.mode_record import ModeRecord
-from gatekeeper.history.record import Record, events_of, records_of
+from gatekeeper.history.record import ModeRecord, Record, events_of, records_of
 from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
 

@@ -9,7 +9,7 @@ from support.results import arm, failing_contract
 from gatekeeper.gate.result import ContractResult
 from gatekeeper.gate.step_result import StepResult
 from gatekeeper.reports.annotations import places
-from gatekeeper.reports.formats.steps_json import step_documents
+from gatekeeper.reports.formats.result_json import step_documents
 from gatekeeper.reports.headline import what_happened
 from gatekeeper.reports.prompt_diff import prompt_changes
 from gatekeeper.reports.step_text import broke_at, plain_step, prompt_texts, step_table

@@ -18,7 +18,6 @@ from gatekeeper.action.github.comments import (
     comment_body,
     publish_comment,
 )
-from gatekeeper.action.github.statuses import publish_status, status_description
 from gatekeeper.action.github.workflow_step import (
     SUMMARY_LIMIT,
     Annotation,
@@ -27,6 +26,7 @@ from gatekeeper.action.github.workflow_step import (
     write_outputs,
     write_summary,
 )
+from gatekeeper.action.publish import publish_status, status_description
 
 OLD, NEW = "a" * 40, "b" * 40
 MARK = "<!-- gatekeeper:x -->"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.blame.finding import finding_of
+from gatekeeper.author.blame.explain import finding_of
 from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
 from gatekeeper.author.blame.revert import WrittenRevert
 from gatekeeper.author.blame.words import blame_document, place, sentences, why_no_revert

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatekeeper.author.generation.answer_writer import AnswerWriter
+from gatekeeper.author.generation.model_run import AnswerWriter
 from gatekeeper.errors import WriteError
 
 KEY = "sk-not-a-real-key-0123456789"

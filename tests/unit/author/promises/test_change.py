@@ -8,8 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.promises.change import promises_of_change
-from gatekeeper.author.promises.compare import changed_lines, compare_rules
+from gatekeeper.author.promises.change import changed_lines, compare_rules, promises_of_change
 from gatekeeper.author.specification.records import InputConstraint, Rule, Specification
 from gatekeeper.author.specification.spec_file import write_specification
 from gatekeeper.contract.change import Change, MemoryRevision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper.checks.check import Finding, failed
-from gatekeeper.checks.composed.one_turn import TurnCheck
+from gatekeeper.checks.evaluate import TurnCheck
 from gatekeeper.contract.conversation import spoken, with_turns
 from gatekeeper.contract.definition import Message
 from gatekeeper.contract.trial import Completion, Request, Sample, Trial, Turn

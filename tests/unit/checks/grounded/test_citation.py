@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.grounded.sentences import sentences
+from gatekeeper.checks.grounded.citation import sentences
 
 DOCUMENTS = [{"id": "a1", "text": "x"}, {"id": 2, "text": "y"}]
 

@@ -28,8 +28,7 @@ from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
 from gatekeeper.reports.headline import title
 from gatekeeper.reports.html import Cell, heatmap, render_html
 from gatekeeper.reports.html.heat import failure_clusters
-from gatekeeper.reports.html.inputs import distinct_parts
-from gatekeeper.reports.html.samples import TEXT_LIMIT, evaluations, pack
+from gatekeeper.reports.html.samples import TEXT_LIMIT, distinct_parts, evaluations, pack
 from gatekeeper.stats.interval import ConfidenceInterval
 
 TAG = re.compile(r"<[^>]+>")
