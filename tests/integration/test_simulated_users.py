@@ -186,7 +186,7 @@ def test_a_user_without_a_readable_answer_means_that_nothing_was_measured(
     contract = result_of(tmp_path / "out")["contracts"][0]
     assert contract["head"]["passed"] == 0
     assert "error" in {reason["code"] for reason in contract["reasons"]}
-    tries = 1 if isinstance(broken, Fault) else 3
+    tries = 2 if isinstance(broken, Fault) else 2 * 3  # what is lost is asked once more at the end
     assert sum(plays_user(r) for r in server.requests) <= tries * len(ORDERS)
 
 
