@@ -6,7 +6,7 @@ import json
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.alike import unseen_difference
@@ -91,6 +91,7 @@ def test_only_what_nobody_sees_is_shown_by_code_points(apply, wanted, found, sho
 
 
 @given(st.text(), st.text())
+@example("1", "\u00b9")
 def test_no_text_breaks_the_comparison(wanted, found):
     assert isinstance(unseen_difference(wanted, found), str)
     assert unseen_difference(wanted, found + wanted) == ""
