@@ -41,8 +41,8 @@ def check_weakenings(
 
 
 def score_weakenings(base: Contract, head: Contract) -> Iterator[str]:
-    """Yield what may weaken a mean of scores: the contract's pass score, or the objective
-    `judge_score`."""
+    """Yield what may weaken a mean of scores: the contract's pass score, the comparison of scores,
+    or the objective `judge_score`."""
     before, now = base.pass_score, head.pass_score
     kept = {fixture.id for fixture in base.fixtures}
     if before is None:
@@ -50,13 +50,15 @@ def score_weakenings(base: Contract, head: Contract) -> Iterator[str]:
             yield f"pass_score {now:g} added; on base, every check must pass"
     else:
         yield from bound_weakenings("pass_score", before, now, up=False)
-        if now is not None:
-            yield from _added(_gating(base, kept), _gating(head, kept), "pass_score")
-            yield from _applied_anew(base, head)
+    graded = base.gate.on == head.gate.on == "score"
+    means = {"pass_score": None not in (before, now), "gate.on: score": graded}
+    if counts_in := next((name for name, counts in means.items() if counts), None):
+        yield from _added(_gating(base, kept), _gating(head, kept), counts_in)
+        yield from _applied_anew(base, head, counts_in)
     scored = any(objective.measure.unit == "score" for objective in base.slo)
     if scored:
         yield from _added(_scoring(base, kept), _scoring(head, kept), "slo.judge_score")
-    if scored or now is not None:
+    if scored or graded or now is not None:
         yield from _weights(base, head, kept)
 
 
@@ -248,7 +250,7 @@ def _added(before: Sequence[CheckSpec], now: Sequence[CheckSpec], counts_in: str
                 )
 
 
-def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
+def _applied_anew(base: Contract, head: Contract, counts_in: str) -> Iterator[str]:
     """Yield each check that now applies to more fixtures of base, and so counts in their mean."""
     kept = {fixture.id: fixture for fixture in head.fixtures}
     for spec, other in _paired(base.checks, head.checks):
@@ -265,7 +267,7 @@ def _applied_anew(base: Contract, head: Contract) -> Iterator[str]:
             where = some_fixtures(gained)
             yield (
                 f"check `{spec.name}` now applies to {where}; the score of the check "
-                "counts in `pass_score`, so other checks count less"
+                f"counts in `{counts_in}`, so other checks count less"
             )
 
 

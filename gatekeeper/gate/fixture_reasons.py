@@ -97,7 +97,10 @@ def significantly_broken(fixtures: Sequence[FixtureResult]) -> str:
 
 def has_broken(fixture: FixtureResult) -> bool:
     """Return whether fresh samples show that the fixture broke, or, without any, whether it passed
-    every sample on base and none on head. Every report must name it."""
+    every sample on base and none on head. Every report must name it. One in quarantine flickers, so
+    it shows nothing."""
+    if fixture.quarantine:
+        return False
     if fixture.confirmation:
         return fixture.confirmation.found == "broke"
     base, head = fixture.base, fixture.head

@@ -95,7 +95,7 @@ class TerminalProgress:
         if not total:
             return
         if self._is_log() or not can_draw(self._console()):
-            self._line(f"sampling: at most {numbers.count(total, 'call')}")
+            self._line(f"sampling: {numbers.count(total, 'call')} planned")
             self._next = self._began + SECONDS_BETWEEN_LINES
             return
         self._start_drawing()

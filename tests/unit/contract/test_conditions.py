@@ -260,6 +260,19 @@ class TestWeakenings:
         heavier = loaded({**ALWAYS, "weight": 3}, pass_score=0.8)
         assert weakenings(base, heavier) == ("check `json_valid`: weight changed from 1 to 3",)
 
+    def test_a_check_that_dilutes_scores_that_are_compared(self):
+        gate = {"on": "score"}
+        base = loaded(ALWAYS, gate=gate)
+        assert weakenings(base, loaded(ALWAYS, CONTAINS, gate=gate)) == (
+            "check `n` added; the score of the check counts in `gate.on: score`, so other checks "
+            "count less",
+        )
+        heavier = loaded({**ALWAYS, "weight": 3}, gate=gate)
+        assert weakenings(base, heavier) == ("check `json_valid`: weight changed from 1 to 3",)
+        partly = loaded(ALWAYS, {**CONTAINS, "when": {"category": ["short"]}}, gate=gate)
+        (said,) = weakenings(partly, loaded(ALWAYS, CONTAINS, gate=gate))
+        assert said.startswith("check `n` now applies to fixture")
+
     @pytest.mark.parametrize(
         "key", [{"not": True}, {"weight": 2}, {"when": {"category": ["short", "long"]}}]
     )

@@ -54,7 +54,7 @@ def test_a_log_gets_a_few_plain_lines() -> None:
             progress.advanced(cost_usd=0.0001)
         progress.advanced(failed=True)
     assert _text(console).splitlines() == [
-        "sampling: at most 400 calls",
+        "sampling: 400 calls planned",
         "sampling: 38 of 400, 2.5/s, cost 0.0038 USD, at most 2 min 25 s left",
         "sampling: 76 of 400, 2.5/s, cost 0.0076 USD, at most 2 min 10 s left",
         "sampling: 101 of 400 in 40 s, 2.5/s, cost 0.010 USD, 1 failed",
@@ -70,7 +70,7 @@ def test_a_log_says_why_nothing_is_answered() -> None:
             progress.refused()
     lines = _text(console).splitlines()
     assert [line.partition(" refused")[0] for line in lines] == [
-        "sampling: at most 400 calls",
+        "sampling: 400 calls planned",
         "sampling: 0 of 400, 5",
         "sampling: 0 of 400, 10",
         "sampling: 0 of 400 in 36 s, 12",
@@ -305,7 +305,7 @@ def test_a_log_of_a_batch_gets_rarer_lines() -> None:
         progress.waits("")
         progress.advanced()
     first, second, third, *rest, last = _text(console).splitlines()
-    assert first == "sampling: at most 72 calls"
+    assert first == "sampling: 72 calls planned"
     assert second == "sampling: 0 of 72; waiting for 1 batch, 0 of 72 requests done (0 s)"
     assert third == "sampling: 0 of 72; waiting for 1 batch, 1 of 72 requests done (60 s)"
     assert 90 < len(rest) < 110
@@ -334,7 +334,7 @@ def test_a_log_is_written_without_rich(capsys: pytest.CaptureFixture[str]) -> No
         progress.advanced(cost_usd=0.01)
     assert progress._given is None
     assert capsys.readouterr().err.splitlines() == [
-        "sampling: at most 2 calls",
+        "sampling: 2 calls planned",
         "sampling: 2 of 2, 0.1/s, cost 0.010 USD",
         "sampling: 2 of 2 in 20 s, 0.1/s, cost 0.010 USD",
     ]
