@@ -110,6 +110,7 @@ class Confirming:
         for trial in evaluation.trials:
             self._first[trial.fixture].setdefault(trial.arm, trial)
         apart = evaluation.apart
+        self._allowed = self._contract.gate.allowed_of(len(self._first.keys() - apart))
         both = [f for f, arms in self._first.items() if len(arms) > 1 and f not in apart]
         must = [unit for unit in must_pass_units(self._contract) if unit.fixture in both]
         every = map(Unit, both if claims_fixtures(self._contract) else ())
@@ -186,7 +187,7 @@ class Confirming:
             level=self._level,
             left_out=self._left_out(suspects),
             unrecorded=self.unrecorded,
-            allowed=self._contract.gate.allowed_of(len(self._first)),
+            allowed=self._allowed,
             claimed=claims_fixtures(self._contract),
         )
 
@@ -310,7 +311,7 @@ class Confirming:
         return BrokenFixtures(
             confirmations=found,
             level=self._level,
-            allowed=self._contract.gate.allowed_of(len(self._first)),
+            allowed=self._allowed,
             claimed=claims_fixtures(self._contract),
             p_value=mcnemar_exact(broke, fixed),
         )

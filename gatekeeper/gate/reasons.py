@@ -110,8 +110,7 @@ def paired_reasons(
         pairs = numbers.count(paired.unmeasured, "pair")
         text = f"It is not known whether head is worse, because {pairs} of samples on base and head"
         return [Reason("error", f"{text} could not be measured{cause}.", "error")]
-    futile = paired.stopped == "futile" and (paired.difference or 0) >= 0
-    if paired.minimum_detectable_effect is None and not futile:
+    if paired.minimum_detectable_effect is None:
         found = f"{_unseen(paired, counts, margin)}{_but(broken)}{flips_note(paired)}"
         return [Reason("unseen", found, "inconclusive")]
     if paired.stopped == "not_worse":
@@ -133,8 +132,7 @@ def paired_reasons(
         return [Reason("undecided", found, "inconclusive")]
     # A fixture that broke is something found, whatever it says of the suite.
     none = "No significant regression over the suite" if paired.broke else "No regression found"
-    sizes = "" if paired.minimum_detectable_effect is None else f"; {detectable}"
-    text = f"{none}: {counts}{sizes}.{_but(broken)}{flips_note(paired)}"
+    text = f"{none}: {counts}; {detectable}.{_but(broken)}{flips_note(paired)}"
     return [Reason("no_regression", text, "pass")]
 
 

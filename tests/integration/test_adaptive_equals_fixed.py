@@ -117,10 +117,14 @@ def test_adaptive_sampling_decides_as_fixed_sampling_does(seed):
         )
         results.append(measured(change, outcomes, rng.choice([1, 4, 16])))
     fixed, adaptive = results
-    assert adaptive.verdict == fixed.verdict
-    assert [(c.name, c.verdict, is_regression(c)) for c in adaptive.contracts] == [
-        (c.name, c.verdict, is_regression(c)) for c in fixed.contracts
-    ]
+    for one, other in zip(adaptive.contracts, fixed.contracts, strict=True):
+        assert one.name == other.name
+        assert is_regression(one) == is_regression(other)
+        # Early, what got fixed counts as flicker that could hide a drop: less sure, never surer.
+        less_sure = one.paired.stopped == "futile" and [r.code for r in one.reasons] == ["unseen"]
+        assert one.verdict == ("inconclusive" if less_sure else other.verdict)
+    verdicts = [[contract.verdict for contract in found.contracts] for found in results]
+    assert (verdicts[0] != verdicts[1]) or adaptive.verdict == fixed.verdict
     for contract in fixed.contracts:
         paired = contract.paired
         if paired.p_value is not None:

@@ -69,6 +69,16 @@ def test_no_report_says_that_what_is_in_quarantine_broke(check_of: Any) -> None:
     assert "these fixtures broke" not in checked.comment
 
 
+def test_fixtures_in_quarantine_allow_no_others_to_break(check_of: Any) -> None:
+    """A share of 8 % of 40 fixtures would be three, of the 20 that decide it is one."""
+    held = holding(30, *MANY[20:]).replace("sampling:", "gate: {allow_broken: 0.08}\nsampling:")
+    assert "allow_broken" in held
+    broken = answers(OTHER, {w: ["no"] * 40 if w in MANY[:3] else ["ok"] * 40 for w in MANY})
+    broken |= answers(PROMPT, {w: ["ok"] * 40 for w in MANY})
+    checked = check_of(contract_files(held, MANY, broken), CHANGE)
+    assert (checked.code, checked.codes()) == (1, {"broke"})
+
+
 def test_after_its_date_it_decides_again_and_the_report_says_so(check_of: Any) -> None:
     checked = check_of(files_of(holding(-1, *HELD)), CHANGE)
     assert checked.contract["paired"]["broke"] == 4

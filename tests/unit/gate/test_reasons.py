@@ -53,17 +53,6 @@ def test_a_comparison_that_another_result_ended_needs_no_more_fixtures() -> None
     assert "add fixtures" not in reason.text
 
 
-@pytest.mark.parametrize(("difference", "code"), [(0.5, "no_regression"), (-0.1, "unseen")])
-def test_an_improvement_that_ended_sampling_is_no_doubt(difference: float, code: str) -> None:
-    """What got fixed counts as flicker, which hides any drop so early."""
-    found = paired(
-        fixtures=10, minimum_detectable_effect=None, difference=difference, stopped="futile"
-    )
-    (reason,) = called_for(found)
-    assert reason.code == code
-    assert ("detected" in reason.text) is (code == "unseen")
-
-
 @pytest.mark.parametrize("effect", [None, 0.16])
 def test_broken_fixtures_are_named_whatever_the_suite_could_have_shown(
     effect: float | None,
