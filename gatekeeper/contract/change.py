@@ -92,28 +92,32 @@ def renamed_to(revision: Revision, path: str) -> str | None:
     return None
 
 
+@dataclass
 class ReadFiles:
     """A revision that remembers which of its files were read."""
 
-    def __init__(self, revision: Revision) -> None:
-        self._revision = revision
-        self.read_paths: set[str] = set()
+    revision: Revision
+    paths: set[str] = field(default_factory=set)
 
     @property
     def sha(self) -> str:
-        return self._revision.sha
+        """The name of the revision."""
+        return self.revision.sha
 
     @property
     def entries(self) -> Mapping[str, Entry]:
-        return self._revision.entries
+        """Every path of the revision."""
+        return self.revision.entries
 
     @property
     def renames(self) -> Mapping[str, str]:
-        return renames_of(self._revision)
+        """Map earlier paths of the revision to later ones."""
+        return renames_of(self.revision)
 
     def read(self, path: str) -> bytes:
-        self.read_paths.add(path)
-        return self._revision.read(path)
+        """Return the content of a file, and remember that it was read."""
+        self.paths.add(path)
+        return self.revision.read(path)
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def load_contract(revision: Revision, path: str, shapes: Mapping[str, CheckShape
     files = ReadFiles(revision)
     read = read_contract_document(files, path)
     contract = _Loading(files, read, shapes).contract()
-    require_known_files(path, files.read_paths, contract.dependencies.keys())
+    require_known_files(path, files.paths, contract.dependencies.keys())
     known = read_calibration(revision, path)
     require_filled(contract)
     require_users(contract)

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.change import Entry, Revision, renames_of
+from gatekeeper.contract.change import ReadFiles
 from gatekeeper.contract.definition import NotRun, Position, Prompt
 from gatekeeper.contract.globs import matching
 from gatekeeper.contract.read import UnreadableError, locate, read_text
@@ -186,34 +186,13 @@ def copy_value(document: Document, key: KeyPath = ()) -> At:
 
 
 @dataclass
-class SuiteFiles:
-    """A revision, as the translation of one foreign file sees it. It is a Revision, and remembers
-    which files were read and which patterns were looked up: the contracts depend on all of them."""
+class SuiteFiles(ReadFiles):
+    """A revision, as the translation of one foreign file sees it: the contracts depend on the files
+    that were read and on the patterns that were looked up. A translation searches by `find`, not in
+    the entries."""
 
-    revision: Revision
-    paths: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
     characters: int = 0
-
-    @property
-    def sha(self) -> str:
-        """The name of the revision."""
-        return self.revision.sha
-
-    @property
-    def entries(self) -> Mapping[str, Entry]:
-        """Every path of the revision. A translation that searches in it uses `find` instead."""
-        return self.revision.entries
-
-    @property
-    def renames(self) -> Mapping[str, str]:
-        """Map earlier paths of the revision to later ones."""
-        return renames_of(self.revision)
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a file, and remember that the contracts depend on it."""
-        self.paths.add(path)
-        return self.revision.read(path)
 
     def text(self, document: Document, key: KeyPath, reference: str) -> tuple[str, str]:
         """Return the path and the text of a file that a document names at the key.
