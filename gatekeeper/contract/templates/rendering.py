@@ -140,7 +140,8 @@ def evaluate(
             return rendered(environment, compiled(environment, text, "value"), variables)
     except Exception as error:  # as above
         _fine(error, budget)
-        raise ValueFault(*_what_and_fix(error, variables)) from None
+        known = (name for name, value in variables.items() if (name, value) != ("expected", None))
+        raise ValueFault(*_what_and_fix(error, known)) from None
     finally:
         budget.spend(environment.work, (), time.process_time() - started)
 

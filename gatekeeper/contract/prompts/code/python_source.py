@@ -96,6 +96,7 @@ _ROWS = rows(
     IfExp                         either body=value orelse=value
     BinOpAdd                      sum left=value right=value
     BinOpBitOr                    pipe left=value right=value
+    BinOpMod                      other:% left=value
     Compare                       compare
     Await                         through
     Return                        return

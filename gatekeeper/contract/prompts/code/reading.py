@@ -8,6 +8,7 @@ computes is refused, and so is a name that the file assigns more than once.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,9 @@ from gatekeeper.contract.role_lines import ROLES
 
 _ROLES = {**{role: role for role in ROLES}, "human": "user", "ai": "assistant"}
 _KEYS = ("role", "content")
+_REPLACING = ("replace", "replaceAll")
+_NAMED = re.compile(r"\$?\{+\s*[\w.]+\s*\}+")
+"""A mark that the gate reads as a variable too."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,44 @@ class Reading:
                 ends |= {"", *(part.text for part in (_value_of(bound) or bound).parts)}
             Flow(self.names, ends, is_list=is_list and not steps).refuse(_named_with(bound))
         if listed.kind != "list":
-            return [("user", reading.value(value))]
+            text = reading.value(value)
+            if not is_function:
+                self._refuse_filled(name, text)
+            return [("user", text)]
         if not listed.parts:
             raise CodeFault("the list has no message", self._fix, listed.line)
         return [reading._message(item.inside()) for item in listed.parts]
+
+    def _refuse_filled(self, name: str, written: Written) -> None:
+        """Refuse a text in which the program fills in other marks than names in braces: the gate
+        would send the marks."""
+        text = "".join(part for part in written.parts if isinstance(part, str))
+        fix = "return the text from a function, with each value as `${name}`"
+        if self.names.rules.is_python:
+            fix = "write each value as a name in braces, `{name}`, and fill it in with `.format`"
+        for use in self.names.named.get(name, []):
+            mark = self._filled_by(use.outside(), text)
+            if mark is not None:
+                raise CodeFault(f"the program fills in `{mark}` of `{name}`", fix, use.line)
+
+    def _filled_by(self, use: Node, text: str) -> str | None:
+        """Return the mark of the text that this use of it fills in, or what is done with the result
+        of a method of it; None for any other use."""
+        around = use.around
+        if around.text == "%" and around.kind == "other" and use.role == "value":
+            return "%" if "%" in text else None
+        if around.kind == "call" and use.role == "argument":
+            is_template = self.names.origin(around.parts[0]) == "string.Template"
+            return "$" if is_template and "$" in text else None
+        call = around.outside().around if use.role == "object" else around
+        if use.role != "object" or call.kind != "call" or around.outside().role != "function":
+            return None
+        given = [argument.inside() for argument in call.all("argument")]
+        if around.text in _REPLACING and given and given[0].kind == "text":
+            mark = given[0].text.strip("\"'`")
+            if mark and mark in text and not _NAMED.fullmatch(mark):
+                return mark
+        return self._filled_by(call.outside(), text)
 
     @property
     def _fix(self) -> str:

@@ -302,3 +302,44 @@ def test_the_text_of_langchains_templates_is_read(name: str) -> None:
 )
 def test_what_another_class_makes_of_a_text_is_not_known(source: str, name: str) -> None:
     assert "computes" in problem("a.py", source, name).what
+
+
+FILLED = {
+    "p.py": [
+        "P = 'Write to %s'\ndef f(n): return P % n",
+        "P = 'Write to %(n)s'\ndef f(n): return (P) % {'n': n}",
+        "P = 'Write <<X>>'\ndef f(x): return P.replace('<<X>>', x)",
+        "P = 'Write {x}, [[Y]]'\ndef f(y): return P.format(x=1).strip().replace('[[Y]]', y)",
+        "from string import Template\nP = 'Dear $name'\nT = Template(P)",
+        "import string\nP = 'Dear $name'\nT = string.Template(P)",
+    ],
+    "p.ts": [
+        "export const P = 'Write <<X>>'; const f = (x) => P.replace('<<X>>', x);",
+        "export const P = `Write <<X>>`; const f = (x) => P.replaceAll(`<<X>>`, x);",
+    ],
+}
+READ = {
+    "p.py": [
+        "P = 'Write {x}'\ndef f(x): return P.replace('{x}', x) + P.format(x=x)",
+        "P = 'Give 5 % off {x}'\nN = 7 % 2\nprint(P)",
+        "P = 'Write {x}'\nQ = P.replace('absent', '')",
+        "P = 'Costs $5 {x}'\nprint(P)",
+    ],
+    "p.ts": [
+        "export const P = 'Write {{x}}'; const f = (x) => P.replace('{{x}}', x);",
+        "export const P = 'Write {{x}}'; console.log(P.replace('absent', ''));",
+    ],
+}
+
+
+@pytest.mark.parametrize(("path", "code"), [(path, c) for path in FILLED for c in FILLED[path]])
+def test_a_text_with_marks_that_the_program_fills_in_is_refused(path: str, code: str) -> None:
+    """The gate would send `%s` and `<<X>>`, and the program what it puts there."""
+    with pytest.raises(ContractError, match="the program fills in"):
+        load_prompt(MemoryRevision({path: code.encode()}), f"{path}:P")
+
+
+@pytest.mark.parametrize(("path", "code"), [(path, c) for path in READ for c in READ[path]])
+def test_a_text_whose_names_stand_in_braces_is_read(path: str, code: str) -> None:
+    prompt = load_prompt(MemoryRevision({path: code.encode()}), f"{path}:P")
+    assert "x" in prompt.messages[0].content
