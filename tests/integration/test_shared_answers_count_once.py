@@ -74,7 +74,7 @@ def test_one_wrong_answer_of_ten_freezes_nothing_and_its_fix_passes(git_reposito
     history, _ = recorded_run(made, tmp_path)
     lines = history.read_text().splitlines()
     day = json.loads(lines[0])
-    more = [{**day, "id": f"{day['id'][:-2]}{n:02}"} for n in range(9)]
+    more = [{**day, "id": f"{day['id']}{n}"} for n in range(9)]
     history.write_text("".join(json.dumps(line) + "\n" for line in [day, *more]))
     made.branch("pr")
     made.commit("fix", {"prompts/words.txt": OTHER})
