@@ -57,8 +57,8 @@ LIST = """\
 import sys
 from pathlib import Path
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.policy import policy_in_force
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.runs.process import end_process, postpone_garbage_collection
 postpone_garbage_collection()  # as every command does

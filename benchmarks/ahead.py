@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from benchmarks.simulated_time import SimulatedLoop
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.sampling import runner as runner
 from gatekeeper.sampling import wait_for_slow_calls
 from gatekeeper.sampling.retries import RetryPolicy

@@ -14,7 +14,7 @@ import argparse
 import random
 from dataclasses import dataclass
 
-from gatekeeper.gate.judge_result import LEVEL
+from gatekeeper.gate.results.judge_result import LEVEL
 from gatekeeper.history.judge_drift import NIGHTS
 from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 from gatekeeper.stats.intervals import wilson

@@ -31,8 +31,8 @@ from scipy.stats import binom
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
-from gatekeeper.gate.alpha import FIXTURES
-from gatekeeper.gate.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
+from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
+from gatekeeper.gate.plan.alpha import FIXTURES
 from gatekeeper.stats import sequential
 from gatekeeper.stats.confirmation import MOST_PAIRS, confirm, suspicion
 from gatekeeper.stats.futility import is_look

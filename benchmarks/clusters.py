@@ -21,13 +21,13 @@ from functools import lru_cache
 from benchmarks.decisions.table import BRACKETS
 from benchmarks.simulation_page import CountedCases, share
 from gatekeeper import numbers
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Sample, Trial
-from gatekeeper.gate.families import levels
-from gatekeeper.gate.objectives import slo_results
-from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.plan import Job
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import CheckResult, Completion, Outcome, Sample, Trial
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.objectives.objectives import slo_results
+from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.intervals import wilson
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
-from gatekeeper.gate.alternative_methods import POWER, visible_drop
+from gatekeeper.gate.comparison.alternative_methods import POWER, visible_drop
 from gatekeeper.stats.intervals import wilson
 from gatekeeper.stats.mcnemar import mcnemar_exact
 from gatekeeper.stats.power import minimum_detectable_effect

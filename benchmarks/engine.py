@@ -88,8 +88,8 @@ async def _bare_litellm(calls: int, concurrency: int) -> None:
 
 
 async def _client(calls: int, concurrency: int, through_litellm: tuple[str, ...]) -> None:
-    from gatekeeper.contract.definition import Message
-    from gatekeeper.contract.trial import Request
+    from gatekeeper.contract.values.definition import Message
+    from gatekeeper.contract.values.trial import Request
     from gatekeeper.providers.hosted import HostedClient
 
     client = HostedClient(through_litellm)

@@ -24,7 +24,7 @@ from benchmarks.decisions import product
 from benchmarks.decisions.scenarios import ALPHA, MARGIN
 from benchmarks.decisions.stream import Floats, Stream
 from benchmarks.decisions.table import markdown_table, write_between_markers
-from gatekeeper.gate.alpha import FIXTURES
+from gatekeeper.gate.plan.alpha import FIXTURES
 from gatekeeper.stats.fixture_weights import fixture_weights
 from gatekeeper.stats.intervals import wilson
 

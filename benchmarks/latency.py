@@ -18,8 +18,8 @@ import time
 from multiprocessing.connection import Connection
 from statistics import median, quantiles
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.hosted import HostedClient
 
 

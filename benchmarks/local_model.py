@@ -22,8 +22,8 @@ import sys
 import time
 from typing import Any
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers import local
 
 SHOTS = (

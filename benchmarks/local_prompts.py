@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.decisions.table import markdown_table, write_between_markers
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers import local
 
 BEGIN, END = "<!-- bench-local-prompts:begin -->", "<!-- bench-local-prompts:end -->"

@@ -22,7 +22,8 @@ from typing import Any
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,
     Fixture,
@@ -32,10 +33,9 @@ from gatekeeper.contract.definition import (
     RepairPolicy,
     Target,
 )
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Outcome, Sample, Trial
-from gatekeeper.gate.as_sent import as_sent
-from gatekeeper.gate.monitor import evaluate_sample
+from gatekeeper.contract.values.trial import Completion, Outcome, Sample, Trial
+from gatekeeper.gate.measuring.monitor import evaluate_sample
+from gatekeeper.gate.plan.as_sent import as_sent
 from gatekeeper.providers.local import MODEL, LocalClient
 from gatekeeper.sampling.trials import plan_trials
 from gatekeeper.stats.intervals import wilson

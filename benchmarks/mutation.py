@@ -23,10 +23,10 @@ from gatekeeper import numbers
 from gatekeeper.author.mutation.measure import plan_mutation
 from gatekeeper.author.mutation.result import summarise_mutants
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.stats.intervals import wilson
 

@@ -16,7 +16,7 @@ import sys
 import numpy as np
 from numpy.random import Generator
 
-from gatekeeper.gate.alpha import LIMITS
+from gatekeeper.gate.plan.alpha import LIMITS
 from gatekeeper.stats.sequential import SequentialTest
 from gatekeeper.stats.sign_flip import sign_flip_test
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 from benchmarks.decisions.table import BRACKETS
 from benchmarks.simulated_time import SimulatedLoop
 from benchmarks.simulation_page import CountedCases, share
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.monitor import Watches
-from gatekeeper.gate.plan import Job
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.gate.measuring.monitor import Watches
+from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials

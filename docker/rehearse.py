@@ -28,8 +28,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import gatekeeper
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.http_client import HttpClient
 from gatekeeper.providers.http_exchange import Exchange

@@ -5,11 +5,11 @@ from gatekeeper.errors import MeasurementError as MeasurementError
 from gatekeeper.errors import Problem as Problem
 from gatekeeper.errors import UsageError as UsageError
 from gatekeeper.errors import WriteError as WriteError
-from gatekeeper.gate.estimate import ContractEstimate as ContractEstimate
-from gatekeeper.gate.estimate import RunEstimate as RunEstimate
-from gatekeeper.gate.result import ContractResult as ContractResult
-from gatekeeper.gate.result import GateResult as GateResult
-from gatekeeper.gate.result import Reason as Reason
+from gatekeeper.gate.forecast.estimate import ContractEstimate as ContractEstimate
+from gatekeeper.gate.forecast.estimate import RunEstimate as RunEstimate
+from gatekeeper.gate.results.result import ContractResult as ContractResult
+from gatekeeper.gate.results.result import GateResult as GateResult
+from gatekeeper.gate.results.result import Reason as Reason
 from gatekeeper.runs.library.affected import affected as affected
 from gatekeeper.runs.library.check import check as check
 from gatekeeper.runs.library.run import run as run

@@ -55,7 +55,7 @@ def lint(root: Path) -> bool:
     with tempfile.TemporaryDirectory() as temporary:
         copies = [str(copy) for copy in copy_workflows(root, Path(temporary))]
         action, contracts = str(root / "action.yml"), sorted(root.glob("contracts/*.yaml"))
-        schema = str(root / "gatekeeper" / "contract" / "schema.v1.json")
+        schema = str(root / "gatekeeper" / "contract" / "meaning" / "schema.v1.json")
         commands = (
             ["zizmor", "--offline", "--no-progress", "--quiet", *copies, action],
             ["actionlint", "-shellcheck=", "-pyflakes=", *copies],

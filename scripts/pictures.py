@@ -17,9 +17,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.work import plan_check

@@ -18,7 +18,7 @@ import yaml
 from gatekeeper.checks.check import Check, Example
 from gatekeeper.checks.judges.presets import PRESETS
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 
 PAGE = Path(__file__).parents[1] / "docs" / "checks.md"
 OTHER_TOOLS: list[dict[str, Any]] = yaml.safe_load(

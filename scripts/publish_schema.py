@@ -25,7 +25,7 @@ from gatekeeper.author.quality.judges import VERDICT, VERDICTS
 from gatekeeper.checks.judges.prefer import FORM
 from gatekeeper.checks.judges.presets import PRESETS, answer_form
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.schemas import published_schema
+from gatekeeper.contract.meaning.schemas import published_schema
 from gatekeeper.contract.simulated_user import messages
 from gatekeeper.history.lines import record_schema
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.providers.recorded import PREFIX
 from gatekeeper.sampling.trials import plan_trials
 

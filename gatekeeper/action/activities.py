@@ -25,7 +25,7 @@ from gatekeeper.action.explanation import explain_check
 from gatekeeper.action.nightly_batches import nightly_batches
 from gatekeeper.action.requirements import install_requirements
 from gatekeeper.action.workspace import cache_file, give_to_owner, proposals_folder
-from gatekeeper.contract.policy import NO_HISTORY, load_policy, policy_in_force
+from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.history.tampering import refuse_own_history
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
     from gatekeeper.action.inputs import ActionInputs
     from gatekeeper.action.waivers import Place
-    from gatekeeper.contract.change import Change
-    from gatekeeper.contract.policy import Policy
-    from gatekeeper.gate.result import GateResult, Waiver
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Change
+    from gatekeeper.gate.results.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.runs.keep_in_history import MergedWaivers

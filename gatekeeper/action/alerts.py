@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.action.activities import CheckActivity, Run, history_of
 from gatekeeper.action.events import RunFull, RunPush
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.reports.alert import News
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
     from gatekeeper.action.inputs import ActionInputs
-    from gatekeeper.contract.definition import Contract
-    from gatekeeper.contract.policy import Policy
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.definition import Contract
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.history.drift import ContractDrift
     from gatekeeper.history.judge_drift import JudgeDrift
     from gatekeeper.history.record import Record
@@ -56,8 +56,8 @@ def look_back(
     if history is None or (kept == "manual" and policy.limits.month_usd is None):
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.check_groups import part_named
-    from gatekeeper.contract.load import load_contract
+    from gatekeeper.contract.loading.check_groups import part_named
+    from gatekeeper.contract.loading.load import load_contract
 
     records = history.read().records
     spending = month_news(records, result, policy)
@@ -114,7 +114,7 @@ def newly_frozen(
     """Return the contracts that became frozen in this run or since the last run that checked: a
     freeze can also begin because good samples left the window. A freeze that continues is not an
     alert."""
-    from gatekeeper.gate.error_budgets import contract_budgets
+    from gatekeeper.gate.objectives.error_budgets import contract_budgets
     from gatekeeper.history.record import events_of
 
     earlier = [record for record in records if record.time < result.started]

@@ -31,10 +31,10 @@ from gatekeeper.action.publish import answer_to, clean, deliver, say
 from gatekeeper.action.waiver_signature import checked_before, is_of_a_pull_request
 from gatekeeper.action.waivers import waiver_line
 from gatekeeper.action.workspace import out_folder
-from gatekeeper.contract.definition import POLICY_NAME
-from gatekeeper.contract.policy import Policy, WaiverPolicy, load_policy
+from gatekeeper.contract.policies.policy import Policy, WaiverPolicy, load_policy
+from gatekeeper.contract.values.definition import POLICY_NAME
 from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
-from gatekeeper.gate.result import GateResult, Waiver, WaiverKind
+from gatekeeper.gate.results.result import GateResult, Waiver, WaiverKind
 from gatekeeper.reports.escape import block, code, prose
 from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.reports.markers import reply_marker

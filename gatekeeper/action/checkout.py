@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
 from gatekeeper.action.inputs import ActionInputs
-from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.errors import GatekeeperError, MeasurementError
 from gatekeeper.git import NoRepositoryError, Repository
 from gatekeeper.git.fetch import is_full_name

@@ -11,8 +11,8 @@ from gatekeeper.author.promises.explain import explain_promises
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gatekeeper.contract.change import Change
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.session import Explain, Explanation

@@ -24,8 +24,8 @@ from gatekeeper.runs.unfinished import (
 if TYPE_CHECKING:
     from gatekeeper.action.events import Activity
     from gatekeeper.action.inputs import ActionInputs
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.session import RunOptions
     from gatekeeper.runs.unfinished import UnfinishedRun

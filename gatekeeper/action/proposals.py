@@ -14,7 +14,7 @@ from gatekeeper.numbers import count
 from gatekeeper.runs.session import Explanation
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Change
+    from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.work import Work
 
 

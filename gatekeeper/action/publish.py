@@ -34,7 +34,7 @@ from gatekeeper.action.github.workflow_step import (
 from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.alert import News, news_of, wanted
 from gatekeeper.reports.annotations import places
 from gatekeeper.reports.escape import block, log_text, visible

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.errors import MeasurementError, UsageError
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.values.change import Revision
 
 _SECONDS = 600
 _SHOWN = 500
@@ -36,7 +36,7 @@ def install_requirements(path: Path | None, trusted: Revision) -> None:
     """
     if path is None:
         return
-    from gatekeeper.contract.read import UnreadableError, read_text
+    from gatekeeper.contract.reading.read import UnreadableError, read_text
 
     try:
         text = read_text(trusted, path.as_posix())

@@ -9,7 +9,7 @@ from functools import cache
 from gatekeeper.action.github.repository import RepositoryApi, WorkflowRun, enough
 from gatekeeper.action.waivers import Candidate, Place, named, read_waivers
 from gatekeeper.errors import PublishError
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.reports.markers import WAIVER_MARKER
 
 _PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target")

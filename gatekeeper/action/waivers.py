@@ -22,7 +22,7 @@ from typing import Any
 
 from gatekeeper.action.bot_commands import Command, read_command
 from gatekeeper.action.github.repository import Remark
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.reports.markers import WAIVER_MARKER
 
 _LINE = re.compile(rf"{re.escape(WAIVER_MARKER)}(\{{.*\}}) -->")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.numbers import dollars
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
 

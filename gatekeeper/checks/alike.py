@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from unicodedata import normalize
 
-from gatekeeper.contract.data_blocks import INVISIBLE
+from gatekeeper.contract.reading.data_blocks import INVISIBLE
 
 _LONGEST = 10_000
 _SHOWN = 2

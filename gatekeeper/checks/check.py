@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import CheckShape, Fixture, Message, Prompt
-from gatekeeper.contract.own_code_paths import MODULES
-from gatekeeper.contract.trial import Arm, Completion, Sample, Vote
+from gatekeeper.contract.checks.own_code_paths import MODULES
+from gatekeeper.contract.values.definition import CheckShape, Fixture, Message, Prompt
+from gatekeeper.contract.values.trial import Arm, Completion, Sample, Vote
 
 # Text between these marks is rendered per fixture. `{#` is left out: patterns such as
 # `{#\d+}` are likelier in a check than a template comment.
@@ -70,7 +70,7 @@ class ParameterError(ValueError):
 class Files:
     """The files a check refers to, path from the repository root to text, the path of the file
     that the check itself is written in, and the prompt of each arm, if it is known. `code` are the
-    files that may run (contract/own_code.py), `fixture` is the one that the check is prepared for,
+    files that may run (own_code.py), `fixture` is the one that the check is prepared for,
     if it is prepared for each."""
 
     texts: Mapping[str, str]
@@ -144,7 +144,7 @@ class Check:
 
     def __post_init__(self) -> None:
         """Refuse a number of which nobody knows whether a higher one is weaker: a change that makes
-        the check weaker would have no name (contract/check_weakening.py)."""
+        the check weaker would have no name (contract/weakening/check_weakening.py)."""
         for name, schema in self.parameters["properties"].items():
             written = schema.get("type", ())
             kinds = {written} if isinstance(written, str) else {*written}

@@ -34,7 +34,12 @@ from gatekeeper.checks.step_views import (
     refusal,
     renamed_steps,
 )
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.meaning.similar_settings import embedding_models
+from gatekeeper.contract.models.faults import NamedModel
+from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
+from gatekeeper.contract.syntax.schema import conforms
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,
     Fixture,
@@ -42,13 +47,8 @@ from gatekeeper.contract.definition import (
     Severity,
     Target,
 )
-from gatekeeper.contract.models.faults import NamedModel
-from gatekeeper.contract.nested_texts import nested_texts
-from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
-from gatekeeper.contract.similar_settings import embedding_models
-from gatekeeper.contract.syntax.schema import conforms
-from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Arm, CheckResult, Request, Sample, Trial
+from gatekeeper.contract.values.nested_texts import nested_texts
+from gatekeeper.contract.values.trial import Arm, CheckResult, Request, Sample, Trial
 from gatekeeper.errors import ContractError, Problem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, TypeGuard
 
 from gatekeeper.checks.check import Finding, SampleEvaluator
-from gatekeeper.contract.trial import Request, Sample
+from gatekeeper.contract.values.trial import Request, Sample
 
 
 class JudgedCheck(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeGuard
 
 from gatekeeper.checks.check import Finding, SampleEvaluator
-from gatekeeper.contract.trial import Request, Sample, Vote
+from gatekeeper.contract.values.trial import Request, Sample, Vote
 
 Preferred = Literal["base", "head", "tie"]
 
@@ -32,7 +32,7 @@ class PairFinding:
 class PairCheck(Protocol):
     """A prepared check that asks judges about the outputs of both arms.
 
-    It passes every single sample: what it finds is about pairs, and gate/preference.py decides by
+    It passes every single sample: what it finds is about pairs, and preference.py decides by
     them. Judge answers are in `head.judge_answers`.
     """
 

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TypeVar
 
 from gatekeeper.checks.check import Check
-from gatekeeper.contract.definition import CheckShape
+from gatekeeper.contract.values.definition import CheckShape
 
 T = TypeVar("T")
 

@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gatekeeper.checks.check import Finding, SampleEvaluator, failed, undetermined
-from gatekeeper.contract.chain import MOST_TEXT, step_names
-from gatekeeper.contract.conversation import as_called, calls_of, count_inserted, spoken
-from gatekeeper.contract.definition import Prompt, Target
-from gatekeeper.contract.trial import REFUSED_REQUESTS, Arm, Completion, Sample, Trial, Turn
+from gatekeeper.contract.calls.chain import MOST_TEXT, step_names
+from gatekeeper.contract.calls.conversation import as_called, calls_of, count_inserted, spoken
+from gatekeeper.contract.values.definition import Prompt, Target
+from gatekeeper.contract.values.trial import REFUSED_REQUESTS, Arm, Completion, Sample, Trial, Turn
 
 
 class StepViews:

@@ -7,13 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, get_args
 
-from gatekeeper.contract.policy import NO_HISTORY, POLICY_PATH
+from gatekeeper.contract.policies.policy import NO_HISTORY, POLICY_PATH
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats import Format
 from gatekeeper.runs.library.arguments import ORDER_SEED, SuiteArguments
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
 

@@ -22,9 +22,9 @@ from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.definition import Contract, Prompt
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.definition import Contract, Prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from gatekeeper.errors import WriteError
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.reports.formats import Format
 
 

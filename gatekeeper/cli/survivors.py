@@ -27,7 +27,7 @@ from gatekeeper.reports.redact import environment_redactor
 
 if TYPE_CHECKING:
     from gatekeeper.author.generation.run import GenerateOptions, GenerationPlan
-    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.values.definition import Contract
 
 
 def write_for_survivors(

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gatekeeper.checks.evaluate import Evaluator
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import (
     Contract,
     Fixture,
     GatePolicy,
@@ -22,16 +23,15 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Arm, Outcome
-from gatekeeper.gate.call_result import Calls
-from gatekeeper.gate.conclude import conclude
-from gatekeeper.gate.exit_code import exit_code
-from gatekeeper.gate.monitor import Watches
-from gatekeeper.gate.outcomes import duplicates
-from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.gate.result import ContractResult, GateResult
-from gatekeeper.gate.verdict import worst
+from gatekeeper.contract.values.trial import Arm, Outcome
+from gatekeeper.gate.decision.conclude import conclude
+from gatekeeper.gate.decision.exit_code import exit_code
+from gatekeeper.gate.decision.verdict import worst
+from gatekeeper.gate.measuring.monitor import Watches
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.result import ContractResult, GateResult
+from gatekeeper.gate.samples.outcomes import duplicates
 from gatekeeper.sampling.runner import Run
 
 NOT_SIDE_BY_SIDE = (

@@ -12,29 +12,29 @@ from datetime import UTC, datetime
 from operator import is_
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.quarantine import in_force
-from gatekeeper.contract.trial import Completion, Outcome, Trial
+from gatekeeper.contract.fixtures.quarantine import in_force
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.blame_result import ContractBlame
-from gatekeeper.gate.call_counts import count_calls
-from gatekeeper.gate.call_result import Calls, Forecast
-from gatekeeper.gate.contract_reasons import uncovered_reasons
-from gatekeeper.gate.error_budgets import most_pressing
-from gatekeeper.gate.exit_code import exit_code_of
-from gatekeeper.gate.judge_result import AnchorResults, JudgeAgreement
-from gatekeeper.gate.lowered_checks import GatingHistory
-from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.promises import PromptPromises
-from gatekeeper.gate.result import (
+from gatekeeper.gate.decision.exit_code import exit_code_of
+from gatekeeper.gate.decision.lowered_checks import GatingHistory
+from gatekeeper.gate.decision.verdict import removed, untested, waived, weakened_policy, worst
+from gatekeeper.gate.forecast.call_counts import count_calls
+from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
+from gatekeeper.gate.objectives.error_budgets import most_pressing
+from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
+from gatekeeper.gate.results.blame_result import ContractBlame
+from gatekeeper.gate.results.call_result import Calls, Forecast
+from gatekeeper.gate.results.judge_result import AnchorResults, JudgeAgreement
+from gatekeeper.gate.results.past_run import PastRun
+from gatekeeper.gate.results.promises import PromptPromises
+from gatekeeper.gate.results.result import (
     ContractResult,
     GateResult,
     RunKind,
     Waiver,
 )
-from gatekeeper.gate.verdict import removed, untested, waived, weakened_policy, worst
-from gatekeeper.gate.votes import agreement_text, judge_agreements
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.stats.error_budget import Spending
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
-    from gatekeeper.gate.monitor import Progress, Watches
+    from gatekeeper.gate.measuring.monitor import Progress, Watches
     from gatekeeper.sampling.cache import Entry
     from gatekeeper.sampling.judging import OnJudgeAnswer
     from gatekeeper.sampling.limits import Price
@@ -118,8 +118,8 @@ async def measure(work: Work, around: RunContext) -> GateResult:
 async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     """Sample the models and conclude what they show. Raises UsageError for an unusable model."""
     # Here and not above: a change that needs no model is answered without the machinery.
-    from gatekeeper.gate.conclude import conclude
-    from gatekeeper.gate.monitor import Watches
+    from gatekeeper.gate.decision.conclude import conclude
+    from gatekeeper.gate.measuring.monitor import Watches
 
     started = datetime.now(UTC)
     work, known = plan_sampling(work, around, started)
@@ -193,11 +193,11 @@ async def _compare_pairs(
 ) -> Run:
     """Have judges compare the outputs of contracts that ask for it, within the time that is
     left."""
-    from gatekeeper.gate.preference import has_preferences
+    from gatekeeper.gate.comparison.preference import has_preferences
 
     if not any(map(has_preferences, work.jobs)):
         return sampled
-    from gatekeeper.gate.preference_run import compare_pairs
+    from gatekeeper.gate.measuring.preference_run import compare_pairs
 
     def ask(
         trials: Sequence[Trial], watch: Watch, limits: Limits, known: Mapping[int, Completion]
@@ -214,8 +214,8 @@ async def _retake_lost(
     is not repeated."""
     if around.together or not sampled.failed:
         return sampled
-    from gatekeeper.gate.retake import retake_lost
-    from gatekeeper.gate.run_parts import limits_left
+    from gatekeeper.gate.measuring.retake import retake_lost
+    from gatekeeper.gate.measuring.run_parts import limits_left
 
     def ask(trials: Sequence[Trial], watch: Watch, so_far: Run) -> Awaitable[Run]:
         limits = limits_left(_limits(work, around, started), so_far)
@@ -230,8 +230,8 @@ async def _confirm_broken(
     """Sample the fixtures again that seem to have broken, within what is left of the limits."""
     if not any(job.paired for job in work.jobs):
         return sampled
-    from gatekeeper.gate.confirmation_run import confirm_broken
-    from gatekeeper.gate.run_parts import limits_left
+    from gatekeeper.gate.measuring.confirmation_run import confirm_broken
+    from gatekeeper.gate.measuring.run_parts import limits_left
     from gatekeeper.sampling.cache import recall
 
     def ask(trials: Sequence[Trial], watch: Watch, so_far: Run, *, at_once: int) -> Awaitable[Run]:
@@ -280,7 +280,7 @@ async def _grade_anchors(
         return {}, sampled
     from gatekeeper.gate.calibration.anchors import grade_anchors
     from gatekeeper.gate.calibration.measure import grade_labels
-    from gatekeeper.gate.run_parts import limits_left
+    from gatekeeper.gate.measuring.run_parts import limits_left
 
     def grade(plan: CalibrationPlan, so_far: Run) -> Awaitable[CalibrationRun]:
         return grade_labels(
@@ -338,8 +338,8 @@ def _sampled_whole(work: Work, around: RunContext, now: datetime) -> Work:
     accepted regression, because objectives still need samples, those of a frozen prompt, which
     must show that it is better, all whose outputs are compared in pairs, and all whose calls are
     made together, because they are paid."""
-    from gatekeeper.gate.conclude import frozen
-    from gatekeeper.gate.preference import has_preferences
+    from gatekeeper.gate.comparison.preference import has_preferences
+    from gatekeeper.gate.decision.conclude import frozen
 
     accepted = {w.contract for w in around.waivers if w.kind == "accept"}
     jobs = tuple(

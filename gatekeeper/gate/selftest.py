@@ -14,18 +14,18 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Sample, Trial
-from gatekeeper.gate.alpha import compares_pairs_alone, comparison_alpha
-from gatekeeper.gate.alternative_methods import visible_drop
-from gatekeeper.gate.broken_reasons import broken_reasons
-from gatekeeper.gate.conclude import levels_of_claims
-from gatekeeper.gate.confirmation_run import confirm_broken
-from gatekeeper.gate.families import ALL
-from gatekeeper.gate.monitor import EvaluationMonitor, Watches
-from gatekeeper.gate.must_pass import must_pass_results
-from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.gate.selftest_result import CHANGES, HARMLESS, OPEN, Change, Count, Selftest
+from gatekeeper.contract.values.trial import Arm, CheckResult, Completion, Outcome, Sample, Trial
+from gatekeeper.gate.comparison.alternative_methods import visible_drop
+from gatekeeper.gate.comparison.must_pass import must_pass_results
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.decision.broken_reasons import broken_reasons
+from gatekeeper.gate.decision.conclude import levels_of_claims
+from gatekeeper.gate.measuring.confirmation_run import confirm_broken
+from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
+from gatekeeper.gate.plan.alpha import compares_pairs_alone, comparison_alpha
+from gatekeeper.gate.plan.families import ALL
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.results.selftest_result import CHANGES, HARMLESS, OPEN, Change, Count, Selftest
 
 if TYPE_CHECKING:
     from gatekeeper.gate.work import Work

@@ -12,20 +12,27 @@ from typing import Any, Protocol
 
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import AffectedContract
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import (
+from gatekeeper.contract.changes.affected import AffectedContract
+from gatekeeper.contract.changes.own_code import unlisted_code_problems
+from gatekeeper.contract.checks.without_effect import without_effect
+from gatekeeper.contract.discovery.places import is_own
+from gatekeeper.contract.files.contract_document import (
     ContractDocument,
     contract_paths_of,
     read_contract_document,
     read_contract_documents,
 )
-from gatekeeper.contract.definition import Contract, Position
-from gatekeeper.contract.discovery.places import is_own
-from gatekeeper.contract.folder_policies import misnamed_policies, read_policy
-from gatekeeper.contract.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.load_contracts import shared_names
+from gatekeeper.contract.files.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
+from gatekeeper.contract.fixtures.near_duplicates import near_duplicate_warning
+from gatekeeper.contract.fixtures.placeholder_fixtures import placeholder_fixtures
+from gatekeeper.contract.fixtures.quarantine import ended_quarantines, held_fixtures
+from gatekeeper.contract.fixtures.unused_variables import (
+    UnusedVariable,
+    names_read,
+    unused_variables,
+)
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.loading.load_contracts import shared_names
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
     FindFault,
@@ -35,36 +42,29 @@ from gatekeeper.contract.models.faults import (
     with_recordings,
 )
 from gatekeeper.contract.models.params import param_place
-from gatekeeper.contract.near_duplicates import near_duplicate_warning
-from gatekeeper.contract.overruled_keys import overruled_keys
-from gatekeeper.contract.own_code import unlisted_code_problems
-from gatekeeper.contract.placeholder_fixtures import placeholder_fixtures
-from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policies.folder_policies import misnamed_policies, read_policy
+from gatekeeper.contract.policies.overruled_keys import overruled_keys
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policies.unmatched_patterns import unmatched_patterns
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
-from gatekeeper.contract.quarantine import ended_quarantines, held_fixtures
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.reading.size_limits import require_few_trials
 from gatekeeper.contract.simulated_user.small_model import small_user
-from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.unmatched_patterns import unmatched_patterns
-from gatekeeper.contract.unused_variables import (
-    UnusedVariable,
-    names_read,
-    unused_variables,
-)
-from gatekeeper.contract.without_effect import without_effect
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import ContractError, Problem, UsageError
-from gatekeeper.gate.judge_calls import judge_models
-from gatekeeper.gate.plan import Job, plan_job
-from gatekeeper.gate.power import (
+from gatekeeper.gate.forecast.power import (
     Price,
     compute_power,
     limit_notes,
     objective_summary,
     unpriced_warnings,
 )
-from gatekeeper.gate.user_calls import user_models
+from gatekeeper.gate.plan.judge_calls import judge_models
+from gatekeeper.gate.plan.plan import Job, plan_job
+from gatekeeper.gate.plan.user_calls import user_models
 from gatekeeper.gate.validation import Finding, FindingLevel, Validation, ValidContract
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from gatekeeper import numbers
-from gatekeeper.contract.inventory import Inventory
+from gatekeeper.contract.files.inventory import Inventory
 from gatekeeper.errors import Problem
 
 FindingLevel = Literal["error", "warning", "note"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from gatekeeper.contract.affected import Affected, AffectedContract
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Contract, GatePolicy, Prompt
-from gatekeeper.contract.groups import with_groups
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import Affected, AffectedContract
+from gatekeeper.contract.changes.groups import with_groups
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, GatePolicy, Prompt
 from gatekeeper.gate.work import Work, plan_contracts
 
 

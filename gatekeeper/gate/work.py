@@ -1,6 +1,6 @@
 """Plans a run completely before the first call: which contracts, and their trials.
 
-gate/plan.py plans one contract.
+gate/plan/plan.py plans one contract.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from typing import TYPE_CHECKING, Literal
 from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.added_comparisons import added_comparisons
-from gatekeeper.contract.affected import (
+from gatekeeper.contract.changes.affected import (
     Affected,
     AffectedContract,
     every_contract,
     find_affected,
 )
-from gatekeeper.contract.calibration_weakening import (
-    brought_calibrations,
-    calibration_weakenings,
-)
-from gatekeeper.contract.change import Change, Revision
-from gatekeeper.contract.definition import POLICY_NAME, Contract
-from gatekeeper.contract.folder_policies import new_policy_notices
-from gatekeeper.contract.groups import narrowed, with_groups
+from gatekeeper.contract.changes.groups import narrowed, with_groups
+from gatekeeper.contract.changes.new_contracts import hold_every_contract, hold_new_contracts
+from gatekeeper.contract.changes.own_code import missing_code_notices, with_trusted_code
+from gatekeeper.contract.changes.readings import reading_weakenings
+from gatekeeper.contract.fixtures.placeholder_fixtures import placeholder_notices
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
-from gatekeeper.contract.new_contracts import hold_every_contract, hold_new_contracts
-from gatekeeper.contract.own_code import missing_code_notices, with_trusted_code
-from gatekeeper.contract.placeholder_fixtures import placeholder_notices
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_weakening import Weakening, policy_weakenings
+from gatekeeper.contract.policies.folder_policies import new_policy_notices
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
-from gatekeeper.contract.readings import reading_weakenings
-from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.trial import Arm, Request, SharedPrefix, Trial
+from gatekeeper.contract.reading.size_limits import require_few_trials
+from gatekeeper.contract.values.change import Change, Revision
+from gatekeeper.contract.values.definition import POLICY_NAME, Contract
+from gatekeeper.contract.values.trial import Arm, Request, SharedPrefix, Trial
+from gatekeeper.contract.weakening.added_comparisons import added_comparisons
+from gatekeeper.contract.weakening.calibration_weakening import (
+    brought_calibrations,
+    calibration_weakenings,
+)
+from gatekeeper.contract.weakening.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.errors import Problem, UsageError
-from gatekeeper.gate.calibrations_in_force import calibration_problems, use_calibrations
-from gatekeeper.gate.contract_reasons import unanswerable_reasons
-from gatekeeper.gate.judge_calls import (
+from gatekeeper.gate.plan.calibrations_in_force import calibration_problems, use_calibrations
+from gatekeeper.gate.plan.contract_reasons import unanswerable_reasons
+from gatekeeper.gate.plan.judge_calls import (
     JudgeForecast,
     family_notices,
     forecast_judges,
     joined,
     judge_models,
 )
-from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.gate.result import RunKind
-from gatekeeper.gate.streaming import stream_timed_answers
-from gatekeeper.gate.unusable_contracts import plan_usable, without_unusable
-from gatekeeper.gate.user_calls import forecast_users, user_models
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.plan.streaming import stream_timed_answers
+from gatekeeper.gate.plan.unusable_contracts import plan_usable, without_unusable
+from gatekeeper.gate.plan.user_calls import forecast_users, user_models
+from gatekeeper.gate.results.result import RunKind
 from gatekeeper.sampling.trial_order import new_order_seed
 
 if TYPE_CHECKING:

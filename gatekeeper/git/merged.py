@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gatekeeper.contract.change import Change, Entry, Revision, prefetch
+from gatekeeper.contract.values.change import Change, Entry, Revision, prefetch
 from gatekeeper.git.command import GitCommand
 from gatekeeper.git.objects import MOST_BYTES_AHEAD, blob_id, regular_file
 from gatekeeper.git.temporary import temporary_folder

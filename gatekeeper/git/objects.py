@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gatekeeper.contract.change import Change, Entry, EntryKind, FileTooLargeError
+from gatekeeper.contract.values.change import Change, Entry, EntryKind, FileTooLargeError
 from gatekeeper.errors import MeasurementError
 from gatekeeper.git.command import GitCommand
 

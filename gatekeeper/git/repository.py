@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gatekeeper.contract.change import Change
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git.command import GitCommand, Option
 from gatekeeper.git.fetch import DEEPEN_BY, FETCH_ALL, MissingCommits, is_full_name

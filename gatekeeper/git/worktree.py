@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from gatekeeper.contract.change import Change, Entry, FileTooLargeError
+from gatekeeper.contract.values.change import Change, Entry, FileTooLargeError
 from gatekeeper.git.command import GitCommand
 from gatekeeper.git.objects import (
     MOST_BYTES,

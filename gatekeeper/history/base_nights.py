@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 
-from gatekeeper.contract.clusters import members_of
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.quarantine import without_quarantine
-from gatekeeper.gate.as_sent import as_evaluated
-from gatekeeper.gate.plan import Evaluation, Job, evaluates_differently
-from gatekeeper.gate.result import RunKind
+from gatekeeper.contract.fixtures.quarantine import without_quarantine
+from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.values.clusters import members_of
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.gate.plan.as_sent import as_evaluated
+from gatekeeper.gate.plan.plan import Evaluation, Job, evaluates_differently
+from gatekeeper.gate.results.result import RunKind
 from gatekeeper.gate.work import Work
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import MOST_RUNS, flickering_fixtures

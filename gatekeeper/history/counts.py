@@ -7,10 +7,10 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from gatekeeper.contract.events import each_answer_once, is_good
-from gatekeeper.contract.objectives import Objective
-from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.result import ContractResult
+from gatekeeper.contract.values.events import each_answer_once, is_good
+from gatekeeper.contract.values.objectives import Objective
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.results.result import ContractResult
 
 Count = tuple[int, int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gatekeeper.gate.lowered_checks import GatingChecks, GatingHistory
+from gatekeeper.gate.decision.lowered_checks import GatingChecks, GatingHistory
 from gatekeeper.history.record import Record
 
 

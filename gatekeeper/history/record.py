@@ -19,14 +19,14 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeGuard
 from annotated_types import Interval, MinLen
 
 from gatekeeper import __version__
-from gatekeeper.contract.definition import RepairMode
-from gatekeeper.contract.digests import canonical
-from gatekeeper.contract.modes import Added, Negotiation
-from gatekeeper.contract.objectives import CATEGORIES, CHECKS
-from gatekeeper.contract.trial import Completion, Outcome
-from gatekeeper.gate.judge_result import LEVEL, AnchorResult
-from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.result import ArmResult, ContractResult, Verdict, Waiver
+from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.meaning.modes import Added, Negotiation
+from gatekeeper.contract.values.definition import RepairMode
+from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS
+from gatekeeper.contract.values.trial import Completion, Outcome
+from gatekeeper.gate.results.judge_result import LEVEL, AnchorResult
+from gatekeeper.gate.results.past_run import PastRun
+from gatekeeper.gate.results.result import ArmResult, ContractResult, Verdict, Waiver
 from gatekeeper.history.counts import (
     category_counts,
     check_counts,

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gatekeeper.gate.plan import Job
+from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.selftest import (
     Pools,
     against_itself,

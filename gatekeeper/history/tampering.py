@@ -7,8 +7,8 @@ import posixpath
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.policy import NO_HISTORY
+from gatekeeper.contract.policies.policy import NO_HISTORY
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import UsageError
 
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from gatekeeper.contract.definition import Message
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.models.params import TOOL_PARAMS
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import (
     TokenUsage,

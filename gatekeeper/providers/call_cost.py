@@ -12,8 +12,8 @@ from datetime import UTC, datetime, time
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.contract.kept_results import kept_by_identity
 from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.values.kept_results import kept_by_identity
 from gatekeeper.providers.answers import TokenUsage
 from gatekeeper.providers.price_list import price_entry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gatekeeper.contract.models.params import HOSTED_PARAMS
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 

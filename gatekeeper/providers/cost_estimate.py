@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from gatekeeper.contract.conversation import count_inserted
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.kept_results import kept_by_identity
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.calls.conversation import count_inserted
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.kept_results import kept_by_identity
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.price_list import price_entry
 
 _CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from gatekeeper.contract.models.params import HOSTED_PARAMS, TOOL_PARAMS
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.call_cost import is_billed_by_tokens
 from gatekeeper.providers.price_list import price_entry
 

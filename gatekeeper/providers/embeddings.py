@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gatekeeper.contract.embeddings import written_cosine
+from gatekeeper.contract.checks.embeddings import written_cosine
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.providers import openai_compatible
 from gatekeeper.providers.answer_stream import AnswerStream
 from gatekeeper.providers.answers import TokenUsage, UnreadableAnswer, fingerprint_of, token_count

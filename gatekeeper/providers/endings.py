@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.providers.http_exchange import Exchange
 from gatekeeper.providers.refusals import refusal_reason
 

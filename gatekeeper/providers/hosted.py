@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from gatekeeper.contract.embeddings import is_comparison
+from gatekeeper.contract.checks.embeddings import is_comparison
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import anthropic, embeddings, ollama, openai_compatible
 from gatekeeper.providers.answer_stream import AnswerStream

@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.thoughts import without_thoughts
-from gatekeeper.contract.trial import Completion, Request, ToolCall
+from gatekeeper.contract.reading.thoughts import without_thoughts
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import fingerprint_of, token_count
 from gatekeeper.providers.anthropic import reasoning_in

@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.embeddings import is_comparison
+from gatekeeper.contract.checks.embeddings import is_comparison
 from gatekeeper.contract.models.params import LOCAL_PARAMS
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.refusals import refusal_reason
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.contract.definition import Message
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.thoughts import without_thoughts
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.reading.thoughts import without_thoughts
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answer_stream import AnswerStream
 from gatekeeper.providers.answers import UnreadableAnswer, fingerprint_of, token_count

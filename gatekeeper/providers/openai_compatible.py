@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.answers import (
     TokenUsage,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gatekeeper.contract.files.references import recording_path
+from gatekeeper.contract.meaning.modes import Enforcement
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.modes import Enforcement
-from gatekeeper.contract.references import recording_path
 from gatekeeper.providers.dialects import DIALECTS, WITHOUT_FORMAT
 from gatekeeper.providers.price_list import price_entry
 

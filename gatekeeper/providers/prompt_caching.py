@@ -9,7 +9,7 @@ and nothing more is billed. OpenAI and most others keep prefixes without a mark.
 from __future__ import annotations
 
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.price_list import price_entry
 
 MARK = {"type": "ephemeral"}

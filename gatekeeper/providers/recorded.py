@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.completion_record import read_tool_calls
 

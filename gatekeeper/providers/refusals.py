@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gatekeeper.contract.trial import REFUSED, TOO_LONG
+from gatekeeper.contract.values.trial import REFUSED, TOO_LONG
 
 CONTENT_FILTER = "content_filter"
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gatekeeper.contract.trial import ToolCall
+from gatekeeper.contract.values.trial import ToolCall
 
 
 def read_chat_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:

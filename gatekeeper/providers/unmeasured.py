@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.references import recording_path
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.files.references import recording_path
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.providers.recorded import Answered, answered_in
 
 

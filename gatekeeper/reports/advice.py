@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import label_of, measure_of
-from gatekeeper.gate.result import ContractResult, GateResult, ReasonCode
+from gatekeeper.contract.values.objectives import label_of, measure_of
+from gatekeeper.gate.results.result import ContractResult, GateResult, ReasonCode
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.comparison_text import fixtures_wanted
 from gatekeeper.reports.escape import code, prose

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.catalogue import REASONS, NewsKind
 
 NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from gatekeeper import numbers
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.blame_result import ContractBlame
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.result import ArmResult, ContractResult
+from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.results.blame_result import ContractBlame
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.ranking import by_severity, worst_reasons

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from gatekeeper import numbers
-from gatekeeper.gate.call_result import Calls, JudgeCalls
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.call_result import Calls, JudgeCalls
+from gatekeeper.gate.results.result import GateResult
 
 
 def describe_calls(calls: Calls) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from gatekeeper.gate.result import ReasonCode
+from gatekeeper.gate.results.result import ReasonCode
 
 NewsKind = Literal["regression", "freeze", "drift", "spending"]
 Level = Literal["error", "warning"]

@@ -11,10 +11,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import label_of, measure_of
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.gate.unit_words import likely, paired_p_value, size_of
+from gatekeeper.contract.values.objectives import label_of, measure_of
+from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.decision.unit_words import likely, paired_p_value, size_of
+from gatekeeper.gate.results.result import (
+    ArmResult,
+    ContractResult,
+    GateResult,
+    PairedResult,
+    SloResult,
+)
 from gatekeeper.reports.comparison_text import (
     difference,
     early_size,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.gate.fixture_reasons import has_broken
-from gatekeeper.gate.result import ArmResult, ContractResult, PairedResult, UnderBase
-from gatekeeper.gate.unit_words import (
+from gatekeeper.gate.decision.fixture_reasons import has_broken
+from gatekeeper.gate.decision.unit_words import (
     changed_clusters,
     compared_units,
     paired_p_value,
     signed,
     unit_noun,
 )
+from gatekeeper.gate.results.result import ArmResult, ContractResult, PairedResult, UnderBase
 
 _ROUGH = 0.1
 """An estimate as large as this is written in whole points."""

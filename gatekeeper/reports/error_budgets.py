@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper import __version__, numbers
-from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.error_budgets import ContractBudgets
+from gatekeeper.contract.values.objectives import label_of
+from gatekeeper.gate.objectives.error_budgets import ContractBudgets
 from gatekeeper.reports.escape import plain, visible
 from gatekeeper.reports.formats.result_json import error_budget_document
 from gatekeeper.reports.terminal.console import log_console

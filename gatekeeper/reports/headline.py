@@ -7,17 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper import numbers
-from gatekeeper.gate.fixture_reasons import has_broken, significantly_broken
-from gatekeeper.gate.missing_answers import missing_warnings
-from gatekeeper.gate.result import (
-    ArmResult,
-    ContractResult,
-    GateResult,
-    PairedResult,
-    Reason,
-    Verdict,
-)
-from gatekeeper.gate.unit_words import (
+from gatekeeper.gate.comparison.missing_answers import missing_warnings
+from gatekeeper.gate.decision.fixture_reasons import has_broken, significantly_broken
+from gatekeeper.gate.decision.unit_words import (
     compared_units,
     detectable_sizes,
     flips_note,
@@ -25,6 +17,14 @@ from gatekeeper.gate.unit_words import (
     mean_scores,
     paired_p_value,
     size_of,
+)
+from gatekeeper.gate.results.result import (
+    ArmResult,
+    ContractResult,
+    GateResult,
+    PairedResult,
+    Reason,
+    Verdict,
 )
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.catalogue import REASONS

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher, unified_diff
 from functools import lru_cache
 from typing import Literal
 
-from gatekeeper.gate.result import ArmResult, ContractResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult
 
 _BEGINNING = "beginning"
 ROLES = ("system", "user", "assistant", "developer", "tool")

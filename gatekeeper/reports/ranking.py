@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.fixture_reasons import has_broken
-from gatekeeper.gate.fixture_result import FixtureResult, Tally
-from gatekeeper.gate.result import ContractResult, Reason, Verdict
+from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.decision.fixture_reasons import has_broken
+from gatekeeper.gate.results.fixture_result import FixtureResult, Tally
+from gatekeeper.gate.results.result import ContractResult, Reason, Verdict
 from gatekeeper.reports.comparison_text import is_significant
 
 _SEVERITY: dict[Verdict, int] = {"fail": 0, "error": 1, "inconclusive": 2, "pass": 3}

@@ -34,9 +34,9 @@ from html.entities import html5
 from itertools import chain
 from typing import Any, TypeVar, get_args
 
-from gatekeeper.contract.trial import Arm, Request
-from gatekeeper.gate.fixture_result import FixtureChange
-from gatekeeper.gate.result import ReasonCode, Stopped, Verdict
+from gatekeeper.contract.values.trial import Arm, Request
+from gatekeeper.gate.results.fixture_result import FixtureChange
+from gatekeeper.gate.results.result import ReasonCode, Stopped, Verdict
 from gatekeeper.reports.secrets import secrets_in
 
 SHORTEST = 8

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gatekeeper import numbers
-from gatekeeper.gate.repair_result import RepairResult, RepairTally
-from gatekeeper.gate.result import ContractResult
+from gatekeeper.gate.results.repair_result import RepairResult, RepairTally
+from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.reports.escape import code
 
 _FOUND = {

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.resource_limits import LimitName, ResourceLimit
-from gatekeeper.gate.resource_result import LimitFinding, LimitResult, Resource, ResourceChange
-from gatekeeper.gate.result import ContractResult
+from gatekeeper.contract.values.resource_limits import LimitName, ResourceLimit
+from gatekeeper.gate.results.resource_result import (
+    LimitFinding,
+    LimitResult,
+    Resource,
+    ResourceChange,
+)
+from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.reports.escape import code
 
 _LABELS: dict[Resource, str] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gatekeeper.gate.result import ContractResult, PairedResult
-from gatekeeper.gate.unit_words import paired_p_value, signed
+from gatekeeper.gate.decision.unit_words import paired_p_value, signed
+from gatekeeper.gate.results.result import ContractResult, PairedResult
 from gatekeeper.reports.comparison_text import is_significant
 from gatekeeper.reports.escape import code
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.errors import UsageError, WriteError
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats import Format
 from gatekeeper.reports.redact import Redactor, environment_redactor
 

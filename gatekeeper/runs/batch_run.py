@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import Completion, Request, Trial
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import RunContext
 from gatekeeper.gate.work import Work
@@ -19,7 +19,7 @@ from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.forecast import Amounts
+    from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.providers.batch.client import BatchClient
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.unfinished import AnswerLog
@@ -80,7 +80,7 @@ class BatchRun(ModelSource):
     @property
     def amounts(self) -> Amounts:
         """Return what a request takes in a batch."""
-        from gatekeeper.gate.forecast import Amounts
+        from gatekeeper.gate.forecast.forecast import Amounts
         from gatekeeper.providers.cost_estimate import (
             count_tokens,
             expected_batch_cost,

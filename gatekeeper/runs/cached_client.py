@@ -17,7 +17,7 @@ from gatekeeper.sampling.cache import answer_entry, recall_answer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gatekeeper.contract.trial import Completion, Request
+    from gatekeeper.contract.values.trial import Completion, Request
     from gatekeeper.providers import ModelRouter
     from gatekeeper.runs.sample_cache import SampleCache
 

@@ -15,8 +15,8 @@ from gatekeeper.runs.models import (
 if TYPE_CHECKING:
     import asyncio
 
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
     from gatekeeper.reports.terminal.progress import TerminalProgress
 

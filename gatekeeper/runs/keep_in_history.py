@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate.error_budgets import error_budgets, most_pressing
+from gatekeeper.gate.objectives.error_budgets import error_budgets, most_pressing
 from gatekeeper.gate.pipeline import Measurement
-from gatekeeper.gate.result import ContractResult, Waiver
+from gatekeeper.gate.results.result import ContractResult, Waiver
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:

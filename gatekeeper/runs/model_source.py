@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.forecast import Amounts
+    from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.unfinished import AnswerLog
 
@@ -30,7 +30,7 @@ class RunHooks:
     @property
     def amounts(self) -> Amounts:
         """Return what a request takes, as functions of the request."""
-        from gatekeeper.gate.forecast import Amounts
+        from gatekeeper.gate.forecast.forecast import Amounts
         from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
 
         return Amounts(expected_cost, worst_cost, count_tokens)

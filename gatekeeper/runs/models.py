@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.change import FileTooLargeError, Revision
-from gatekeeper.contract.read import UnreadableError, refuse_lfs_pointer
+from gatekeeper.contract.reading.read import UnreadableError, refuse_lfs_pointer
+from gatekeeper.contract.values.change import FileTooLargeError, Revision
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from gatekeeper.contract.models.faults import NamedModel
-    from gatekeeper.contract.trial import Request
-    from gatekeeper.gate.plan import Job
+    from gatekeeper.contract.values.trial import Request
+    from gatekeeper.gate.plan.plan import Job
     from gatekeeper.gate.work import Work
     from gatekeeper.providers import ModelRouter
     from gatekeeper.sampling.client import ModelClient
@@ -79,7 +79,7 @@ def prices_within_limits(
     `worst` is the price to use; None for that of a single call.
     Raises UsageError and MeasurementError if the limits cannot hold.
     """
-    from gatekeeper.gate.spending_limits import require_within_limits
+    from gatekeeper.gate.forecast.spending_limits import require_within_limits
     from gatekeeper.providers.cost_estimate import worst_cost
     from gatekeeper.providers.price_list import release_price_list
 
@@ -109,7 +109,7 @@ def _kept(work: Work, worst: Price) -> Price:
 def require_no_judges(job: Job, option: str) -> None:
     """Refuse a contract whose checks ask judges: what they are asked depends on answers that come
     only with the whole batch or shard. Raises UsageError."""
-    from gatekeeper.gate.judge_calls import judge_models
+    from gatekeeper.gate.plan.judge_calls import judge_models
 
     judges = judge_models(job)
     if judges:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.contract.policy import POLICY_PATH
+from gatekeeper.contract.policies.policy import POLICY_PATH
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.providers.cost_estimate import FREE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.change import Change
+from gatekeeper.contract.values.change import Change
 from gatekeeper.gate.work import Work
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def with_old_names(past: Past, work: Work, since: Since | None) -> tuple[Past, M
     """Return the past under the present names, and the old name of each contract that has been
     renamed since it was last measured."""
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.renamed_contracts import renamed_contracts
+    from gatekeeper.contract.files.renamed_contracts import renamed_contracts
     from gatekeeper.history.lineage import (
         commits_of_the_gone,
         under_new_names,

@@ -25,7 +25,7 @@ from typing import Any
 
 from gatekeeper import __version__
 from gatekeeper.contract.models.names import is_hosted
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
 from gatekeeper.runs.model_source import ModelSource
 from gatekeeper.runs.ray_node import NodeFailure, NodeModels, read_answer

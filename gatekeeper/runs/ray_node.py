@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gatekeeper import __version__
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, GatekeeperError
 from gatekeeper.providers import ModelRouter
 from gatekeeper.reports.redact import environment_redactor

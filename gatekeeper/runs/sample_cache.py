@@ -14,7 +14,7 @@ from gatekeeper.gate.work import Work
 from gatekeeper.reports.secrets import secrets_in
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.trial import Outcome
+    from gatekeeper.contract.values.trial import Outcome
     from gatekeeper.sampling.cache import Entry
 
 NO_KEY = (
@@ -76,7 +76,7 @@ class SampleCache:
         failures."""
         if self.key is None:
             return ()
-        from gatekeeper.gate.long_answers import sample_to_keep
+        from gatekeeper.gate.samples.long_answers import sample_to_keep
         from gatekeeper.reports.redact import redactor
         from gatekeeper.sampling.cache import continued, measured
 

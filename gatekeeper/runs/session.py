@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.change import Revision
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import (
     Measurement,
@@ -23,8 +23,8 @@ from gatekeeper.gate.pipeline import (
     measure_contracts,
     plan_sampling,
 )
-from gatekeeper.gate.result import GateResult, Waiver
-from gatekeeper.gate.streaming import require_streams
+from gatekeeper.gate.plan.streaming import require_streams
+from gatekeeper.gate.results.result import GateResult, Waiver
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
 from gatekeeper.runs.models import (
@@ -38,11 +38,11 @@ from gatekeeper.runs.models import (
 if TYPE_CHECKING:
     import asyncio
 
-    from gatekeeper.contract.trial import Outcome
-    from gatekeeper.gate.blame_result import ContractBlame
-    from gatekeeper.gate.call_result import Forecast
-    from gatekeeper.gate.forecast import Amounts
-    from gatekeeper.gate.promises import PromptPromises
+    from gatekeeper.contract.values.trial import Outcome
+    from gatekeeper.gate.forecast.forecast import Amounts
+    from gatekeeper.gate.results.blame_result import ContractBlame
+    from gatekeeper.gate.results.call_result import Forecast
+    from gatekeeper.gate.results.promises import PromptPromises
     from gatekeeper.history.store import HistoryStore, Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
@@ -291,12 +291,12 @@ def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[]
     planned, known = plan_sampling(work, around, datetime.now(UTC))
     unanswered = None
     if known:
-        from gatekeeper.gate.unanswered_questions import unanswered_shares
+        from gatekeeper.gate.forecast.unanswered_questions import unanswered_shares
 
         unanswered = unanswered_shares(planned.jobs, known, known_judge_answers(planned, around))
 
     def forecast() -> Forecast | None:
-        from gatekeeper.gate.forecast import forecast_run
+        from gatekeeper.gate.forecast.forecast import forecast_run
 
         return forecast_run(planned, known, amounts, unanswered)
 

@@ -11,9 +11,9 @@ from gatekeeper.runs.models import free_price, open_models, require_recording
 if TYPE_CHECKING:
     import asyncio
 
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.definition import Contract
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.definition import Contract
     from gatekeeper.gate.sweep.compare import SweepResult
     from gatekeeper.gate.sweep.grid import Setting
     from gatekeeper.gate.sweep.measure import Measured
@@ -56,7 +56,7 @@ def sweep(
 
 def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
     """Load the price list before the first call."""
-    from gatekeeper.contract.trial import Request
+    from gatekeeper.contract.values.trial import Request
     from gatekeeper.providers.cost_estimate import worst_cost
 
     if policy.limits.cost_usd is not None:

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.contract.digests import canonical, digest, request_digest
+from gatekeeper.contract.meaning.digests import canonical, digest, request_digest
 from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.trial import Completion, QuestionId, Trial
+    from gatekeeper.contract.values.trial import Completion, QuestionId, Trial
 
 FILE = "unfinished.jsonl"
 BATCHES = "unfinished-batches.jsonl"
@@ -166,7 +166,7 @@ class AnswerLog:
 
     def add_judge_answer(self, asked: QuestionId, completion: Completion) -> None:
         """Append a judge's answer to a question."""
-        from gatekeeper.contract.judge_questions import question_key
+        from gatekeeper.contract.checks.judge_questions import question_key
 
         self._add(question_key(asked), completion)
 

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.prefix_writer import PrefixWriter
 from gatekeeper.sampling.retries import RetryPolicy, Sleep

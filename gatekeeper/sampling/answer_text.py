@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.trial import Sample, ToolCall
+from gatekeeper.contract.values.trial import Sample, ToolCall
 
 
 def answer_text(sample: Sample) -> str:

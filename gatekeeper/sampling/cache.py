@@ -46,9 +46,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gatekeeper.contract.digests import canonical, digest, request_digest
-from gatekeeper.contract.judge_questions import question_key
-from gatekeeper.contract.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
+from gatekeeper.contract.checks.judge_questions import question_key
+from gatekeeper.contract.meaning.digests import canonical, digest, request_digest
+from gatekeeper.contract.values.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
 VERSION = 4
@@ -334,8 +334,8 @@ def _meaning(request: Request) -> list[Any]:
 
 
 def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
-    """Return the samples of each evaluation up to its first gap, as gate/monitor.py does, and the
-    fresh ones, of which gate/confirmation.py leaves out what follows a gap."""
+    """Return the samples of each evaluation up to its first gap, as monitor.py does, and the
+    fresh ones, of which confirmation.py leaves out what follows a gap."""
     planned: dict[tuple[str, ContractFrom], list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
         planned[trial.contract, trial.contract_from].append(trial)

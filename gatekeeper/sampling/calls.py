@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from gatekeeper.contract.conversation import calls_of
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.calls.conversation import calls_of
+from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.simulated_user.messages import user_of
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, Request, Trial
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Outcome, Request, Trial
 
 if TYPE_CHECKING:
     # Not needed to count calls, which is done where nothing is sampled.

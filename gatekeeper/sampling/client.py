@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 
 
 class AnswerMissing(Exception):

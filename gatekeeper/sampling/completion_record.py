@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from gatekeeper.contract.trial import (
+from gatekeeper.contract.values.trial import (
     Completion,
     CutText,
     JudgeAnswer,

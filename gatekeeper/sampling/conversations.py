@@ -10,12 +10,18 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.chain import MOST_TEXT, is_too_long, step_names
-from gatekeeper.contract.conversation import calls_of, filled, user_begins
-from gatekeeper.contract.definition import Message, SimulatedUser
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.calls.chain import MOST_TEXT, is_too_long, step_names
+from gatekeeper.contract.calls.conversation import calls_of, filled, user_begins
+from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.simulated_user.messages import TRIES, Said, question, read_answer, user_of
-from gatekeeper.contract.trial import REFUSED_REQUESTS, Completion, JudgeAnswer, Request, Turn
+from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.trial import (
+    REFUSED_REQUESTS,
+    Completion,
+    JudgeAnswer,
+    Request,
+    Turn,
+)
 from gatekeeper.errors import CallFailed
 
 Ask = Callable[[Request], Awaitable[Completion]]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gatekeeper.contract.judge_questions import question_id, question_key
-from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, Request, Sample
+from gatekeeper.contract.checks.judge_questions import question_id, question_key
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Request, Sample
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, Order
 from gatekeeper.sampling.retries import RetryPolicy

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gatekeeper import numbers
 from gatekeeper.contract.models.params import advise_shorter_answers
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.sampling.retries import Sleep
 
 Clock = Callable[[], float]

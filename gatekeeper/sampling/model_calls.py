@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.adaptive_concurrency import ModelPace
 from gatekeeper.sampling.client import LimitedClient, ModelClient

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 from tenacity.wait import wait_exponential_jitter
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import CallFailed
 
 Sleep = Callable[[float], Awaitable[None]]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Protocol
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
 from gatekeeper.sampling.calls import Call, State, group_calls

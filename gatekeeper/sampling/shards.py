@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Trial
 from gatekeeper.sampling.calls import group_calls
 
 

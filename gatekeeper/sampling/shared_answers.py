@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Request, Trial
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.sampling.stored_text import is_long
 
 _Key = tuple[object, ...]

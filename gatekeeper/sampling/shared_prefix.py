@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import SharedPrefix
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import SharedPrefix
 
 
 def shared_prefixes(arms: Sequence[Collection[tuple[Message, ...]]]) -> list[SharedPrefix | None]:

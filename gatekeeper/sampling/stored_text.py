@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome, ToolCall
+from gatekeeper.contract.values.trial import CheckResult, Completion, CutText, Outcome, ToolCall
 
 MOST_CHARACTERS = 100_000
 """The most characters of an answer that are stored, as the model gave it and after repairs."""

@@ -36,9 +36,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from gatekeeper.contract.clusters import count_as_one, members_of
-from gatekeeper.contract.digests import digest, request_digest
-from gatekeeper.contract.trial import Arm, Trial
+from gatekeeper.contract.meaning.digests import digest, request_digest
+from gatekeeper.contract.values.clusters import count_as_one, members_of
+from gatekeeper.contract.values.trial import Arm, Trial
 
 
 def new_order_seed() -> str:

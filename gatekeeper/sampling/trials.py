@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gatekeeper.contract.chain import first_step, join_steps, markers, with_places
-from gatekeeper.contract.conversation import with_turns
-from gatekeeper.contract.definition import Contract, Fixture, Message, SimulatedUser, Target
-from gatekeeper.contract.kept_results import kept_by_identity
-from gatekeeper.contract.modes import with_requirements
-from gatekeeper.contract.prompt_steps import refused_turns
+from gatekeeper.contract.calls.chain import first_step, join_steps, markers, with_places
+from gatekeeper.contract.calls.conversation import with_turns
+from gatekeeper.contract.calls.prompt_steps import refused_turns
+from gatekeeper.contract.changes.renaming import find_renaming, lent_values
+from gatekeeper.contract.meaning.modes import with_requirements
 from gatekeeper.contract.prompts.render import render_all, render_value
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
-from gatekeeper.contract.renaming import find_renaming, lent_values
 from gatekeeper.contract.simulated_user.messages import user_message
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Arm, ContractFrom, Request, Trial
+from gatekeeper.contract.values.definition import Contract, Fixture, Message, SimulatedUser, Target
+from gatekeeper.contract.values.kept_results import kept_by_identity
+from gatekeeper.contract.values.trial import Arm, ContractFrom, Request, Trial
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sampling.shared_prefix import shared_prefixes
 from gatekeeper.sampling.trial_order import in_order

@@ -10,8 +10,8 @@ import json
 import re
 import zlib
 
-from gatekeeper.contract.embeddings import is_comparison, written_cosine
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.checks.embeddings import is_comparison, written_cosine
+from gatekeeper.contract.values.trial import Completion, Request
 
 QUERY = "What is worth knowing about this place?"
 """The question of every test."""

@@ -13,12 +13,19 @@ from typing import Any
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.own_code import trust_code
-from gatekeeper.contract.policy import OwnChecks, Policy
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, ToolCall, Trial
+from gatekeeper.contract.changes.own_code import trust_code
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import OwnChecks, Policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import (
+    Completion,
+    JudgeAnswer,
+    Request,
+    Sample,
+    ToolCall,
+    Trial,
+)
 from scripts.compare_promptfoo.cases import FILES, TOOLS, Case
 from scripts.compare_promptfoo.grader import QUERY, answer_judge, answer_promptfoo
 from scripts.compare_promptfoo.model_server import serve_models

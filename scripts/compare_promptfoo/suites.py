@@ -38,14 +38,14 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.export.messages import rendered
 from gatekeeper.contract.formats.promptfoo.assertion_types import MAPPED
 from gatekeeper.contract.formats.promptfoo.provider_names import model_of
 from gatekeeper.contract.formats.recognise import read_suite
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.syntax.yaml_positions import parse_once
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 from scripts.compare_promptfoo.model_server import (
     ADDRESSES,

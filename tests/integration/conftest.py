@@ -17,7 +17,7 @@ from support.propose_fixtures import pull, writer
 from support.pull_request import answer
 from support.ways_in import run_gate, run_gate_each_way
 
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports import write
 from gatekeeper.reports.formats.result_json import encode, result_document
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling.retries import RetryPolicy
 

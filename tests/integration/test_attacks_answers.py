@@ -18,8 +18,8 @@ from support.openai_server import Fault, Reply
 from support.pull_request import FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import RunGate
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.response_body import MAX_BYTES

@@ -19,8 +19,8 @@ from support.git_repository import GitRepository
 from support.openai_server import OpenAIServer
 from support.recorded_repository import GOOD, RECORDING, WORDS, check, csv, result_of
 
-from gatekeeper.contract.digests import canonical
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.providers.keys import model_access
 from gatekeeper.sampling.cache import Entry, Pair, read, signing_key, written
 

@@ -23,8 +23,8 @@ from support.proposed_change import Link
 from support.recorded_repository import contract_files, csv, under_name
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.gate.work import plan_run
 
 TONE, HELPER, ELSEWHERE = "contracts/tone.py", "contracts/words_of_tone.py", "tools/deploy.py"

@@ -9,7 +9,7 @@ import pytest
 from support.pull_request import BROKEN, CONTRACT, FILES, FIXTURES, HARMLESS, PROMPT, answer
 from support.ways_in import RunGate
 
-from gatekeeper.contract import size_limits as sizes
+from gatekeeper.contract.reading import size_limits as sizes
 
 CONTRACT_PATH = "contracts/sentiment.yaml"
 ROWS_PATH = "contracts/sentiment.fixtures.jsonl"

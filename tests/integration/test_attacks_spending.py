@@ -14,10 +14,10 @@ from support.pull_request import FILES, HARMLESS, PROMPT
 from support.pull_request import answer as say
 from support.ways_in import RunGate
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, Policy, policy_in_force
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, policy_in_force
+from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.runs.session import RunOptions, measure
 

@@ -25,7 +25,7 @@ from markdown_it.token import Token
 from support.runner_log import COMMANDS, Command, commands, outputs
 from support.ways_in import Published, WayIn, long_but
 
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.prompts.render import render_messages
 

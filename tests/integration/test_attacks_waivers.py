@@ -19,7 +19,7 @@ from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.providers.keys import waiver_keys
 from gatekeeper.reports.markers import WAIVER_MARKER
 

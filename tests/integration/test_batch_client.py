@@ -17,7 +17,7 @@ from support.batch_server import BatchServer, Fault, Submitted
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, ask, chat, messages, point_at
 from support.openai_batch_server import OpenAIBatchServer, answered, unanswered
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.providers import response_body
 from gatekeeper.providers.batch import client as batch_client
 from gatekeeper.providers.batch import transport

@@ -13,7 +13,7 @@ from support.openai_server import OpenAIServer
 from support.pull_request import BROKEN, CONTRACT, FEW, FIXTURES, GOOD, HARMLESS, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.providers.keys import waiver_keys
 
 WAIVE = "/gatekeeper waive sentiment: the words are meant to be free"

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.result import ContractResult
+from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.gate.work import Work, plan_check
 
 UNLIMITED = Limits(None, None, None, 8)

@@ -23,10 +23,10 @@ from support.random_model import (
     revision,
 )
 
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.result import GateResult
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change
+from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_push, plan_run
 from gatekeeper.sampling.trial_order import new_order_seed
 

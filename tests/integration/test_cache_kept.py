@@ -25,9 +25,9 @@ from support.random_model import (
     revision,
 )
 
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.work import plan_check
 from gatekeeper.providers import cache_file
 from gatekeeper.providers.keys import model_access

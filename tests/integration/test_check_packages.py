@@ -20,9 +20,9 @@ from gatekeeper.checks import packages
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import ADDED, CHECKS, SHAPES
 from gatekeeper.cli.main import main
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.other_check_names import hint_for_type
-from gatekeeper.contract.policy import OwnChecks, Policy
+from gatekeeper.contract.checks.other_check_names import hint_for_type
+from gatekeeper.contract.policies.policy import OwnChecks, Policy
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError
 
 PINNED = "acme-checks==1.2.0"

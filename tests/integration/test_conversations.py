@@ -12,8 +12,8 @@ from support.openai_server import OpenAIServer
 from support.recorded_repository import check, result_of
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.gate.outcomes import variables_text
+from gatekeeper.contract.values.definition import Fixture
+from gatekeeper.gate.samples.outcomes import variables_text
 
 NAMES = tuple(f"Ann{number}" for number in range(12))
 CONTRACT = """\

@@ -16,12 +16,12 @@ from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.checks.repairs.steps import repair
 from gatekeeper.cli.main import main
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.providers.local import MODEL, LocalClient
 

@@ -8,10 +8,10 @@ from statistics import mean
 import pytest
 from support.random_model import BASE, HEAD, POLICY, Model, check, revision
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.trial import Completion
-from gatekeeper.gate.estimate import ContractEstimate, estimate_change
-from gatekeeper.gate.forecast import Amounts, forecast_run
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion
+from gatekeeper.gate.forecast.estimate import ContractEstimate, estimate_change
+from gatekeeper.gate.forecast.forecast import Amounts, forecast_run
 from gatekeeper.gate.work import plan_check
 
 ONE = Amounts(lambda _: 0.01, lambda _: 0.5, lambda _: ((80, 20), (800, 200)))

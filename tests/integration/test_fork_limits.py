@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from support.openai_server import OpenAIServer
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import POLICY_PATH, policy_in_force
+from gatekeeper.contract.policies.policy import POLICY_PATH, policy_in_force
+from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.spending_limits import require_within_limits
+from gatekeeper.gate.forecast.spending_limits import require_within_limits
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.runs.session import RunOptions, measure
 

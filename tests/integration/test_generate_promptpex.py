@@ -16,7 +16,7 @@ from support.promptpex_repository import PROMPTS, VARIABLES, PromptPexData
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.cli.main import main
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.git import Repository
 
 PROMPTPEX = DATA / "promptpex"

@@ -21,9 +21,9 @@ from gatekeeper.author.generation.rule_checks import propose_checks, prove_check
 from gatekeeper.author.specification.records import Rule
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.cli.main import main
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.validate import validate_contracts
 from scripts.publish_schema import ANSWERS, JUDGE_SCHEMAS, STAGE_SCHEMAS, contract_name, schema_text
 from scripts.rekey_recordings import rewrite

@@ -15,8 +15,8 @@ from support.pull_request_remote import CHECKOUTS, TOKEN, Edit, Remote, break_pr
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckMergeGroup
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.work import plan_check
 from gatekeeper.runs.session import measure

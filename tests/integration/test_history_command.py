@@ -18,7 +18,7 @@ from support.recorded_repository import GOOD, check, result_of
 
 from gatekeeper.cli.commands.history import TRIGGERS
 from gatekeeper.cli.main import main
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.git import Repository
 from gatekeeper.history.lines import to_lines
 from gatekeeper.history.open import open_history

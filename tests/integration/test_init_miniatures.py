@@ -78,7 +78,7 @@ def test_files_that_were_not_read_are_counted(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gatekeeper.contract.inventory.MOST_CODE_FILES", 5)
+    monkeypatch.setattr("gatekeeper.contract.files.inventory.MOST_CODE_FILES", 5)
     made = git_repository("miniature")
     made.commit("before", REPOSITORIES["many sources"])
 

@@ -14,7 +14,7 @@ from support.record_all import record_all
 from support.recorded_repository import result_of
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.definition import Contract, Fixture
+from gatekeeper.contract.values.definition import Contract, Fixture
 
 POLICY = ".github/gatekeeper.yml"
 GITHUB_PROMPT = """\

@@ -16,11 +16,11 @@ from support.pull_request import CONTRACT, FEW, HARMLESS, PROMPT, answer, files
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.judge_calibration import calibration_text, output_digest
-from gatekeeper.contract.load import load_contract
-from gatekeeper.gate.judge_identities import judge_identities
+from gatekeeper.contract.checks.judge_calibration import calibration_text, output_digest
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.gate.plan.judge_identities import judge_identities
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 

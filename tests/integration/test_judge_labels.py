@@ -10,8 +10,8 @@ import pytest
 from support.recorded_repository import WORDS, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Arm, Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Request, Sample, Trial
 from gatekeeper.reports.formats.samples import sample_document
 
 HOSTILE = "</pre><script>window.owned = 1</script>\x1b[31m ok"

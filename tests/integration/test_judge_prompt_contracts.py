@@ -16,11 +16,11 @@ from gatekeeper.checks.check import Files
 from gatekeeper.checks.judges.judge import Judge
 from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Message, SimulatedUser
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.contract.simulated_user.messages import RULES, question
-from gatekeeper.contract.trial import Completion, Request, Sample
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.trial import Completion, Request, Sample
 from scripts.publish_schema import ANSWERS, JUDGE_SCHEMAS, schema_text
 
 JUDGES, USER = "gatekeeper/checks/judges/prompts", "gatekeeper/contract/simulated_user/user.md"

@@ -27,8 +27,8 @@ import json, resource, sys
 from pathlib import Path
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.action.events import CheckPullRequest
 from gatekeeper.action.inputs import ActionInputs
 

@@ -15,7 +15,7 @@ from support.native_clients import CLAUDE, ask, asked, messages, point_at
 from support.openai_server import OpenAIServer
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 
 LABEL = "{type: enum, field: label, values: [good, bad]}"
 EXPECTED = '{type: contains, value: "{{ expected }}"}'

@@ -15,8 +15,8 @@ from gatekeeper.author.mutation.mutants import Mutant
 from gatekeeper.author.mutation.prompt_parts import find_parts
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.cli.main import main
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
 
 ROOT = Path(__file__).parents[2]

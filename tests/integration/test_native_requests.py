@@ -23,8 +23,8 @@ from support.native_clients import (
     said,
 )
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request, SharedPrefix
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request, SharedPrefix
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
 

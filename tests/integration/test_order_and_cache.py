@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request, Trial
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.plan import Job
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 
 DOCUMENTS = 24

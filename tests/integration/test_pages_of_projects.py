@@ -16,8 +16,8 @@ from support.record_all import record_all
 from support.recorded_repository import contract_files, under_name
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.policy_keys import folder_keys
-from gatekeeper.contract.schemas import policy_schema
+from gatekeeper.contract.meaning.schemas import policy_schema
+from gatekeeper.contract.policies.policy_keys import folder_keys
 
 DOCS = Path(__file__).parents[2] / "docs"
 MONOREPOS = (DOCS / "monorepos.md").read_text("utf-8")

@@ -9,9 +9,9 @@ import pytest
 from support.local_server import JsonHandler, LocalServer
 from support.native_clients import counted, messages, point_at
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import policy_in_force
-from gatekeeper.gate.result import GateResult
+from gatekeeper.contract.policies.policy import policy_in_force
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.reports.formats.result_json import result_document
 from gatekeeper.runs.session import measure

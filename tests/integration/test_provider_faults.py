@@ -15,9 +15,9 @@ from support.git_repository import GitRepository
 from support.openai_server import Fault, OpenAIServer
 from support.recorded_repository import GOOD, csv
 
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.git import Repository
 from gatekeeper.providers import ModelRouter

@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost

@@ -11,9 +11,9 @@ import pytest
 from support.answering_server import Answer, AnsweringServer
 from support.native_clients import chat, point_at, used
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import policy_in_force
-from gatekeeper.gate.result import GateResult
+from gatekeeper.contract.policies.policy import policy_in_force
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.formats.read_samples import read_run

@@ -15,8 +15,8 @@ from support.browser import chromium
 from support.machine_needs import CHROMIUM
 from support.ticket_run import gate_result, past, run_result
 
-from gatekeeper.contract.trial import CheckResult
-from gatekeeper.gate.result import GateResult
+from gatekeeper.contract.values.trial import CheckResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.html import render_html
 
 if TYPE_CHECKING:

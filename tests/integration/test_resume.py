@@ -19,7 +19,7 @@ from support.openai_server import Fault, OpenAIServer, hang
 from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
 
 from gatekeeper.cli.main import main
-from gatekeeper.gate.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
+from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
 from gatekeeper.runs.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
 from gatekeeper.stats.confirmation import MOST_PAIRS
 

@@ -14,8 +14,8 @@ from support.machine_needs import CHROMIUM
 from support.outcomes import contract
 from support.site_history import name_of, nightly_history
 
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.reports.site.contract_history import contract_histories
 from gatekeeper.reports.site.folder import write_site
 from gatekeeper.reports.site.frame import Site, page_path

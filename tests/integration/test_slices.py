@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.families import ALL, claim_levels
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.gate.forecast.power import limit_notes
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.power import limit_notes
-from gatekeeper.gate.result import ContractResult
+from gatekeeper.gate.plan.families import ALL, claim_levels
+from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.reports.formats.junit import render_junit
 from gatekeeper.reports.formats.result_json import render_result

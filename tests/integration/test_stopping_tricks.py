@@ -25,11 +25,11 @@ from support.proposals import (
 from support.recorded_repository import PROMPT, csv
 from support.ways_in import RunGate
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.error_budget import Event
 

@@ -25,7 +25,7 @@ from support.native_clients import (
 )
 from support.streamed_answers import DONE, chat_events, chunk, message_events, stream
 
-from gatekeeper.contract.trial import Completion, ToolCall
+from gatekeeper.contract.values.trial import Completion, ToolCall
 from gatekeeper.errors import CallFailed
 
 TOOL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}

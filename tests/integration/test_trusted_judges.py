@@ -30,8 +30,8 @@ from support.judges import (
 )
 from support.openai_server import OpenAIServer
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import pytest
 from support.proposals import CONTRACT, FIXTURES, MANY, NO_SLO, PROMPT_FILE, all_say
 from support.recorded_repository import contract_files
 
-from gatekeeper.contract.definition import POLICY_NAME
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_weakening import Weakening
-from gatekeeper.gate.result import Waiver
-from gatekeeper.gate.verdict import waived, weakened_policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import POLICY_NAME
+from gatekeeper.contract.weakening.policy_weakening import Weakening
+from gatekeeper.gate.decision.verdict import waived, weakened_policy
+from gatekeeper.gate.results.result import Waiver
 
 POLICY = ".github/gatekeeper.yml"
 BASE = contract_files(NO_SLO, MANY, all_say("ok"))

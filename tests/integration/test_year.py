@@ -17,9 +17,9 @@ import pytest
 from scipy.stats import binom
 from support.outcomes import contract
 
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.error_budgets import ContractBudgets, contract_budgets
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.gate.objectives.error_budgets import ContractBudgets, contract_budgets
 from gatekeeper.history.record import Record, events_of
 
 pytestmark = pytest.mark.long

@@ -17,9 +17,9 @@ from support.nightly_records import night
 from support.outcomes import contract
 
 from gatekeeper.action.alerts import newly_frozen
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.error_budgets import contract_budgets
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.gate.objectives.error_budgets import contract_budgets
 from gatekeeper.history.drift import ContractDrift, drifts
 from gatekeeper.history.record import Record, events_of
 from gatekeeper.reports.drift import drift_news

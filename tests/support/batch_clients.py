@@ -9,8 +9,8 @@ from pathlib import Path
 
 from support.native_clients import OPENAI
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.batch.client import BatchClient
 from gatekeeper.providers.batch.journal import read_journal

@@ -13,12 +13,12 @@ import yaml
 from gatekeeper.checks.check import Check, Example
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.own_code import trust_code
-from gatekeeper.contract.policy import OwnChecks, Policy
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, Trial
+from gatekeeper.contract.changes.own_code import trust_code
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import OwnChecks, Policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Trial
 
 FIXTURE = "example"
 

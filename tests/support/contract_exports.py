@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.contract_document import read_contract_documents
-from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.export.export import ExportedContract, ExportFormat, export_contracts
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.files.contract_document import read_contract_documents
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.prompts.render import render_messages, render_value
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
 
 FIXTURES = [
     {"id": "a", "vars": {"city": "Paris", "tone": "short"}, "expected": "France"},

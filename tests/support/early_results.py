@@ -15,7 +15,7 @@ from support.results import (
     result,
 )
 
-from gatekeeper.gate.result import (
+from gatekeeper.gate.results.result import (
     Calls,
     ContractResult,
     Difference,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from support.outcomes import contract, target
 
 from gatekeeper.checks.evaluate import Evaluator
-from gatekeeper.contract.definition import Contract, Target
-from gatekeeper.gate.plan import Evaluation
-from gatekeeper.gate.result import ArmResult
-from gatekeeper.gate.summarise import Evidence
+from gatekeeper.contract.values.definition import Contract, Target
+from gatekeeper.gate.measuring.summarise import Evidence
+from gatekeeper.gate.plan.plan import Evaluation
+from gatekeeper.gate.results.result import ArmResult
 
 
 def evaluation_of(made: Contract, base: Target | None = None, **fields) -> Evaluation:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Arm, Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import Run, run_trials

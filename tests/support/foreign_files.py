@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import Affected, find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import Affected, find_affected
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import Contract
 
 EVERYTHING = Policy(contracts=("evals/**/*",), prompts=("evals/**/*",))
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.checks.check import Finding
 from gatekeeper.checks.evaluate import Evaluator
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.judge_questions import answer_to
-from gatekeeper.contract.trial import Request, Sample, Vote
+from gatekeeper.contract.checks.judge_questions import answer_to
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request, Sample, Vote
 
 
 @dataclass

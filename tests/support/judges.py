@@ -11,9 +11,9 @@ from typing import Any
 from gatekeeper.checks.check import Files, Finding
 from gatekeeper.checks.judges.judge import Judge
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, Trial
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Trial
 
 Says = Callable[[Request], "str | None"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,
     Fixture,
@@ -12,7 +12,15 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.values.trial import (
+    Arm,
+    CheckResult,
+    Completion,
+    Outcome,
+    Request,
+    Sample,
+    Trial,
+)
 
 
 def target(text: str = "Say {{ word }}.", model: str = "recorded/samples.jsonl") -> Target:

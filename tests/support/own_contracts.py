@@ -12,10 +12,10 @@ from support.broken_answers import REFUSAL, Broken
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.trial import Completion, Sample, Trial
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Sample, Trial
 from gatekeeper.sampling.trials import plan_trials
 from scripts.rekey_recordings import files_of
 

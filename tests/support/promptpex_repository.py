@@ -20,10 +20,10 @@ from support.git_repository import GitRepository
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.policy import load_policy
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, QuestionId, Sample
-from gatekeeper.gate.monitor import judge_questions
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Outcome, QuestionId, Sample
+from gatekeeper.gate.measuring.monitor import judge_questions
 from gatekeeper.gate.sweep.grid import Axis, settings_of
 from gatekeeper.gate.sweep.measure import plan_sweep
 from gatekeeper.git import Repository

@@ -15,8 +15,8 @@ from support.proposed_change import MAIN, Content, import_commits, one_commit
 from support.recorded_repository import GOOD, PROMPT, answers, check, contract_files, result_of
 from support.ways_in import Answered, RunGate
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.definition import Message
 
 CONTRACT = "contracts/words.yaml"
 FIXTURES = "contracts/words.csv"

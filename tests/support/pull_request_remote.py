@@ -23,8 +23,8 @@ from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
 from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import Affected, find_affected
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import Affected, find_affected
+from gatekeeper.contract.policies.policy import Policy
 
 TOKEN = "ghs_0123456789"
 Edit = Callable[[GitRepository], None]

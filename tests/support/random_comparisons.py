@@ -8,9 +8,9 @@ from dataclasses import replace
 from support.evaluations import evaluation_of
 from support.outcomes import contract, outcome, target
 
-from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
-from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.plan import Evaluation
+from gatekeeper.contract.values.definition import GatePolicy, SamplingPolicy
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.plan.plan import Evaluation
 
 Passes = Sequence[bool | None]
 

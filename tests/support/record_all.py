@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.contract_files import contract_paths
-from gatekeeper.contract.definition import Contract, Fixture
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.files.contract_files import contract_paths
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.values.definition import Contract, Fixture
 from gatekeeper.gate.validate import prepare_contract
 from gatekeeper.git import Repository
 

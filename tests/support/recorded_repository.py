@@ -14,8 +14,8 @@ from typing import Any
 from support.git_repository import GitRepository
 
 from gatekeeper.cli.main import main
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.definition import Message
 
 WORDS = ("tree", "house", "river", "stone", "cloud", "bread")
 PROMPT = "Say {{ word }}.\n"

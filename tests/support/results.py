@@ -7,11 +7,19 @@ from datetime import UTC, datetime
 from math import comb
 
 from gatekeeper import numbers
-from gatekeeper.contract.change import AffectedBy
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Arm, CheckResult, Completion, Outcome, Request, Sample, Trial
-from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, Tally
-from gatekeeper.gate.result import (
+from gatekeeper.contract.values.change import AffectedBy
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import (
+    Arm,
+    CheckResult,
+    Completion,
+    Outcome,
+    Request,
+    Sample,
+    Trial,
+)
+from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.results.result import (
     ArmResult,
     Calls,
     ContractResult,

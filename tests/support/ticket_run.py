@@ -12,12 +12,12 @@ import random
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Limits, Policy
-from gatekeeper.contract.trial import Completion, Request
-from gatekeeper.gate.past_run import PastRun
+from gatekeeper.contract.policies.policy import Limits, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.past_run import PastRun
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check, plan_run
 from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.intervals import rate_interval

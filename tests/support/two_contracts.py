@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.affected import Affected, find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import CheckShape
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import Affected, find_affected
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import CheckShape
 
 SHAPES = {
     "equals": CheckShape({"type": "object", "properties": {"value": {}}, "required": ["value"]}),

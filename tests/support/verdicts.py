@@ -5,13 +5,13 @@ from __future__ import annotations
 from support.evaluations import evaluation_of, evidence_of
 from support.outcomes import contract
 
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.reasons import (
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.decision.reasons import (
     EvaluationSummary,
     paired_reasons,
 )
-from gatekeeper.gate.result import PairedResult, Reason
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import PairedResult, Reason
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gatekeeper.author.aligned_texts import changed_ranges
-from gatekeeper.contract.definition import MessageTemplate, Prompt, PromptStep, Target
-from gatekeeper.contract.digests import canonical
+from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt, PromptStep, Target
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=\S)")
 _STATEMENT = ("{%", "{#")

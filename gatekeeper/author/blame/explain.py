@@ -8,16 +8,16 @@ from dataclasses import replace
 from gatekeeper.author.blame.result import BlameResult, Revert
 from gatekeeper.author.blame.run import find_questions, search_causes
 from gatekeeper.author.blame.words import cause_sentence, sentences, why_no_revert
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import GatekeeperError
-from gatekeeper.gate.blame_result import (
+from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.results.blame_result import (
     ContractBlame,
     HarmfulCause,
     HarmfulEdit,
     ProposedRevert,
 )
-from gatekeeper.gate.pipeline import Measurement
 from gatekeeper.gate.work import Work
 from gatekeeper.runs.session import Explain, Explanation
 

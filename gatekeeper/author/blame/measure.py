@@ -22,15 +22,15 @@ from gatekeeper.author.blame.result import (
 from gatekeeper.author.blame.result import Outcome as BlameOutcome
 from gatekeeper.author.blame.revert import Arms, write_revert
 from gatekeeper.author.blame.search import Found, Group, find_causes, smallest_revert
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Contract, Target
-from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.prompts.render import template_problems
-from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, Target
+from gatekeeper.contract.values.trial import Outcome, Request, Sample, Trial
 from gatekeeper.errors import ContractError, UsageError
-from gatekeeper.gate.call_result import Calls
-from gatekeeper.gate.monitor import evaluate_sample, judge_questions
-from gatekeeper.gate.plan import Evaluation
+from gatekeeper.gate.measuring.monitor import evaluate_sample, judge_questions
+from gatekeeper.gate.plan.plan import Evaluation
+from gatekeeper.gate.results.call_result import Calls
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.limits import Clock, Price
 from gatekeeper.sampling.retries import RetryPolicy

@@ -7,7 +7,7 @@ from typing import Literal
 
 from gatekeeper.author.blame.edits import Edit
 from gatekeeper.author.blame.revert import WrittenRevert
-from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.results.call_result import Calls
 
 Outcome = Literal["explained", "partly", "unclear"]
 """`explained`: without the causes the prompt is as good as base. `partly`: something else breaks it

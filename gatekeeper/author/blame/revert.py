@@ -14,13 +14,19 @@ from typing import NamedTuple
 from gatekeeper.author.aligned_texts import changed_ranges, equal_ends, is_quick_to_align
 from gatekeeper.author.blame.edits import Edit
 from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Contract, MessageTemplate, Prompt, PromptStep, Target
-from gatekeeper.contract.digests import target_digest
+from gatekeeper.contract.meaning.digests import target_digest
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import (
+    Contract,
+    MessageTemplate,
+    Prompt,
+    PromptStep,
+    Target,
+)
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.blame_result import LineReplacement, lines_digest
+from gatekeeper.gate.results.blame_result import LineReplacement, lines_digest
 
 _CONTEXT = 2
 """Unchanged lines around each change of a diff."""

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatekeeper.author.blame.result import BlameResult
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.definition import Target
-    from gatekeeper.contract.policy import Limits
-    from gatekeeper.contract.trial import ContractFrom
+    from gatekeeper.contract.policies.policy import Limits
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.definition import Target
+    from gatekeeper.contract.values.trial import ContractFrom
     from gatekeeper.gate.pipeline import Measurement
-    from gatekeeper.gate.plan import Evaluation
-    from gatekeeper.gate.result import ContractResult, GateResult
+    from gatekeeper.gate.plan.plan import Evaluation
+    from gatekeeper.gate.results.result import ContractResult, GateResult
     from gatekeeper.gate.work import Work
 
 _BLAMED = frozenset({"regression", "slice", "broke", "must_pass", "nothing_passes"})

@@ -6,7 +6,7 @@ gate. Each answer is kept as a line of `generate.answers.jsonl`, which has the f
 sent back once, with what is wrong; after that the run ends, and nothing is written but the answers.
 
 What the prompt, a person or a model wrote stands in the question as data, because a pull request
-can write it (contract/data_blocks.py).
+can write it (contract/reading/data_blocks.py).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from typing import Any, Protocol, TypeVar
 from gatekeeper.author.generation.bounded_schema import MOST_TOKENS as MOST_BOUNDED_TOKENS
 from gatekeeper.author.generation.bounded_schema import bounded, needs_bounds
 from gatekeeper.author.specification.spec_file import STAGES
-from gatekeeper.contract.data_blocks import data_message
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.json_answer import Unreadable, read_answer
+from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
-from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.reading.data_blocks import data_message
+from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import (
     CallFailed,
     GatekeeperError,

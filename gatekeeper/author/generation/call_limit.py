@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper.author.generation.ask import Asker
-from gatekeeper.contract.policy import POLICY_PATH
+from gatekeeper.contract.policies.policy import POLICY_PATH
 from gatekeeper.errors import MeasurementError
 from gatekeeper.numbers import count
 

@@ -13,8 +13,8 @@ from gatekeeper.author.generation.effort import EFFORTS, Effort
 from gatekeeper.author.generation.outdated_tests import find_earlier_tests
 from gatekeeper.author.generation.run import MOST_SAMPLES, GenerateOptions, GenerationPlan
 from gatekeeper.author.generation.update import plan_update
-from gatekeeper.contract.definition import Message, Prompt
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message, Prompt
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.numbers import count, dollars
 from gatekeeper.providers.cost_estimate import worst_cost
 

@@ -23,15 +23,15 @@ from gatekeeper.author.specification.records import (
 )
 from gatekeeper.author.specification.spec_file import HEAD_LINES, SUFFIX, read_specification
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_files import find_contracts
-from gatekeeper.contract.load import load_text
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.files.contract_files import find_contracts
+from gatekeeper.contract.files.references import References
+from gatekeeper.contract.loading.load import load_text
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.contract.references import References
-from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import has_comment, write_yaml
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError, MeasurementError, Problem, UsageError
 
 _KINDS = ("rules", "inverse_rules", "input_spec", "intent")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.contract.data_blocks import clean
+from gatekeeper.contract.reading.data_blocks import clean
 from gatekeeper.errors import MeasurementError
 
 T = TypeVar("T")

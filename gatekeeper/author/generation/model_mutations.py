@@ -30,10 +30,10 @@ from gatekeeper.author.generation.model_run import (
 from gatekeeper.author.generation.rules import NUMBER
 from gatekeeper.author.mutation.mutants import Mutant, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import FILLED_IN, Part, find_parts
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Position, Prompt
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Position, Prompt
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count, dollars
 from gatekeeper.runs.models import require_known_models, require_recording

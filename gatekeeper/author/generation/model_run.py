@@ -63,8 +63,8 @@ class AnswerWriter:
 
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
     from gatekeeper.reports.terminal.progress import TerminalProgress
 
 T = TypeVar("T")

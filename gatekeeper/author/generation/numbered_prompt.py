@@ -8,10 +8,10 @@ from typing import Any
 
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.author.onboarding.skeleton import unseen_style
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 MOST_CHARACTERS = 200_000

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.runs.unfinished import read_own_file
 

@@ -18,11 +18,11 @@ from gatekeeper.author.onboarding.overlay import Overlay
 from gatekeeper.author.specification.records import Rule
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision, Revision
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.syntax.yaml_positions import parse_json
 from gatekeeper.contract.syntax.yaml_text import write_yaml
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.change import MemoryRevision, Revision
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
 STAGE = "rule_checks"

@@ -45,14 +45,14 @@ from gatekeeper.author.specification.merge import content_digest, merge_items, m
 from gatekeeper.author.specification.prompt_lines import line_digests
 from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
 from gatekeeper.author.specification.spec_file import write_specification
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.render import render_all, render_messages
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, MeasurementError, UsageError
-from gatekeeper.gate.plan import Job
-from gatekeeper.gate.power import compute_power
+from gatekeeper.gate.forecast.power import compute_power
+from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.validate import prepare_contract
 from gatekeeper.numbers import count, size_in_points
 

@@ -31,7 +31,7 @@ from gatekeeper.author.generation.update import (
     update,
     without_model,
 )
-from gatekeeper.contract.definition import Position
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.write import write_files
 from gatekeeper.runs.models import require_known_models, require_recording

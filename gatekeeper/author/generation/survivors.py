@@ -31,11 +31,11 @@ from gatekeeper.author.generation.tests import (
 )
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants, rewrite_part
 from gatekeeper.author.mutation.prompt_parts import find_parts
-from gatekeeper.contract.definition import Fixture, Prompt, Target
-from gatekeeper.contract.near_duplicates import near_duplicates
+from gatekeeper.contract.fixtures.near_duplicates import near_duplicates
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Fixture, Prompt, Target
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, UsageError
 
 STAGE = "survivors"

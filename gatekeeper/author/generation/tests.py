@@ -16,8 +16,8 @@ from gatekeeper.author.specification.records import (
     TestCategory,
     TestKind,
 )
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.near_duplicates import near_duplicates
+from gatekeeper.contract.fixtures.near_duplicates import near_duplicates
+from gatekeeper.contract.values.definition import Fixture
 
 STAGE = "tests"
 KIND: Mapping[str, Any] = {

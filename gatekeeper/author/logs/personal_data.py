@@ -9,7 +9,7 @@ from typing import Any
 
 from gatekeeper.checks.safety.personal_data import KINDS, TooManyCandidatesError
 from gatekeeper.checks.safety.secret_forms import FORMS, find_secrets
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.unique_name import take_name
 
 _SEPARATOR = re.compile(r"[\s\-]")
 

@@ -14,8 +14,8 @@ from gatekeeper.author.logs.personal_data import (
     without_personal_data,
 )
 from gatekeeper.author.logs.variables import filled
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.digests import canonical, digest
+from gatekeeper.contract.meaning.digests import canonical, digest
+from gatekeeper.contract.values.definition import Contract
 
 MOST_INPUTS = 20_000
 """The most distinct inputs that are compared. If there are more, this number of them is

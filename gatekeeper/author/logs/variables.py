@@ -10,8 +10,8 @@ from typing import Any
 import regex
 
 from gatekeeper.author.logs.formats import LoggedInput
-from gatekeeper.contract.definition import Contract, MessageTemplate
-from gatekeeper.contract.unused_variables import names_sent
+from gatekeeper.contract.fixtures.unused_variables import names_sent
+from gatekeeper.contract.values.definition import Contract, MessageTemplate
 
 _HOLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _SECONDS = 0.2

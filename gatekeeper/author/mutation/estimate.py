@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.cost_words import cost_lines
-from gatekeeper.gate.expected_calls import estimate_calls
-from gatekeeper.gate.families import levels
-from gatekeeper.gate.judge_calls import forecast_judges_together
-from gatekeeper.gate.user_calls import forecast_users_together
+from gatekeeper.gate.forecast.expected_calls import estimate_calls
+from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.judge_calls import forecast_judges_together
+from gatekeeper.gate.plan.user_calls import forecast_users_together
 from gatekeeper.numbers import count
 from gatekeeper.sampling.calls import distinct_requests
 

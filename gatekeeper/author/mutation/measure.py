@@ -8,17 +8,17 @@ from math import ceil, log2
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.families import levels
+from gatekeeper.gate.plan.families import levels
 from gatekeeper.gate.variants import plan_variants
 from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.result import MutationResult
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.session import RunOptions
 

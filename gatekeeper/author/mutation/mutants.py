@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gatekeeper.author.mutation.prompt_parts import Part, Span, find_parts
-from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.render import template_problems
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 
 Mutation = Literal["drop", "negate", "soften", "model"]
 MUTATIONS: tuple[Mutation, ...] = ("drop", "negate", "soften")

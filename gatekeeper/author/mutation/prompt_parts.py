@@ -14,9 +14,9 @@ from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
-from gatekeeper.contract.role_lines import BY_ROLE_LINES
+from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES
 from gatekeeper.contract.templates.client import find_role_lines
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from statistics import fmean
 from typing import Literal
 
 from gatekeeper.author.mutation.mutants import Mutant
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.trial import Arm, Completion, Outcome, Trial
-from gatekeeper.gate.call_result import Calls
-from gatekeeper.gate.result import ContractResult, GateResult, PairedResult
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Trial
+from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.variants import variant_of
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import wilson

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gatekeeper.contract.definition import Prompt
+from gatekeeper.contract.values.definition import Prompt
 
 if TYPE_CHECKING:
     from jinja2 import nodes

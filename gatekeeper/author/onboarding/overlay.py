@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gatekeeper.contract.change import Entry, Revision
+from gatekeeper.contract.values.change import Entry, Revision
 
 
 @dataclass(frozen=True)

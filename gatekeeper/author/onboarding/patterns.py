@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gatekeeper.contract.discovery.places import in_prompt_folder
-from gatekeeper.contract.globs import literal_pattern, matching
-from gatekeeper.contract.inventory import InventoryPrompt
+from gatekeeper.contract.files.inventory import InventoryPrompt
+from gatekeeper.contract.reading.globs import literal_pattern, matching
 
 NATIVE = ("contracts/**/*.yaml", "contracts/**/*.yml")
 _SUFFIXES = (".prompt.yml", ".prompt.yaml", ".prompty")

@@ -28,11 +28,10 @@ from gatekeeper.author.onboarding.skeleton import (
     write_skeleton,
 )
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import contract_paths_of, read_contract_documents
-from gatekeeper.contract.contract_files import matching_contracts
-from gatekeeper.contract.globs import literal_pattern
-from gatekeeper.contract.inventory import (
+from gatekeeper.contract.changes.own_code import unlisted_code
+from gatekeeper.contract.files.contract_document import contract_paths_of, read_contract_documents
+from gatekeeper.contract.files.contract_files import matching_contracts
+from gatekeeper.contract.files.inventory import (
     Inventory,
     InventoryPrompt,
     InventorySuite,
@@ -41,14 +40,15 @@ from gatekeeper.contract.inventory import (
 from gatekeeper.contract.models.allowed import models_in_use
 from gatekeeper.contract.models.faults import with_recordings
 from gatekeeper.contract.models.names import is_hosted, read_model_name
-from gatekeeper.contract.own_code import unlisted_code
-from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.reading.globs import literal_pattern
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError, Problem, UsageError
-from gatekeeper.gate.judge_calls import judge_models
-from gatekeeper.gate.plan import Job
-from gatekeeper.gate.power import rarely_open
+from gatekeeper.gate.forecast.power import rarely_open
+from gatekeeper.gate.plan.judge_calls import judge_models
+from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.validate import prepare_contract, validate_contracts
 from gatekeeper.providers.model_faults import find_model_fault
 

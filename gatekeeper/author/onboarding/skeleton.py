@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
-from gatekeeper.contract.definition import Prompt, TemplateStyle
-from gatekeeper.contract.inventory import InventoryPrompt
-from gatekeeper.contract.placeholder_fixtures import EXAMPLES
+from gatekeeper.contract.files.inventory import InventoryPrompt
+from gatekeeper.contract.fixtures.placeholder_fixtures import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.contract.syntax.yaml_text import write_yaml
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.definition import Prompt, TemplateStyle
+from gatekeeper.contract.values.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 DEFAULT_MODEL = "openai/gpt-4o-mini"

@@ -13,13 +13,13 @@ from gatekeeper.author.specification.records import (
     Specification,
 )
 from gatekeeper.author.specification.spec_file import read_specification
-from gatekeeper.contract.change import Change, FileTooLargeError, Revision
-from gatekeeper.contract.load import load_text
+from gatekeeper.contract.loading.load import load_text
 from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.contract.read import UnreadableError, read_text
-from gatekeeper.contract.specification_path import is_specification
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.reading.specification_path import is_specification
+from gatekeeper.contract.values.change import Change, FileTooLargeError, Revision
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.promises import Promises, PromptPromises, Reworded
+from gatekeeper.gate.results.promises import Promises, PromptPromises, Reworded
 
 _MOST_SPECIFICATIONS = 50
 """Of one change. A pull request can add any number of them."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.specification_path import is_specification
+from gatekeeper.contract.reading.specification_path import is_specification
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Change
+    from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.session import Explain, Explanation

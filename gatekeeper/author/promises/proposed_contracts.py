@@ -27,11 +27,11 @@ from gatekeeper.author.generation.run import (
     plan_generation,
 )
 from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.contract.change import Change, Revision
-from gatekeeper.contract.definition import Position
 from gatekeeper.contract.models.allowed import AllowedModels, model_problems
 from gatekeeper.contract.models.faults import find_faults, with_recordings
-from gatekeeper.contract.policy import POLICY_PATH, Limits, Policy
+from gatekeeper.contract.policies.policy import POLICY_PATH, Limits, Policy
+from gatekeeper.contract.values.change import Change, Revision
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError
 from gatekeeper.numbers import count
 

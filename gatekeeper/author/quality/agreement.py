@@ -21,11 +21,11 @@ from gatekeeper.author.generation.run import GenerationPlan
 from gatekeeper.author.quality.judges import Panel
 from gatekeeper.author.quality.options import MOST_COMPARED
 from gatekeeper.author.specification.records import Rule, Specification
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.embeddings import comparison_request, read_cosine
+from gatekeeper.contract.checks.embeddings import comparison_request, read_cosine
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals import rate_interval

@@ -18,8 +18,8 @@ from gatekeeper.author.quality.judges import (
     VERDICTS_TOKENS,
 )
 from gatekeeper.author.quality.options import MOST_COMPARED, QualityOptions
-from gatekeeper.contract.embeddings import comparison_request
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.checks.embeddings import comparison_request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.numbers import count
 
 

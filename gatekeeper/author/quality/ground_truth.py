@@ -19,7 +19,7 @@ from gatekeeper.author.quality.validity import VALID, with_metadata
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, UsageError
 
 STAGE, ANSWER_STAGE = "answer_correct", "ground_truth"

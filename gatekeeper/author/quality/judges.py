@@ -21,8 +21,8 @@ from gatekeeper.author.generation.ask import (
 )
 from gatekeeper.author.generation.grounded_items import one_line
 from gatekeeper.author.generation.rules import NUMBER
-from gatekeeper.contract.data_blocks import clean
-from gatekeeper.contract.json_answer import stands_in
+from gatekeeper.contract.reading.data_blocks import clean
+from gatekeeper.contract.reading.json_answer import stands_in
 from gatekeeper.errors import MeasurementError
 
 _CHOICE = {"type": "string", "enum": ["yes", "no", "unknown"]}

@@ -17,7 +17,7 @@ from gatekeeper.author.generation.ask import ask_together
 from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.quality.judges import Panel, Verdict
 from gatekeeper.author.specification.records import InputConstraint
-from gatekeeper.contract.data_blocks import clean
+from gatekeeper.contract.reading.data_blocks import clean
 
 STAGE = "test_valid"
 VALID, VALIDITY = "valid", "validity"

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.unique_name import take_name
 
 _MOST_WORDS = 6
 _MOST_CHARACTERS = 48

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from gatekeeper.contract.digests import digest
+from gatekeeper.contract.meaning.digests import digest
 
 _DIGITS = 12
 """Of a digest in `made`: enough to notice an edit."""

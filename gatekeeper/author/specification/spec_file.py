@@ -15,7 +15,7 @@ from gatekeeper.author.specification.records import (
     Specification,
     Wishes,
 )
-from gatekeeper.contract.specification_path import SUFFIX
+from gatekeeper.contract.reading.specification_path import SUFFIX
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import OneLine, write_yaml

@@ -29,7 +29,7 @@ from gatekeeper.checks.check import (
 from gatekeeper.checks.grounded.context import CONTEXT
 from gatekeeper.checks.output import FIELD, as_text, on_output
 from gatekeeper.checks.output import quote as shown
-from gatekeeper.contract.nested_texts import nested_texts
+from gatekeeper.contract.values.nested_texts import nested_texts
 
 _LEAST_LENGTH = 20
 _MOST_QUOTATIONS = 2_000

@@ -35,9 +35,9 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.output import FIELD, as_text, on_output, quote
-from gatekeeper.contract.embeddings import LONGEST, comparison_request, read_cosine
-from gatekeeper.contract.judge_questions import answer_to
-from gatekeeper.contract.trial import Request, Sample, Vote
+from gatekeeper.contract.checks.embeddings import LONGEST, comparison_request, read_cosine
+from gatekeeper.contract.checks.judge_questions import answer_to
+from gatekeeper.contract.values.trial import Request, Sample, Vote
 
 
 @dataclass(frozen=True, slots=True)

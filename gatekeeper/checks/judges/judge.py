@@ -42,10 +42,10 @@ from gatekeeper.checks.judges.presets import (
 )
 from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.output import FIELD, as_text, on_output
-from gatekeeper.contract.data_blocks import data_message
-from gatekeeper.contract.definition import Message, Prompt
-from gatekeeper.contract.size_limits import MOST_JUDGED
-from gatekeeper.contract.trial import Arm, Request, Sample
+from gatekeeper.contract.reading.data_blocks import data_message
+from gatekeeper.contract.reading.size_limits import MOST_JUDGED
+from gatekeeper.contract.values.definition import Message, Prompt
+from gatekeeper.contract.values.trial import Arm, Request, Sample
 
 _MOST_DATA = 4 * MOST_JUDGED
 """The most characters of everything that a judge reads."""

@@ -16,11 +16,11 @@ from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.judges.verdict import Choice, ChoiceForm
 from gatekeeper.checks.output import as_text, on_output
 from gatekeeper.checks.pair_check import PairFinding, Preferred
-from gatekeeper.contract.conversation import spoken
-from gatekeeper.contract.data_blocks import data_message
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.size_limits import MOST_JUDGED
-from gatekeeper.contract.trial import Request, Sample, Vote
+from gatekeeper.contract.calls.conversation import spoken
+from gatekeeper.contract.reading.data_blocks import data_message
+from gatekeeper.contract.reading.size_limits import MOST_JUDGED
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request, Sample, Vote
 
 DEFAULT_CRITERIA = (
     "The better answer is right, does what the request asks for, leaves out nothing that is "

@@ -11,7 +11,7 @@ from pathlib import Path
 from gatekeeper import numbers
 from gatekeeper.checks.check import ParameterError, Parameters
 from gatekeeper.checks.judges.verdict import AnswerForm, Choice, ChoiceForm, ClaimForm
-from gatekeeper.contract.judge_settings import ENOUGH
+from gatekeeper.contract.checks.judge_settings import ENOUGH
 
 DATA_RULES = """\
 # Data

@@ -23,7 +23,7 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.contract.simulated_user.messages import sayings
-from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, Sample
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Sample
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

@@ -29,7 +29,7 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.output import FIELD, as_text, on_output
 from gatekeeper.checks.text.words import spaced_words
-from gatekeeper.contract.trial import Completion, Sample
+from gatekeeper.contract.values.trial import Completion, Sample
 
 
 def _characters(text: str) -> int:

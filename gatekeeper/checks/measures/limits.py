@@ -16,7 +16,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.contract.trial import Completion, Sample
+from gatekeeper.contract.values.trial import Completion, Sample
 from gatekeeper.numbers import dollars, milliseconds
 
 

@@ -18,7 +18,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.contract.trial import Completion, Sample
+from gatekeeper.contract.values.trial import Completion, Sample
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

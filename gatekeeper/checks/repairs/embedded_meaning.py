@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gatekeeper.checks.repairs.steps import Repaired
-from gatekeeper.contract.definition import Contract, RepairPolicy
-from gatekeeper.contract.embeddings import (
+from gatekeeper.contract.checks.embeddings import (
     LONGEST,
     comparison_request,
     meaning_question,
     means_the_same,
 )
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.repair_policy import STEPS_ON_WORDS
-from gatekeeper.contract.similar_texts import SimilarTexts
-from gatekeeper.contract.trial import AppliedRepair, Meaning, Request, Sample
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.meaning.repair_policy import STEPS_ON_WORDS
+from gatekeeper.contract.values.definition import Contract, RepairPolicy
+from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.trial import AppliedRepair, Meaning, Request, Sample
 
 
 def meaning_questions(found: Repaired, policy: RepairPolicy, sample: Sample) -> tuple[Request, ...]:

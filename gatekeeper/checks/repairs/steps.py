@@ -18,9 +18,9 @@ from gatekeeper.checks.repairs.extract_json import extract_json
 from gatekeeper.checks.repairs.letter_case import lowercase, lowercase_fields
 from gatekeeper.checks.repairs.loose_json import json_loose_parse
 from gatekeeper.checks.repairs.markdown_fences import strip_markdown_fences
-from gatekeeper.contract.definition import RepairMode, RepairPolicy
-from gatekeeper.contract.thoughts import without_thoughts
-from gatekeeper.contract.trial import AppliedRepair, Meaning
+from gatekeeper.contract.reading.thoughts import without_thoughts
+from gatekeeper.contract.values.definition import RepairMode, RepairPolicy
+from gatekeeper.contract.values.trial import AppliedRepair, Meaning
 
 _LINE_ENDS = re.compile(r"\r\n?")
 

@@ -30,8 +30,8 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.safety.plain_text import plain_words, too_long
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Sample
 
 _WORDS = 8
 _SYSTEM = ("system", "developer")

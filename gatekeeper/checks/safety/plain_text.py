@@ -7,7 +7,7 @@ import unicodedata
 
 from gatekeeper.checks.text.references import LONGEST
 from gatekeeper.checks.text.words import UNSPACED
-from gatekeeper.contract.data_blocks import INVISIBLE
+from gatekeeper.contract.reading.data_blocks import INVISIBLE
 
 _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 

@@ -47,8 +47,8 @@ from gatekeeper.checks.check import (
 from gatekeeper.checks.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.safety.plain_text import plain
 from gatekeeper.checks.safety.refusal_phrases import find_refusal
-from gatekeeper.contract.thoughts import without_thoughts
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.reading.thoughts import without_thoughts
+from gatekeeper.contract.values.trial import Sample
 
 _BEGINNING = 400
 _FILTERED = ("content_filter", "refusal")

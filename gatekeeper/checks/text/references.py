@@ -15,7 +15,7 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.output import as_text, on_output, quote
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.values.trial import Sample
 
 _SCALAR = ["string", "number", "boolean"]
 LONGEST = 100_000

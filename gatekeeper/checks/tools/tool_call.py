@@ -34,7 +34,7 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.output import NotJson, parse_json, quote, same_json
 from gatekeeper.checks.values import json_schema
-from gatekeeper.contract.trial import Completion, Sample, ToolCall
+from gatekeeper.contract.values.trial import Completion, Sample, ToolCall
 
 _SHOWN = 5
 

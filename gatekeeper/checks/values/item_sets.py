@@ -39,7 +39,7 @@ from gatekeeper.checks.output import (
     parse_json,
     quote,
 )
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.values.trial import Sample
 
 MOST_ITEMS = 10_000
 _SHOWN = 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_arms, add_cache, add_out, add_replay
 from gatekeeper.cli.output import print_error, write_and_show
-from gatekeeper.contract.policy import policy_in_force
+from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 

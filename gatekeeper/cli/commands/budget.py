@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
 from gatekeeper.cli.output import print_json, readers_may_leave
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
 
 
@@ -24,9 +24,9 @@ def budget(arguments: argparse.Namespace) -> int:
     """Show what is left of each error budget and when it will be spent. Calls no model."""
     from gatekeeper.checks.packages import use_packages
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.groups import narrowed, with_groups
-    from gatekeeper.gate.error_budgets import contract_budgets
+    from gatekeeper.contract.changes.affected import every_contract
+    from gatekeeper.contract.changes.groups import narrowed, with_groups
+    from gatekeeper.gate.objectives.error_budgets import contract_budgets
     from gatekeeper.history.record import events_of
     from gatekeeper.reports.error_budgets import budget_document, print_budgets
     from gatekeeper.reports.redact import environment_redactor

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
-from gatekeeper.contract.contract_files import matching_contracts
-from gatekeeper.contract.globs import literal_pattern, matching
-from gatekeeper.contract.policy import Policy, load_policy
+from gatekeeper.contract.files.contract_files import matching_contracts
+from gatekeeper.contract.policies.policy import Policy, load_policy
+from gatekeeper.contract.reading.globs import literal_pattern, matching
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.convert import ConvertedContract
+    from gatekeeper.contract.export.convert import ConvertedContract
 
 FORMATS = ("github", "openai-evals")
 EXPORTS = "exports"
@@ -58,8 +58,8 @@ def convert(arguments: argparse.Namespace) -> int:
         return _export(arguments)
     from gatekeeper import numbers
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.convert import convert as convert_file
-    from gatekeeper.gate.not_run import describe_not_run
+    from gatekeeper.contract.export.convert import convert as convert_file
+    from gatekeeper.gate.decision.not_run import describe_not_run
     from gatekeeper.gate.validate import repository_path
 
     with Repository.open(arguments.repo) as repository:
@@ -116,7 +116,7 @@ def _export(arguments: argparse.Namespace) -> int:
     from gatekeeper import numbers
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.export.export import export_contracts
-    from gatekeeper.gate.not_run import describe_not_run
+    from gatekeeper.gate.decision.not_run import describe_not_run
     from gatekeeper.gate.validate import repository_path
 
     with Repository.open(arguments.repo) as repository:

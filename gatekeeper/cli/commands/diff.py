@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_out, add_replay
 from gatekeeper.cli.output import report
-from gatekeeper.contract.policy import Allow, BudgetPolicy, Policy, load_policy
+from gatekeeper.contract.policies.policy import Allow, BudgetPolicy, Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.gate.diff import Side
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.results.result import GateResult
 
 DEFAULT_OUT = Path(".gatekeeper/diff")
 

@@ -6,7 +6,7 @@ import argparse
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
 from gatekeeper.cli.output import print_json, readers_may_leave
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_lines
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.author.logs.formats import UnreadLine
     from gatekeeper.author.logs.propose import Proposal
-    from gatekeeper.contract.definition import Contract
+    from gatekeeper.contract.values.definition import Contract
 
 _COUNTRY = re.compile("[A-Z]{2}")
 

@@ -95,7 +95,7 @@ def generate(arguments: argparse.Namespace) -> int:
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
     from gatekeeper.author.generation.session import ANSWERS
     from gatekeeper.author.generation.unfinished_files import finish_replacements
-    from gatekeeper.contract.policy import load_policy
+    from gatekeeper.contract.policies.policy import load_policy
     from gatekeeper.runs.library.repository import tracked_by
     from gatekeeper.runs.unfinished import require_untracked
 
@@ -149,7 +149,7 @@ def _reference(written: str, repo: Path, root: Path) -> str:
     user is in, or from the repository if it is not there."""
     from gatekeeper.contract.discovery.prompt_files import CODE_SUFFIXES
     from gatekeeper.contract.prompts.reference import read_reference
-    from gatekeeper.contract.read import UnreadableError
+    from gatekeeper.contract.reading.read import UnreadableError
     from gatekeeper.gate.validate import repository_path
 
     try:

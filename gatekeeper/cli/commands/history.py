@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
 from gatekeeper.cli.output import print_error, print_json, readers_may_leave
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from gatekeeper.cli.arguments import add_cache, add_order_seed, add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, print_lines, write_and_show
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gatekeeper.author.mutation.mutants import Mutation
     from gatekeeper.author.mutation.result import MutationResult
     from gatekeeper.cli.model_mutations import ModelMutations
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.runs.unfinished import UnfinishedRun
 
 DEFAULT_OUT = Path(".gatekeeper/mutation")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gatekeeper.cli.arguments import add_contract, add_history
 from gatekeeper.cli.output import print_error
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.repository import history_of

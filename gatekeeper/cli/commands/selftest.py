@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_contract, add_past, add_replay, past_of
 from gatekeeper.cli.output import print_error, print_json, print_lines, readers_may_leave
-from gatekeeper.contract.policy import NO_HISTORY, load_policy
+from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy
 from gatekeeper.errors import MeasurementError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.policy import Policy
-    from gatekeeper.gate.plan import Job
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.gate.plan.plan import Job
+    from gatekeeper.gate.results.selftest_result import Selftest
     from gatekeeper.gate.selftest import Pools
-    from gatekeeper.gate.selftest_result import Selftest
     from gatekeeper.history.record import Record
 
 _SEED = "selftest"
@@ -113,7 +113,7 @@ def _sampled(
 
 
 def _print(found: dict[str, Selftest], of_nights: list[str]) -> None:
-    from gatekeeper.gate.selftest_result import selftest_lines
+    from gatekeeper.gate.results.selftest_result import selftest_lines
 
     for name, each in found.items():
         source = "the nights in the history" if name in of_nights else "new samples"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_past, past_of
 from gatekeeper.cli.output import print_error, readers_may_leave
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def site(arguments: argparse.Namespace) -> int:
 def _write(arguments: argparse.Namespace) -> None:
     from gatekeeper.checks.packages import use_packages
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.affected import every_contract
-    from gatekeeper.contract.groups import with_groups
+    from gatekeeper.contract.changes.affected import every_contract
+    from gatekeeper.contract.changes.groups import with_groups
     from gatekeeper.reports.escape import log_text
     from gatekeeper.reports.redact import environment_redactor
     from gatekeeper.reports.site.contract_history import contract_histories

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from gatekeeper.cli.arguments import add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, write_and_show
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.definition import Contract
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.definition import Contract
     from gatekeeper.gate.sweep.compare import SweepResult
     from gatekeeper.gate.sweep.grid import Axis, Setting
 
@@ -91,7 +91,7 @@ def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
 
 
 def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
-    from gatekeeper.contract.own_code import trust_code
+    from gatekeeper.contract.changes.own_code import trust_code
 
     contract = trust_code(named_contract(revision, policy, name), revision, policy)
     sampling = contract.sampling
@@ -106,8 +106,8 @@ def _require_sound_models(
 ) -> None:
     """Refuse models that cannot be called, and name those that are likely misspelt, before any
     call."""
-    from gatekeeper.contract.definition import Position
     from gatekeeper.contract.models.faults import named_model
+    from gatekeeper.contract.values.definition import Position
     from gatekeeper.runs.models import require_known_models
 
     own = contract.target.model

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from posixpath import basename
 from typing import Any, Literal
 
-from gatekeeper.contract.change import Revision
 from gatekeeper.contract.discovery.places import (
     GITHUB_PROMPT,
     in_prompt_folder,
@@ -26,9 +25,10 @@ from gatekeeper.contract.discovery.prompt_constants import (
     typescript_prompts,
 )
 from gatekeeper.contract.prompts.value_at_key import parse_data
-from gatekeeper.contract.read import UnreadableError, read_text
-from gatekeeper.contract.role_lines import ROLES
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.reading.role_lines import ROLES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError
 
 PromptKind = Literal[

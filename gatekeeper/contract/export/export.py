@@ -9,18 +9,18 @@ from posixpath import join
 from types import ModuleType
 from typing import Literal
 
-from gatekeeper.contract.change import MemoryRevision, Revision
-from gatekeeper.contract.contract_document import (
+from gatekeeper.contract.export.convert import ConvertedFile
+from gatekeeper.contract.export.exported import Exported
+from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.files.contract_document import (
     ContractDocument,
     is_prompt,
     read_contract_documents,
 )
-from gatekeeper.contract.convert import ConvertedFile
-from gatekeeper.contract.definition import CheckShape, Contract, NotRun
-from gatekeeper.contract.export.exported import Exported
-from gatekeeper.contract.export.messages import rendered
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import MemoryRevision, Revision
+from gatekeeper.contract.values.definition import CheckShape, Contract, NotRun
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 ExportFormat = Literal["github", "openai-evals"]

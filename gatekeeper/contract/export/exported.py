@@ -12,9 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, Message, NotRun, Position
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.values.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    Message,
+    NotRun,
+    Position,
+)
 
 Messages = tuple[Message, ...]
 _WRITTEN_KEYS = (

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.export.exported import (
     Exported,
     Losses,
@@ -18,9 +17,10 @@ from gatekeeper.contract.export.exported import (
 )
 from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
 from gatekeeper.contract.export.messages import is_text, rendered, simple_messages
-from gatekeeper.contract.github_model_names import explain_github_name, to_github_name
+from gatekeeper.contract.reading.github_model_names import explain_github_name, to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 
 _STRINGS = {
     "equals": "equals",

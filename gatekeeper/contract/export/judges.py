@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.definition import CheckSpec, Fixture
+from gatekeeper.contract.checks.judge_settings import ENOUGH
 from gatekeeper.contract.export.exported import rendered_values
 from gatekeeper.contract.export.messages import is_text
-from gatekeeper.contract.github_model_names import to_github_name
-from gatekeeper.contract.judge_settings import ENOUGH
+from gatekeeper.contract.reading.github_model_names import to_github_name
+from gatekeeper.contract.values.definition import CheckSpec, Fixture
 
 _ASKS = {
     "rubric": {"criteria": "The output must meet these criteria:"},

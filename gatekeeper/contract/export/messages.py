@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.definition import Contract, Fixture, Message, MessageTemplate
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.values.definition import Contract, Fixture, Message, MessageTemplate
 from gatekeeper.errors import ContractError, Problem
 
 Messages = tuple[Message, ...]

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.export.exported import (
     Exported,
     Losses,
@@ -30,7 +29,8 @@ from gatekeeper.contract.formats.openai_graded import SETTINGS
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
+from gatekeeper.contract.values.unique_name import take_name
 
 _MATCH = "evals.elsuite.basic.match:Match"
 _INCLUDES = "evals.elsuite.basic.includes:Includes"

@@ -22,12 +22,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.change import ReadFiles
-from gatekeeper.contract.definition import NotRun, Position, Prompt
-from gatekeeper.contract.globs import matching
-from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.size_limits import MOST_FIXTURE_TEXT
+from gatekeeper.contract.reading.globs import matching
+from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_TEXT
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
+from gatekeeper.contract.values.change import ReadFiles
+from gatekeeper.contract.values.definition import NotRun, Position, Prompt
 from gatekeeper.errors import ContractError, Problem
 
 __all__ = [

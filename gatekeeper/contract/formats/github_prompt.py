@@ -12,7 +12,6 @@ from functools import partial
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun, Position
 from gatekeeper.contract.formats.check_texts import fill, with_variables
 from gatekeeper.contract.formats.fields import one_of
 from gatekeeper.contract.formats.foreign_suite import (
@@ -25,9 +24,10 @@ from gatekeeper.contract.formats.foreign_suite import (
     copy_value,
 )
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
-from gatekeeper.contract.github_model_names import from_github_name
 from gatekeeper.contract.prompts.unfilled_names import SPACED
+from gatekeeper.contract.reading.github_model_names import from_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import NotRun, Position
 from gatekeeper.errors import ContractError
 
 _STRINGS = {

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.formats.fields import (
     expect_list,
     format_fields,
@@ -32,6 +31,7 @@ from gatekeeper.contract.formats.foreign_suite import (
 from gatekeeper.contract.formats.harness_checks import CHECK_KEYS, read_invariants
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError
 
 _CASES = ("test_cases", "cases", "tests", "fixtures", "inputs")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import expect_list, located_text, one_of, value_at
 from gatekeeper.contract.formats.foreign_suite import At, SuiteFiles
@@ -18,6 +17,7 @@ from gatekeeper.contract.formats.known_keys import (
     unknown_keywords,
 )
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.errors import ContractError
 
 _KINDS = ("type", "kind", "check")

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.errors import ContractError
 
 _ALIKE = 0.8

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
-from gatekeeper.contract.fixtures import read_rows
+from gatekeeper.contract.fixtures.fixtures import read_rows
 from gatekeeper.contract.formats.check_texts import fill
 from gatekeeper.contract.formats.fields import expect_list, located_text, one_of, value_at
 from gatekeeper.contract.formats.foreign_suite import (
@@ -23,9 +22,10 @@ from gatekeeper.contract.formats.foreign_suite import (
     copy_value,
 )
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in
-from gatekeeper.contract.role_lines import ROLES
-from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.reading.role_lines import ROLES
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError
 
 _OUTPUT = "sample.output_text"

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import At, SuiteFiles
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys
-from gatekeeper.contract.globs import literal_pattern
+from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_once
+from gatekeeper.contract.values.definition import NotRun
 
 SPEC_KEYS: Mapping[str, Keys] = {
     "specification": keys(

@@ -11,8 +11,7 @@ from dataclasses import replace
 from posixpath import dirname, join, normpath
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
-from gatekeeper.contract.fixtures import Row, read_rows
+from gatekeeper.contract.fixtures.fixtures import Row, read_rows
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import (
@@ -32,9 +31,10 @@ from gatekeeper.contract.formats.openai_graded import (
     read_graded,
     settings_entry,
 )
-from gatekeeper.contract.globs import literal_pattern
-from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.reading.globs import literal_pattern
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError, Problem
 
 _CLASS = "evals.elsuite."

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from posixpath import basename, dirname, join
 from typing import Any
 
-from gatekeeper.contract.change import prefetch
-from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import (
     expect_list,
@@ -35,9 +33,11 @@ from gatekeeper.contract.formats.foreign_suite import (
 )
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
 from gatekeeper.contract.formats.pcsl_checks import CHECK_KEYS, read_checks, tolerances
-from gatekeeper.contract.globs import literal_pattern
-from gatekeeper.contract.size_limits import MOST_FIXTURE_FILES
+from gatekeeper.contract.reading.globs import literal_pattern
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_FILES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
+from gatekeeper.contract.values.change import prefetch
+from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".json", ".yaml", ".yml")

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.check_texts import literal
 from gatekeeper.contract.formats.fields import expect_list
 from gatekeeper.contract.formats.foreign_suite import At, copy_value
 from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys, unknown_keywords
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.definition import NotRun
+from gatekeeper.contract.values.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 Written = Mapping[str, Any]

@@ -13,7 +13,6 @@ from dataclasses import replace
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun, Position, Prompt
 from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import (
     At,
@@ -28,6 +27,7 @@ from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unkno
 from gatekeeper.contract.prompts.kinds import without_template_suffix
 from gatekeeper.contract.prompts.load import front_matter_document, parse_prompt
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
+from gatekeeper.contract.values.definition import NotRun, Position, Prompt
 from gatekeeper.errors import ContractError
 
 _FILE = re.compile(r"\$\{file:([^{}]+)\}")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from gatekeeper.contract.change import Revision
 from gatekeeper.contract.formats.foreign_suite import (
     BrokenSuiteError,
     ForeignContract,
@@ -21,9 +20,10 @@ from gatekeeper.contract.formats.foreign_suite import (
     NothingToRunError,
     SuiteFiles,
 )
-from gatekeeper.contract.globs import matching
-from gatekeeper.contract.read import UnreadableError, locate
+from gatekeeper.contract.reading.globs import matching
+from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError, Problem
 
 _MOST_KEPT = 64

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.contract_document import ContractDocument, read_contract_document
-from gatekeeper.contract.contract_files import contract_paths
-from gatekeeper.contract.definition import Position
-from gatekeeper.contract.judge_settings import judges_named_in
+from gatekeeper.contract.checks.judge_settings import judges_named_in
+from gatekeeper.contract.files.contract_document import ContractDocument, read_contract_document
+from gatekeeper.contract.files.contract_files import contract_paths
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.models.names import ModelName, is_hosted, matches, read_model_name
-from gatekeeper.contract.policy import POLICY_PATH, Policy
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.prompts.load import parse_written
 from gatekeeper.contract.prompts.reference import locate_prompt
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError, Problem
 
 

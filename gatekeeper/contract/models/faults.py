@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Contract, Position
-from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.files.references import recording_path
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import Problem
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gatekeeper.contract.model_traits import name_fault
+from gatekeeper.contract.reading.model_traits import name_fault
 
 _RECORDED = "recorded/"
 _NOT_HOSTED = ("local/", _RECORDED)

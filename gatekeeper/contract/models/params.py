@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.contract.definition import Position, Prompt
-from gatekeeper.contract.model_traits import refusal
+from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.models.tools import tool_fault
-from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.reading.model_traits import refusal
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.values.definition import Position, Prompt
 from gatekeeper.errors import Problem
 
 HOSTED_PARAMS = frozenset(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.change import Revision
 from gatekeeper.contract.prompts.code.constant import has_constant
 from gatekeeper.contract.prompts.reference import read_reference
 from gatekeeper.contract.prompts.value_at_key import has_key
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.values.change import Revision
 
 
 def has_prompt(revision: Revision, reference: str) -> bool:

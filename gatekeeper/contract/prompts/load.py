@@ -9,14 +9,6 @@ from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import (
-    EVERY_SECTION,
-    MessageTemplate,
-    Prompt,
-    Sections,
-    TemplateStyle,
-)
 from gatekeeper.contract.prompts import settings as prompt_settings
 from gatekeeper.contract.prompts.code.constant import constant_prompt, written_constant
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
@@ -26,14 +18,22 @@ from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.prompts.styles import names
 from gatekeeper.contract.prompts.styles.apply import in_jinja, unfilled
 from gatekeeper.contract.prompts.value_at_key import prompt_at_key
-from gatekeeper.contract.read import UnreadableError, locate, read_text
-from gatekeeper.contract.role_lines import BY_ROLE_LINES, MOST_MESSAGES, role_of_line
+from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
+from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, MOST_MESSAGES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
 from gatekeeper.contract.templates.client import (
     NotATemplate,
     check_syntax_ahead,
     find_included,
     find_role_lines,
+)
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import (
+    EVERY_SECTION,
+    MessageTemplate,
+    Prompt,
+    Sections,
+    TemplateStyle,
 )
 from gatekeeper.errors import ContractError, Problem
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate
-from gatekeeper.contract.role_lines import ROLES
+from gatekeeper.contract.reading.role_lines import ROLES
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_json
+from gatekeeper.contract.values.definition import MessageTemplate
 from gatekeeper.errors import ContractError, Problem
 
 _MOST_LINES = 5_000

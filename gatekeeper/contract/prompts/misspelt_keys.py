@@ -6,9 +6,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.syntax.yaml_positions import parse_once
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError, Problem
 
 PROMPT_FILES = (".prompt.yml", ".prompt.yaml")

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gatekeeper.contract.read import UnreadableError, locate
+from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import KeyPath
 
 _DATA = re.compile(r"(?P<path>[^#]*\.(?:yaml|yml|json|toml))#(?P<part>.*)", re.IGNORECASE | re.S)

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gatekeeper.contract.definition import Fixture, Message, Position, Prompt
-from gatekeeper.contract.nested_texts import nested_texts
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.client import (
     check_syntax,
@@ -17,6 +15,8 @@ from gatekeeper.contract.templates.client import (
 )
 from gatekeeper.contract.templates.plain import is_plain
 from gatekeeper.contract.templates.value_faults import ValueFault
+from gatekeeper.contract.values.definition import Fixture, Message, Position, Prompt
+from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.errors import ContractError, Problem
 
 # `{#` is not among them: in a regular expression it is likelier than a template comment.

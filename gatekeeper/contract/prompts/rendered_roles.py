@@ -13,13 +13,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.kinds import prompt_kind
 from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.role_lines import BY_ROLE_LINES, ROLES, role_of_line
+from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, ROLES, role_of_line
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.client import find_role_lines
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import ContractError, Problem
 
 _LONGEST = 1_000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from itertools import chain, islice
 
-from gatekeeper.contract.definition import Contract, Prompt
 from gatekeeper.contract.prompts.styles.evidence import GITHUB_SUFFIXES
+from gatekeeper.contract.values.definition import Contract, Prompt
 from gatekeeper.errors import ContractError, Problem
 
 # Not after a letter or a brace: `\textbf{x}`, `a[i]{x}` and `{{ x }}` mean something else.

@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import (
-    EVERY_SECTION,
-    MessageTemplate,
-    Prompt,
-    Sections,
-)
 from gatekeeper.contract.prompts.message_list import (
     holds_messages,
     read_messages,
@@ -19,6 +13,12 @@ from gatekeeper.contract.prompts.message_list import (
 from gatekeeper.contract.prompts.reference import PromptReference, write_key
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
+from gatekeeper.contract.values.definition import (
+    EVERY_SECTION,
+    MessageTemplate,
+    Prompt,
+    Sections,
+)
 from gatekeeper.errors import ContractError
 
 _MOST_NAMED = 10

@@ -14,14 +14,14 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gatekeeper.contract import json_answer
-from gatekeeper.contract.data_blocks import clean, data_message
-from gatekeeper.contract.definition import Message, SimulatedUser
-from gatekeeper.contract.digests import canonical
-from gatekeeper.contract.json_answer import Unreadable
+from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
+from gatekeeper.contract.reading import json_answer
+from gatekeeper.contract.reading.data_blocks import clean, data_message
+from gatekeeper.contract.reading.json_answer import Unreadable
 from gatekeeper.contract.simulated_user.settings import preset_prompt
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request
+from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request
 
 SIMULATED = "(simulated user)"
 """The role of the message that stands for a user's messages; its content says who plays the user.

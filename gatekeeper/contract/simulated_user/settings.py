@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Contract, Fixture, Position, SimulatedUser
-from gatekeeper.contract.digests import digest
+from gatekeeper.contract.meaning.digests import digest
 from gatekeeper.contract.models.params import param_fault, value_fault
-from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.syntax.yaml_positions import Document
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, Fixture, Position, SimulatedUser
 from gatekeeper.errors import Problem
 
 MAX_TURNS = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import Problem
 
 _EMBEDDED = "local/"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatekeeper.contract.kept_results import kept_by_identity
+from gatekeeper.contract.values.kept_results import kept_by_identity
 
 Schema = Mapping[str, Any]
 
@@ -179,7 +179,12 @@ def _compared(applies: Callable[[Any], bool], compare: Callable[[Any, Any], bool
 _ANNOTATIONS = frozenset(
     ("$schema", "$defs", "$id", "title", "description", "default", "examples", "then", "else")
 ) | frozenset(
-    ("x-stricter", "x-added", "x-folder", "x-looser")  # contract/policy_keys.py, checks/check.py
+    (
+        "x-stricter",
+        "x-added",
+        "x-folder",
+        "x-looser",
+    )  # contract/policies/policy_keys.py, checks/check.py
 )
 _Rule = Callable[[Any, Schema, _Root], Test]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from gatekeeper.contract.definition import Position
 from gatekeeper.contract.syntax import json_positions
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError, Problem
 
 KeyPath = tuple[str | int, ...]

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
-from gatekeeper.contract.definition import Prompt
-from gatekeeper.contract.role_lines import BY_ROLE_LINES
+from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES
 from gatekeeper.contract.templates.ahead import ChecksAhead
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.plain import is_plain, plain_includes
 from gatekeeper.contract.templates.value_faults import ValueFault
+from gatekeeper.contract.values.definition import Prompt
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess

@@ -23,7 +23,7 @@ from jinja2.environment import Template
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import MAX_RANGE, ImmutableSandboxedEnvironment
 
-from gatekeeper.contract.read import UnreadableError, locate
+from gatekeeper.contract.reading.read import UnreadableError, locate
 
 MAX_TEXT = 1_000_000
 MAX_WORK = 1_000_000

@@ -14,8 +14,7 @@ from typing import Any
 from jinja2 import TemplateNotFound, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
-from gatekeeper.contract.role_lines import BY_ROLE_LINES, MOST_MESSAGES
+from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, MOST_MESSAGES
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.environment import (
     MAX_TEXT,
@@ -33,6 +32,7 @@ from gatekeeper.contract.templates.role_marks import (
     split_by_role_lines,
 )
 from gatekeeper.contract.templates.value_faults import ValueFault, fault_in
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import ContractError, Problem
 
 MAX_SECONDS = 3.0

@@ -19,7 +19,7 @@ from types import CodeType
 from jinja2 import nodes
 from jinja2.environment import Template
 
-from gatekeeper.contract.role_lines import ROLES, role_of_line
+from gatekeeper.contract.reading.role_lines import ROLES, role_of_line
 from gatekeeper.contract.templates.environment import PromptEnvironment, environment_for
 
 _TOKEN = secrets.token_hex(8)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from jinja2 import nodes
 
-from gatekeeper.contract.definition import Prompt, Target
-from gatekeeper.contract.read import locate
+from gatekeeper.contract.reading.read import locate
 from gatekeeper.contract.templates.environment import environment_for
+from gatekeeper.contract.values.definition import Prompt, Target
 
 _MOST_INLINED = 200_000
 _WORD = re.compile(r"[^\W_]|[^\x00-\x7f]")  # also characters that nobody sees

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.environment import environment_for, included_names
 from gatekeeper.contract.templates.rendering import (
@@ -19,6 +18,7 @@ from gatekeeper.contract.templates.rendering import (
 )
 from gatekeeper.contract.templates.role_marks import role_lines_of
 from gatekeeper.contract.templates.value_faults import ValueFault
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process_limits import cpu_limit
 

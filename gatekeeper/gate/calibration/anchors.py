@@ -12,22 +12,22 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gatekeeper.contract.calibration_record import (
+from gatekeeper.contract.checks.judge_calibration import output_digest
+from gatekeeper.contract.meaning.digests import digest
+from gatekeeper.contract.values.calibration_record import (
     Calibrations,
     CheckCalibration,
     GradedLabel,
 )
-from gatekeeper.contract.digests import digest
-from gatekeeper.contract.judge_calibration import output_digest
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.judge_drift import find_judge_drift
 from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun, plan_labelled
-from gatekeeper.gate.judge_identities import judge_identities
-from gatekeeper.gate.judge_result import AnchorResult, AnchorResults
-from gatekeeper.gate.plan import Evaluation, Job
-from gatekeeper.gate.run_parts import count_together
+from gatekeeper.gate.measuring.run_parts import count_together
+from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.results.judge_result import AnchorResult, AnchorResults
 from gatekeeper.sampling.runner import Run
 from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 

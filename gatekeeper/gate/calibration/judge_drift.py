@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gatekeeper.contract.calibration_record import CheckCalibration
+from gatekeeper.contract.values.calibration_record import CheckCalibration
 from gatekeeper.stats.changed_verdicts import changed_verdicts_p
 
 ALPHA = 0.01

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.digests import digest
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.meaning.digests import digest
+from gatekeeper.contract.values.definition import Fixture
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import Label, require_last_output, require_texts
-from gatekeeper.gate.outcomes import value_text, variables_text
+from gatekeeper.gate.samples.outcomes import value_text, variables_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.rows import LabelRow, read_rows
 from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa

@@ -9,16 +9,27 @@ from dataclasses import dataclass, field, replace
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck, prepare
 from gatekeeper.checks.judged_check import judge_models_of
 from gatekeeper.checks.pair_check import compares_pairs
-from gatekeeper.contract.calibration_record import Calibrations, CheckCalibration, GradedLabel
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.judge_calibration import JudgeIdentity, output_digest
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.checks.judge_calibration import JudgeIdentity, output_digest
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.calibration_record import (
+    Calibrations,
+    CheckCalibration,
+    GradedLabel,
+)
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import (
+    CheckResult,
+    Completion,
+    Outcome,
+    Request,
+    Sample,
+    Trial,
+)
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.judge_agreement import Agreement, Verdict, compare_judges
 from gatekeeper.gate.calibration.labels import SettledLabel
-from gatekeeper.gate.judge_identities import judge_identities
-from gatekeeper.gate.monitor import Progress
+from gatekeeper.gate.measuring.monitor import Progress
+from gatekeeper.gate.plan.judge_identities import judge_identities
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.judging import OnJudgeAnswer
 from gatekeeper.sampling.limits import Price

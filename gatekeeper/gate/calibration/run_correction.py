@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gatekeeper.contract.trial import Arm, CheckResult, Outcome
+from gatekeeper.contract.values.trial import Arm, CheckResult, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import SettledLabel, require_last_output, require_texts
 from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean

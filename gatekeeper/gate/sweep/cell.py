@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gatekeeper.gate.result import ArmResult
+from gatekeeper.gate.results.result import ArmResult
 from gatekeeper.gate.sweep.grid import Setting
 
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.contract.clusters import clusters_of, count_as_one
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.references import recording_path
-from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.outcomes import arm_result, by_fixture, duplicates, fixture_results
+from gatekeeper.contract.files.references import recording_path
+from gatekeeper.contract.values.clusters import clusters_of, count_as_one
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.samples.outcomes import arm_result, by_fixture, duplicates, fixture_results
 from gatekeeper.gate.sweep.cell import Cell
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured

@@ -11,15 +11,15 @@ from typing import Any
 
 import yaml
 
-from gatekeeper.contract.change import Revision
-from gatekeeper.contract.definition import Contract, Target
-from gatekeeper.contract.digests import target_digest
-from gatekeeper.contract.model_traits import refusal
+from gatekeeper.contract.meaning.digests import target_digest
 from gatekeeper.contract.models.params import param_fault, value_fault
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.reading.model_traits import refusal
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, Target
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.as_sent import as_sent
+from gatekeeper.gate.plan.as_sent import as_sent
 
 MOST_SETTINGS = 100
 """The most settings of a sweep: every two are compared, and a longer table is not readable."""

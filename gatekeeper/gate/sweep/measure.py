@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from gatekeeper import numbers
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.size_limits import require_few_trials
-from gatekeeper.contract.trial import Outcome, Request, Sample, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.reading.size_limits import require_few_trials
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Outcome, Request, Sample, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.call_result import Calls
-from gatekeeper.gate.judge_calls import USUAL_CHARACTERS
-from gatekeeper.gate.monitor import Progress, evaluate_sample, judge_questions
+from gatekeeper.gate.measuring.monitor import Progress, evaluate_sample, judge_questions
+from gatekeeper.gate.plan.judge_calls import USUAL_CHARACTERS
+from gatekeeper.gate.results.call_result import Calls
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.client import ModelClient

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.stats.multiple import holm
 from gatekeeper.stats.sign_flip import sign_flip_test
 

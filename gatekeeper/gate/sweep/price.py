@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gatekeeper.contract.trial import Completion, Outcome
+from gatekeeper.contract.values.trial import Completion, Outcome
 from gatekeeper.gate.sweep.cell import Cell
 from gatekeeper.stats.relative_change import relative_change
 

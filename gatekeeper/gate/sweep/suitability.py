@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from gatekeeper.contract.definition import Contract, Fixture
+from gatekeeper.contract.values.definition import Contract, Fixture
 from gatekeeper.gate.sweep.pairs import (
     Compared,
     PairOfSettings,

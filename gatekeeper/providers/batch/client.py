@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gatekeeper.contract.models.names import read_model_name
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.numbers import count
 from gatekeeper.providers.batch.anthropic import AnthropicBatches

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 
 from gatekeeper import numbers
-from gatekeeper.gate.result import GateResult, Verdict
+from gatekeeper.gate.results.result import GateResult, Verdict
 
 _LABEL = "prompts"
 _STATES: Mapping[Verdict, tuple[str, str]] = {

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gatekeeper.gate.result import GateResult, Verdict
+from gatekeeper.gate.results.result import GateResult, Verdict
 from gatekeeper.reports.annotations import Place, places
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.ranking import worst_reasons

@@ -25,10 +25,10 @@ from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gatekeeper.contract.trial import Arm, ContractFrom, JudgeAnswer, Outcome
+from gatekeeper.contract.values.trial import Arm, ContractFrom, JudgeAnswer, Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, Tally
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import xml_text
 from gatekeeper.reports.formats.samples import sample_document
 

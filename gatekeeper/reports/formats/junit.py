@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from junit_xml import TestCase, TestSuite, to_xml_report_string
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.result import ContractResult, GateResult
-from gatekeeper.gate.unit_words import signed
+from gatekeeper.contract.values.definition import NotRun
+from gatekeeper.gate.decision.unit_words import signed
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
 from gatekeeper.reports.slice_text import slice_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatekeeper.gate.preference_result import PreferenceResult
+from gatekeeper.gate.results.preference_result import PreferenceResult
 from gatekeeper.stats.estimate import Estimate
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from gatekeeper import __version__
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, Verdict
+from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, Verdict
 from gatekeeper.stats.error_budget import ErrorBudget
 
 if TYPE_CHECKING:

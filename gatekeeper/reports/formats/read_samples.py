@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import (
+from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import (
     CheckResult,
     Completion,
     CutText,

@@ -12,19 +12,19 @@ from functools import lru_cache
 from typing import Any
 
 from gatekeeper import __version__
-from gatekeeper.contract.definition import NotRun, Quarantine
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.call_result import Calls, Forecast, JudgeCalls
-from gatekeeper.gate.fixture_result import (
+from gatekeeper.contract.values.definition import NotRun, Quarantine
+from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.results.call_result import Calls, Forecast, JudgeCalls
+from gatekeeper.gate.results.fixture_result import (
     BrokenFixtures,
     Confirmation,
     FixtureFailure,
     FixtureResult,
     MustPassResult,
 )
-from gatekeeper.gate.judge_result import JudgeAgreement
-from gatekeeper.gate.repair_result import RepairResult, RepairTally
-from gatekeeper.gate.result import (
+from gatekeeper.gate.results.judge_result import JudgeAgreement
+from gatekeeper.gate.results.repair_result import RepairResult, RepairTally
+from gatekeeper.gate.results.result import (
     ArmResult,
     ContractResult,
     Difference,
@@ -33,7 +33,7 @@ from gatekeeper.gate.result import (
     SloResult,
     UnderBase,
 )
-from gatekeeper.gate.step_result import StepResult
+from gatekeeper.gate.results.step_result import StepResult
 from gatekeeper.reports.formats.preference_json import preference_document
 from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.estimate import Estimate

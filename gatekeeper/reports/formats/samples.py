@@ -7,9 +7,9 @@ from dataclasses import asdict
 from itertools import chain, zip_longest
 from typing import Any
 
-from gatekeeper.contract.chain import step_names
-from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
-from gatekeeper.gate.result import GateResult
+from gatekeeper.contract.calls.chain import step_names
+from gatekeeper.contract.values.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
 from gatekeeper.sampling.completion_record import tool_call_records
 
@@ -25,7 +25,7 @@ def sample_lines(result: GateResult) -> Iterator[str]:
 
 def sample_document(outcome: Outcome) -> dict[str, Any]:
     """Return a sample's document; `request` and `repetition` find the line again in a replay."""
-    from gatekeeper.contract.digests import request_digest
+    from gatekeeper.contract.meaning.digests import request_digest
 
     sample = outcome.sample
     trial, completion = sample.trial, sample.completion

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from gatekeeper import __version__
 from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.gate.result import ContractResult, GateResult, Reason, ReasonCode
-from gatekeeper.gate.verdict import ACCEPTABLE
+from gatekeeper.gate.decision.verdict import ACCEPTABLE
+from gatekeeper.gate.results.result import ContractResult, GateResult, Reason, ReasonCode
 from gatekeeper.reports.annotations import Place, failing_check, places
 from gatekeeper.reports.catalogue import REASONS, Level, ReasonEntry
 from gatekeeper.reports.escape import clip, visible

@@ -15,11 +15,11 @@ from statistics import fmean
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import Objective, label_of
-from gatekeeper.contract.trial import Arm, Outcome
-from gatekeeper.gate.outcomes import latencies, quantile
-from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.result import ArmResult, ContractResult
+from gatekeeper.contract.values.objectives import Objective, label_of
+from gatekeeper.contract.values.trial import Arm, Outcome
+from gatekeeper.gate.results.past_run import PastRun
+from gatekeeper.gate.results.result import ArmResult, ContractResult
+from gatekeeper.gate.samples.outcomes import latencies, quantile
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.stats.error_budget import ErrorBudget, error_budget
 

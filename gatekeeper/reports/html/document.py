@@ -11,7 +11,7 @@ from importlib.resources import files
 from string import Template
 
 from gatekeeper import __version__, numbers
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.headline import lead, title
 from gatekeeper.reports.markdown.page import byte_length
 

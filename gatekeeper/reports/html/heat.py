@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from html import escape
 
 from gatekeeper import numbers
-from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.fixture_result import FixtureResult
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.results.fixture_result import FixtureResult
 from gatekeeper.reports.escape import clip, plain, visible
 
 STEPS = 9

@@ -29,12 +29,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.contract.chain import step_names
-from gatekeeper.contract.conversation import spoken
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult
+from gatekeeper.contract.calls.chain import step_names
+from gatekeeper.contract.calls.conversation import spoken
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.ranking import by_loss, by_severity

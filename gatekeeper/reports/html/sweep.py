@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from gatekeeper import __version__, numbers
-from gatekeeper.gate.result import ArmResult
+from gatekeeper.gate.results.result import ArmResult
 from gatekeeper.gate.sweep.compare import SweepResult
 from gatekeeper.gate.sweep.grid import said
 from gatekeeper.reports.escape import plain

@@ -15,7 +15,7 @@ from gatekeeper.gate.calibration.judge_agreement import (
 )
 from gatekeeper.gate.calibration.judge_drift import JudgeDrift
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
-from gatekeeper.gate.drifted_judges import changed_text
+from gatekeeper.gate.objectives.drifted_judges import changed_text
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.terminal.console import log_console
 from gatekeeper.stats.estimate import Estimate

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper import numbers
-from gatekeeper.gate.drifted_judges import changed_text
+from gatekeeper.gate.objectives.drifted_judges import changed_text
 from gatekeeper.history.judge_drift import NIGHTS, JudgeDrift, JudgeStatus
 from gatekeeper.reports.alert import News
 from gatekeeper.reports.escape import code_cell, plain

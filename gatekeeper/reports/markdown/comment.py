@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gatekeeper import __version__
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.headline import headline, lead
 from gatekeeper.reports.markdown.details import Depth, add_details
 from gatekeeper.reports.markdown.glance import add_glance

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gatekeeper import numbers
-from gatekeeper.contract.modes import SENDING
-from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult
-from gatekeeper.gate.selftest_result import selftest_of, selftest_sentence
+from gatekeeper.contract.meaning.modes import SENDING
+from gatekeeper.contract.values.objectives import label_of
+from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult
+from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
 from gatekeeper.reports.call_counts import describe_forecast
 from gatekeeper.reports.columns import (
     objective_value,

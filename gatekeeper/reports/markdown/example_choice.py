@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from gatekeeper.contract.objectives import Objective
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult
-from gatekeeper.gate.result import ContractResult, ReasonCode, SloResult
+from gatekeeper.contract.values.objectives import Objective
+from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult
+from gatekeeper.gate.results.result import ContractResult, ReasonCode, SloResult
 from gatekeeper.reports.catalogue import REASONS, Example
 from gatekeeper.reports.ranking import is_proven
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.gate.unit_words import detectable_sizes, likely, paired_p_value
+from gatekeeper.contract.values.objectives import label_of
+from gatekeeper.gate.decision.unit_words import detectable_sizes, likely, paired_p_value
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, SloResult
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, observed_value, status_text
 from gatekeeper.reports.comparison_text import (

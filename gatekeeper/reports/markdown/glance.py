@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Literal, NamedTuple
 
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, prose
 from gatekeeper.reports.headline import foremost
 from gatekeeper.reports.markdown.decision import under_base_contract

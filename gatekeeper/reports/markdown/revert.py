@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.gate.blame_result import ContractBlame, LineReplacement, ProposedRevert
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.blame_result import ContractBlame, LineReplacement, ProposedRevert
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.escape import block, code, prose, visible
 from gatekeeper.reports.markdown.page import Page
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.trial import Arm
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.contract.values.trial import Arm
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.catalogue import REASONS
 from gatekeeper.reports.columns import Cell, columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.markdown.comment import compose
 from gatekeeper.reports.markdown.details import Depth
 from gatekeeper.reports.markdown.page import byte_length

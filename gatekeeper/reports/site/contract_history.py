@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.objectives import label_of
-from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.error_budgets import ContractBudgets, contract_budgets
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.objectives import label_of
+from gatekeeper.gate.objectives.error_budgets import ContractBudgets, contract_budgets
 from gatekeeper.history.drift import ContractDrift, drifts
 from gatekeeper.history.flickering import MOST_RUNS, FlickeringFixture, flickering_fixtures
 from gatekeeper.history.judge_drift import judge_drifts
@@ -110,7 +110,7 @@ def contract_histories(
 
 def by_pressing_budget(history: ContractHistory) -> ErrorBudget | None:
     """Return the budget with the smallest share left, of those with an event; None for none."""
-    from gatekeeper.gate.error_budgets import most_pressing
+    from gatekeeper.gate.objectives.error_budgets import most_pressing
 
     budget = most_pressing(history.budgets.budgets) if history.budgets else None
     return budget if budget and budget.events else None

@@ -12,9 +12,9 @@ from typing import Any
 from markupsafe import Markup
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import Objective, label_of
-from gatekeeper.gate.error_budgets import by_pressure
-from gatekeeper.gate.selftest_result import selftest_lines, selftest_of
+from gatekeeper.contract.values.objectives import Objective, label_of
+from gatekeeper.gate.objectives.error_budgets import by_pressure
+from gatekeeper.gate.results.selftest_result import selftest_lines, selftest_of
 from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.monthly_costs import price_of
 from gatekeeper.history.record import Count, Record

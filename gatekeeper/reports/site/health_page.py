@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import label_of
+from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS
 from gatekeeper.reports.columns import share_left

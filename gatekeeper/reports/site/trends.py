@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from gatekeeper.contract.objectives import Objective
+from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.history.drift import ContractDrift
 from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.stats.objective import parse_window

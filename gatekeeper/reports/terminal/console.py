@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gatekeeper.gate.estimate import RunEstimate
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.forecast.estimate import RunEstimate
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.gate.validation import Validation
 
 _NO_WIDTH = 10_000

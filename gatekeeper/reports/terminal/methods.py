@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gatekeeper.gate.result import ContractResult, GateResult
+from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import log_text
 from gatekeeper.stats.interval import ConfidenceInterval
 

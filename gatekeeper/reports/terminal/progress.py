@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 from gatekeeper import numbers
-from gatekeeper.gate.progress import ContractProgress
+from gatekeeper.gate.measuring.progress import ContractProgress
 from gatekeeper.reports.escape import plain
 
 if TYPE_CHECKING:

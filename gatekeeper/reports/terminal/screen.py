@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gatekeeper import numbers
-from gatekeeper.contract.objectives import label_of
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.result import ContractResult, GateResult, PairedResult, Verdict
+from gatekeeper.contract.values.objectives import label_of
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, Verdict
 from gatekeeper.reports.call_counts import (
     describe_calls,
     describe_cost,
@@ -33,7 +33,7 @@ from gatekeeper.reports.slice_text import slice_lines
 from gatekeeper.reports.step_text import broke_at, plain_step
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.estimate import ContractEstimate, RunEstimate
+    from gatekeeper.gate.forecast.estimate import ContractEstimate, RunEstimate
 
 _STYLES: dict[Verdict, str] = {
     "pass": "green",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.gate.progress import ContractProgress
+from gatekeeper.gate.measuring.progress import ContractProgress
 from gatekeeper.reports.terminal.progress import (
     SECONDS_BETWEEN_LINES,
     TerminalProgress,

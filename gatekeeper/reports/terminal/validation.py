@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gatekeeper import numbers
-from gatekeeper.contract.inventory import Inventory, InventoryPrompt
+from gatekeeper.contract.files.inventory import Inventory, InventoryPrompt
 from gatekeeper.gate.validation import Finding, FindingLevel, Validation, ValidContract
 from gatekeeper.reports.escape import log_text
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.policy import policy_in_force
+from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.arguments import AnyPath, check_arguments
 from gatekeeper.runs.library.repository import change_of
 from gatekeeper.runs.library.uncommitted import uncommitted
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.estimate import RunEstimate
+    from gatekeeper.gate.forecast.estimate import RunEstimate
 
 
 def affected(
@@ -38,8 +38,8 @@ def affected(
         ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
         UsageError: An argument cannot be used, such as an unknown branch.
     """
-    from gatekeeper.gate.estimate import estimate_change
-    from gatekeeper.gate.forecast import Amounts
+    from gatekeeper.gate.forecast.estimate import estimate_change
+    from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
     from gatekeeper.providers.model_faults import find_model_fault
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.policy import policy_in_force
+from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
 from gatekeeper.runs.library.arguments import AnyPath, CheckArguments, check_arguments
@@ -20,8 +20,8 @@ from gatekeeper.runs.library.repository import change_of, history_of, unfinished
 from gatekeeper.runs.library.uncommitted import uncommitted
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Change
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.contract.values.change import Change
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.reports.formats import Format
     from gatekeeper.runs.session import Explain
 

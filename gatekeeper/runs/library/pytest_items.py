@@ -13,8 +13,8 @@ import pytest
 from gatekeeper.errors import GatekeeperError
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.policy import Policy
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.gate.results.result import GateResult
 
 CHANGE = "change"
 """The name of the item with what concerns no single contract."""
@@ -114,7 +114,7 @@ class Measurement:
         return () if CHANGE in named else sorted(named)
 
     def _policy(self) -> Policy:
-        from gatekeeper.contract.policy import load_policy, policy_in_force
+        from gatekeeper.contract.policies.policy import load_policy, policy_in_force
         from gatekeeper.git import Repository
         from gatekeeper.runs.library.repository import change_of
 
@@ -138,7 +138,7 @@ class Measurement:
 
 def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
     """Return the contracts of a revision. Raises GatekeeperError."""
-    from gatekeeper.contract.policy import load_policy
+    from gatekeeper.contract.policies.policy import load_policy
     from gatekeeper.gate.work import plan_run
     from gatekeeper.git import Repository
 
@@ -150,9 +150,9 @@ def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
 
 def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) -> Findings:
     """Return what was found of each contract; what belongs to none of them is of the change."""
-    from gatekeeper.gate.contract_reasons import uncovered_reasons
-    from gatekeeper.gate.exit_code import exit_code_of
-    from gatekeeper.gate.verdict import worst
+    from gatekeeper.gate.decision.exit_code import exit_code_of
+    from gatekeeper.gate.decision.verdict import worst
+    from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
     from gatekeeper.reports.escape import plain
 
     found: dict[str, Finding] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.errors import WriteError
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.runs.library.arguments import SuiteArguments
 
 
@@ -35,7 +35,7 @@ def require_writable(out: Path | None, models: Iterable[str], replay: Path | Non
 
     Recordings cost nothing: their result is shown even if it cannot be written.
     """
-    from gatekeeper.contract.references import recording_path
+    from gatekeeper.contract.files.references import recording_path
     from gatekeeper.reports import write
 
     if out is not None and replay is None and any(recording_path(m) is None for m in models):

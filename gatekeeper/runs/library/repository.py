@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Change
+    from gatekeeper.contract.values.change import Change
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.runs.library.arguments import SuiteArguments

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 from gatekeeper.numbers import count
@@ -27,8 +27,8 @@ from gatekeeper.runs.library.repository import (
 from gatekeeper.runs.library.uncommitted import left_out_of_run
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.policy import Policy
-    from gatekeeper.gate.result import GateResult
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.gate.work import Work
     from gatekeeper.reports.formats import Format
     from gatekeeper.runs.batch_run import BatchRun

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
+from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.errors import ContractError
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.policy import Policy
+    from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.git import Repository
 
 NOT_TESTED = "uncommitted changes are not tested"

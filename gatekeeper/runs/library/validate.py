@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.policy import load_policy, policy_problems_at
+from gatekeeper.contract.policies.policy import load_policy, policy_problems_at
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.validation import Finding, Validation
 from gatekeeper.git import Repository
@@ -65,8 +65,8 @@ def _measured(file: Path, found: Validation) -> list[Finding]:
     knows it. What is elsewhere is not read: it would take a connection."""
     if file.suffix != ".jsonl" or not file.is_file():
         return []
-    from gatekeeper.gate.reasons import flickering_sentence
-    from gatekeeper.gate.selftest_result import selftest_of, selftest_sentence
+    from gatekeeper.gate.decision.reasons import flickering_sentence
+    from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
     from gatekeeper.history.counts import fixture_key
     from gatekeeper.history.file_store import FileHistory
     from gatekeeper.history.flickering import flickering_fixtures

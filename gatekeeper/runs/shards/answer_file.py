@@ -20,7 +20,7 @@ from gatekeeper.runs.unfinished import AnswerLog, header_of, read_answer, read_o
 from gatekeeper.sampling.completion_record import read_text
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.trial import Completion, Sample, Trial
+    from gatekeeper.contract.values.trial import Completion, Sample, Trial
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.runs.shards.plan_file import IsTracked, ShardedPlan, ShardedWork
     from gatekeeper.sampling.runner import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gatekeeper import numbers
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.spending_limits import refusal
+from gatekeeper.gate.forecast.spending_limits import refusal
 from gatekeeper.gate.work import Work
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
 from gatekeeper.runs.models import require_no_conversations, require_no_judges

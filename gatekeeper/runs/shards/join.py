@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.contract.policy import Limits
+from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.errors import CallFailed, UsageError
-from gatekeeper.gate.forecast import forecast_run
+from gatekeeper.gate.forecast.forecast import forecast_run
 from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.runs.model_source import ModelSource
 from gatekeeper.runs.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
@@ -28,7 +28,7 @@ from gatekeeper.sampling.client import AnswerMissing
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.trial import Completion, Request, Trial
+    from gatekeeper.contract.values.trial import Completion, Request, Trial
     from gatekeeper.gate.work import Work
     from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
     from gatekeeper.runs.unfinished import AnswerLog

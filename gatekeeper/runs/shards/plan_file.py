@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Interval
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
-from gatekeeper.contract.policy import load_policy
-from gatekeeper.contract.references import recording_path
+from gatekeeper.contract.files.references import recording_path
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.work import Work, plan_run
 from gatekeeper.runs.unfinished import header_of, read_own_file
 from gatekeeper.sampling.shards import assign_shards
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
-    from gatekeeper.contract.trial import Trial
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.trial import Trial
 
 MOST_SHARDS = 256
 """The most jobs that a matrix of GitHub may have."""

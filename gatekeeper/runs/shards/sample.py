@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.streaming import require_streams
+from gatekeeper.gate.plan.streaming import require_streams
 from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
 from gatekeeper.runs.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
 from gatekeeper.runs.signals import with_signals
@@ -21,7 +21,7 @@ from gatekeeper.sampling.shards import limits_of_shard
 from gatekeeper.sampling.stored_text import stored_outcome
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.change import Revision
+    from gatekeeper.contract.values.change import Revision
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
     from gatekeeper.sampling.runner import Run

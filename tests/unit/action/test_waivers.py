@@ -18,7 +18,7 @@ from gatekeeper.action.waivers import (
     unknown_waivers,
     waiver_line,
 )
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.reports.escape import block, code, prose
 from gatekeeper.reports.markers import WAIVER_MARKER
 

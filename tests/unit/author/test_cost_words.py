@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gatekeeper.author.cost_words import cost_lines
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 
 PRICED, UNPRICED = "openai/gpt-4o-mini", "openai/nobody-knows"
 

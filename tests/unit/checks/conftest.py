@@ -9,7 +9,7 @@ import pytest
 
 from gatekeeper.checks.check import Files, Finding
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 Apply = Callable[..., Finding]
 

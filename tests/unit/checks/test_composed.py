@@ -13,11 +13,25 @@ from gatekeeper.checks.composed.all_or_any import ALL_OF, ANY_OF
 from gatekeeper.checks.evaluate import NegatedCheck, prepare
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, MessageTemplate, Prompt
-from gatekeeper.contract.definition import Target as ModelTarget
-from gatekeeper.contract.trial import CheckResult, Completion, Outcome, Request, Sample, Trial, Vote
+from gatekeeper.contract.values.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    MessageTemplate,
+    Prompt,
+)
+from gatekeeper.contract.values.definition import Target as ModelTarget
+from gatekeeper.contract.values.trial import (
+    CheckResult,
+    Completion,
+    Outcome,
+    Request,
+    Sample,
+    Trial,
+    Vote,
+)
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.outcomes import fixture_result
+from gatekeeper.gate.samples.outcomes import fixture_result
 
 SAMPLE = Sample(
     Trial("c", "f", "head", 0, Request("m", (), {}, None, 0)), Completion("out"), output="out"

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from gatekeeper.checks.check import PASSED, Check, parameters
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import CHECKS, SHAPES
-from gatekeeper.contract.check_keys import COMMON_KEYS
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.meaning.check_keys import COMMON_KEYS
+from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,
     Fixture,
@@ -23,7 +23,7 @@ from gatekeeper.contract.definition import (
     Prompt,
     Target,
 )
-from gatekeeper.contract.trial import CheckResult, Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import CheckResult, Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
 PATH = "contracts/c.yaml"

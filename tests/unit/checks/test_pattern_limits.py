@@ -21,7 +21,7 @@ from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks import pattern, pattern_worker
 from gatekeeper.checks.check import ParameterError
 from gatekeeper.checks.pattern import TIMEOUTS_ALLOWED, TimedPattern, is_simple
-from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.values.definition import Fixture
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process import Answers
 

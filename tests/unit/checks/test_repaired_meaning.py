@@ -9,14 +9,14 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
-from gatekeeper.contract.definition import RepairPolicy
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.similar_texts import SimilarTexts
-from gatekeeper.contract.trial import Completion, JudgeAnswer
-from gatekeeper.gate.answer_comparisons import AnswerComparisons
-from gatekeeper.gate.consistency import agreeing_pairs
-from gatekeeper.gate.monitor import evaluate_sample, judge_questions
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.values.definition import RepairPolicy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer
+from gatekeeper.gate.measuring.monitor import evaluate_sample, judge_questions
+from gatekeeper.gate.samples.answer_comparisons import AnswerComparisons
+from gatekeeper.gate.samples.consistency import agreeing_pairs
 from tests.unit.checks.test_hostile_outputs import HOSTILE
 
 SIMILAR = SimilarTexts("openai/embed", 0.9)

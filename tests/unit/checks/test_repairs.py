@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.repairs.steps import NAMES, STEPS, Repaired, compare_meaning, repair
-from gatekeeper.contract.definition import RepairPolicy
-from gatekeeper.contract.schemas import contract_schema
+from gatekeeper.contract.meaning.schemas import contract_schema
+from gatekeeper.contract.values.definition import RepairPolicy
 
 
 def digest(text):

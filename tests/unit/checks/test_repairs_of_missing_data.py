@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gatekeeper.checks.check import Files
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.repairs.steps import NAMES, repair
-from gatekeeper.contract.definition import RepairPolicy
+from gatekeeper.contract.values.definition import RepairPolicy
 from tests.unit.checks.conftest import sample_of
 
 REQUIRED = ("amount", "customer", "lines")

@@ -9,8 +9,8 @@ import pytest
 from gatekeeper.checks import schema_steps
 from gatekeeper.checks.check import Files, ParameterError, SampleEvaluator
 from gatekeeper.checks.values.json_schema import CHECK
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 TWICE = {"$ref": "#"}
 DOUBLES = {"properties": {"a": {"allOf": [TWICE, TWICE]}}}

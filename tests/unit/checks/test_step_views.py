@@ -9,9 +9,9 @@ from support.outcomes import contract, outcome, target
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.step_views import StepViews, filler_sample
-from gatekeeper.contract.chain import MOST_TEXT, OUTPUT, STEP
-from gatekeeper.contract.definition import CheckSpec, Message, PromptStep, Target
-from gatekeeper.contract.trial import REFUSED, Arm, Completion, Sample, Turn
+from gatekeeper.contract.calls.chain import MOST_TEXT, OUTPUT, STEP
+from gatekeeper.contract.values.definition import CheckSpec, Message, PromptStep, Target
+from gatekeeper.contract.values.trial import REFUSED, Arm, Completion, Sample, Turn
 from gatekeeper.errors import ContractError
 
 MESSAGES = (

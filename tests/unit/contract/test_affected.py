@@ -11,13 +11,18 @@ import pytest
 from support.two_contracts import FILES, SHAPES, after, contract, revision
 
 from gatekeeper.checks import registry
-from gatekeeper.contract.affected import Affected, AffectedContract, every_contract, find_affected
-from gatekeeper.contract.change import AffectedBy, Change, Entry, MemoryRevision
-from gatekeeper.contract.contract_files import contract_paths
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.changes.affected import (
+    Affected,
+    AffectedContract,
+    every_contract,
+    find_affected,
+)
+from gatekeeper.contract.files.contract_files import contract_paths
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import AffectedBy, Change, Entry, MemoryRevision
+from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.contract_reasons import removed_reason
+from gatekeeper.gate.plan.contract_reasons import removed_reason
 
 
 def names(affected: Affected) -> list[str]:
@@ -390,8 +395,9 @@ def test_includes_are_found_however_they_are_written(path: str, text: str, inclu
 def test_nothing_heavy_is_imported_where_nothing_is_affected() -> None:
     files = {**FILES, "prompts/a.md": "{% if x %}A {{ x }}{% endif %}"}
     code = (
-        "import sys; from gatekeeper.contract.change import *;"
-        "from gatekeeper.contract.affected import *; from gatekeeper.contract.policy import Policy;"
+        "import sys; from gatekeeper.contract.values.change import *;"
+        "from gatekeeper.contract.changes.affected import *;"
+        "from gatekeeper.contract.policies.policy import Policy;"
         f"r = MemoryRevision({ {path: text.encode() for path, text in files.items()}!r});"
         "h = MemoryRevision({**r.files, 'README.md': b'new'});"
         "a = find_affected(Change(r, h), Policy(), {});"

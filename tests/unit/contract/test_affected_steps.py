@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import AffectedContract, find_affected
-from gatekeeper.contract.chain import OUTPUT, STEP, reached_steps
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import Contract, Message
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.calls.chain import OUTPUT, STEP, reached_steps
+from gatekeeper.contract.changes.affected import AffectedContract, find_affected
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.templates.structure import is_same_chain
-from gatekeeper.contract.weakening import weakenings
-from gatekeeper.gate.outcomes import messages_by_arm
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import Contract, Message
+from gatekeeper.contract.weakening.weakening import weakenings
+from gatekeeper.gate.samples.outcomes import messages_by_arm
 from gatekeeper.sampling.trials import plan_trials
 
 CONTRACT = """\

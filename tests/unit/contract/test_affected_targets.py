@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.two_contracts import FILES, SHAPES, after, contract, revision
 
-from gatekeeper.contract.affected import Affected, every_contract, find_affected
-from gatekeeper.contract.change import AffectedBy, Change
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import Affected, every_contract, find_affected
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import AffectedBy, Change
 
 
 def between(base: dict[str, str], head: dict[str, str], **renames: str) -> Affected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.chain import (
+from gatekeeper.contract.calls.chain import (
     OUTPUT,
     REST,
     STEP,
@@ -16,10 +16,16 @@ from gatekeeper.contract.chain import (
     with_outputs,
     with_places,
 )
-from gatekeeper.contract.conversation import calls_of, filled
-from gatekeeper.contract.definition import Message, MessageTemplate, Prompt, PromptStep, Target
+from gatekeeper.contract.calls.conversation import calls_of, filled
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.contract.trial import Request, SharedPrefix
+from gatekeeper.contract.values.definition import (
+    Message,
+    MessageTemplate,
+    Prompt,
+    PromptStep,
+    Target,
+)
+from gatekeeper.contract.values.trial import Request, SharedPrefix
 
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["{{ a }}", "{% if a %}", "(output)", "a", "{{ word }}", "((output))a;"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.templates import client
 from gatekeeper.contract.templates.ahead import ChecksAhead
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.sandbox.process import Answers, LimitedProcess
 
 

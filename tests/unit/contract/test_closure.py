@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import CHECKS, SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.load import _Loading, load_contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.loading.load import _Loading, load_contract
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
 
 CODE = "def calm(output, context=None):\n    return True\n"
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from support.outcomes import contract
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.clusters import count_as_one, members_of
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.clusters import count_as_one, members_of
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 

@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract import conditions
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.checks import conditions
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.templates import client
 from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 FIXTURES = [

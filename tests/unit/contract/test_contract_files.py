@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from support.two_contracts import FILES, SHAPES, contract, revision
 
-from gatekeeper.contract.affected import every_contract, find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.contract_files import contract_paths
-from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
+from gatekeeper.contract.changes.affected import every_contract, find_affected
+from gatekeeper.contract.files.contract_files import contract_paths
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import ContractError
 
 KNOWN = ("contracts/a.yaml", "contracts/deep/b.yaml")

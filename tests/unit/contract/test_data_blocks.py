@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.data_blocks import INVISIBLE, clean, data_message, mark_of
+from gatekeeper.contract.reading.data_blocks import INVISIBLE, clean, data_message, mark_of
 
 _NAMES = st.sampled_from(["output", "context", "question"])
 _HOSTILE = st.one_of(

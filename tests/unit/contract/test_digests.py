@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gatekeeper.contract.definition import Message, MessageTemplate, Prompt, Target
-from gatekeeper.contract.digests import file_meaning, request_digest, target_digest
+from gatekeeper.contract.meaning.digests import file_meaning, request_digest, target_digest
+from gatekeeper.contract.values.definition import Message, MessageTemplate, Prompt, Target
 
 PROMPT = Prompt(
     "p/a.md", (MessageTemplate("user", "hi", 1),), "hi", includes={"p/x.md": "1", "p/y.md": "2"}

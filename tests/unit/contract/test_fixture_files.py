@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.load import known_file
+from gatekeeper.contract.loading.load import known_file
 
 ROWS = '{"id": "one", "vars": {"name": "Ada"}, "expected": 1}\n{"vars": {"name": "Bo"}}\n'
 

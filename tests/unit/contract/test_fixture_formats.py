@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.foreign_files import loaded
 
-from gatekeeper.contract.definition import Fixture
+from gatekeeper.contract.values.definition import Fixture
 from gatekeeper.errors import ContractError
 
 CONTRACT = """\

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.definition import CheckSpec, Fixture
-from gatekeeper.contract.fixtures import fixture_from, identified, read_rows
+from gatekeeper.contract.fixtures.fixtures import fixture_from, identified, read_rows
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.values.definition import CheckSpec, Fixture
 from gatekeeper.errors import ContractError, Problem
 
 

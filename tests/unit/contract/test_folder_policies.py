@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import every_contract
-from gatekeeper.contract.change import Change, Entry, MemoryRevision, Revision
-from gatekeeper.contract.folder_policies import misnamed_policies, new_policy_notices
-from gatekeeper.contract.inventory import take_inventory
-from gatekeeper.contract.overruled_keys import overruled_keys
-from gatekeeper.contract.policy import (
+from gatekeeper.contract.changes.affected import every_contract
+from gatekeeper.contract.files.inventory import take_inventory
+from gatekeeper.contract.policies.folder_policies import misnamed_policies, new_policy_notices
+from gatekeeper.contract.policies.overruled_keys import overruled_keys
+from gatekeeper.contract.policies.policy import (
     POLICY_PATH,
     JudgePolicy,
     NewContracts,
@@ -20,10 +19,11 @@ from gatekeeper.contract.policy import (
     load_policy,
     policy_in_force,
 )
-from gatekeeper.contract.policy_weakening import policy_weakenings
-from gatekeeper.contract.unmatched_patterns import unmatched_patterns
+from gatekeeper.contract.policies.unmatched_patterns import unmatched_patterns
+from gatekeeper.contract.values.change import Change, Entry, MemoryRevision, Revision
+from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.contract_reasons import policy_reasons, uncovered_reasons
+from gatekeeper.gate.plan.contract_reasons import policy_reasons, uncovered_reasons
 
 SEARCH = f"services/search/{POLICY_PATH}"
 CONTRACT = """\

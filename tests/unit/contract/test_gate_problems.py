@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import CheckShape
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import CheckShape
 from gatekeeper.errors import ContractError
 
 SHAPES = {"equals": CheckShape({"type": "object", "properties": {"value": {}}})}

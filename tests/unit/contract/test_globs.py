@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.globs import literal_pattern, matching
+from gatekeeper.contract.reading.globs import literal_pattern, matching
 
 
 @pytest.mark.parametrize(

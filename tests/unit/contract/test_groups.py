@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.affected import Affected
-from gatekeeper.contract.groups import narrowed
+from gatekeeper.contract.changes.affected import Affected
+from gatekeeper.contract.changes.groups import narrowed
 from gatekeeper.errors import UsageError
 
 KNOWN = ("order-id", "speech-tag")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from support.constants_here import read_here
 
-from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
-from gatekeeper.contract.inventory import FolderCoverage, Inventory, take_inventory
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.files.inventory import FolderCoverage, Inventory, take_inventory
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError
 
 CONTRACT = """\

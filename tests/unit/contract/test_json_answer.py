@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.data_blocks import data_message
-from gatekeeper.contract.json_answer import Unreadable, read_answer, read_object
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.reading.data_blocks import data_message
+from gatekeeper.contract.reading.json_answer import Unreadable, read_answer, read_object
+from gatekeeper.contract.values.trial import Completion
 
 ANSWER = '{"reason": "It is kind.", "verdict": "yes"}'
 READ = {"reason": "It is kind.", "verdict": "yes"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.judge_settings import judges_named_in, with_contract_judge
+from gatekeeper.contract.checks.judge_settings import judges_named_in, with_contract_judge
 
 JUDGE = {"model": "a/m", "params": {"temperature": 0, "max_tokens": 9}, "decide": "unanimous"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.kept_results import kept_by_identity
+from gatekeeper.contract.values.kept_results import kept_by_identity
 
 
 def test_each_object_is_asked_about_once() -> None:

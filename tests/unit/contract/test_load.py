@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import CheckShape, Contract
-from gatekeeper.contract.digests import evaluation_meaning
-from gatekeeper.contract.load import load_contract, load_text
-from gatekeeper.contract.objectives import Objective
-from gatekeeper.contract.schemas import contract_schema, policy_schema, published_schema
+from gatekeeper.contract.loading.load import load_contract, load_text
+from gatekeeper.contract.meaning.digests import evaluation_meaning
+from gatekeeper.contract.meaning.schemas import contract_schema, policy_schema, published_schema
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import CheckShape, Contract
+from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.errors import ContractError
 
 SHAPES = {

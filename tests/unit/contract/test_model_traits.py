@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.foreign_files import loaded
 
-from gatekeeper.contract.model_traits import refusal
+from gatekeeper.contract.reading.model_traits import refusal
 from gatekeeper.errors import ContractError
 
 

@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, target
 
-from gatekeeper.contract.constraints import output_choices, output_requirements, output_schema
-from gatekeeper.contract.definition import CheckSpec, Contract, Message, RepairMode
-from gatekeeper.contract.modes import (
+from gatekeeper.contract.meaning.constraints import (
+    output_choices,
+    output_requirements,
+    output_schema,
+)
+from gatekeeper.contract.meaning.modes import (
     Enforcement,
     Negotiation,
     grammar_of,
@@ -21,6 +24,7 @@ from gatekeeper.contract.modes import (
     requirements_block,
     with_requirements,
 )
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Message, RepairMode
 from gatekeeper.errors import ContractError
 
 NOTHING = Enforcement(False, False, "it takes no schema")

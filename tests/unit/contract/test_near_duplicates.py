@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from gatekeeper.contract.clusters import clusters_of, count_as_one
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.near_duplicates import near_duplicate_warning, near_duplicates
+from gatekeeper.contract.fixtures.near_duplicates import near_duplicate_warning, near_duplicates
+from gatekeeper.contract.values.clusters import clusters_of, count_as_one
+from gatekeeper.contract.values.definition import Fixture
 
 LETTER = "I ordered a kettle on 3 May and it has not arrived, please tell me where it is"
 OTHER = "The invoice of last month has the wrong address on it, can you send a new one to me"

@@ -1,4 +1,4 @@
-from gatekeeper.contract.nested_texts import nested_texts
+from gatekeeper.contract.values.nested_texts import nested_texts
 
 
 def test_every_text_is_found_in_order_and_no_key():

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.two_contracts import FILES, SHAPES, contract, revision
 
-from gatekeeper.contract.affected import AffectedContract, find_affected
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.new_contracts import held_to, hold_new_contracts
-from gatekeeper.contract.policy import NewContracts, Policy
+from gatekeeper.contract.changes.affected import AffectedContract, find_affected
+from gatekeeper.contract.changes.new_contracts import held_to, hold_new_contracts
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import NewContracts, Policy
+from gatekeeper.contract.values.change import Change
 
 GONE: dict[str, str | None] = {"contracts/a.yaml": None, "prompts/a.md": None}
 NEW = {

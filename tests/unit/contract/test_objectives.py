@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import CheckShape, Contract
-from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.objectives import (
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import CheckShape, Contract
+from gatekeeper.contract.values.objectives import (
     MEASURES,
     Objective,
     label_of,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.foreign_files import changed
 
-from gatekeeper.contract.affected import Affected
+from gatekeeper.contract.changes.affected import Affected
 
 PATH = "evals/promptfooconfig.yaml"
 GOOD, OTHER, WORSE = "Good {{word}}", "Other {{word}}", "Worse {{word}}"

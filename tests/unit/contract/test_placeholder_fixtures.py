@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from support.outcomes import contract
 
-from gatekeeper.contract.definition import Fixture, Position
-from gatekeeper.contract.placeholder_fixtures import (
+from gatekeeper.contract.fixtures.placeholder_fixtures import (
     EXAMPLES,
     placeholder_fixtures,
     placeholder_notices,
 )
+from gatekeeper.contract.values.definition import Fixture, Position
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.policy import (
+from gatekeeper.contract.meaning.schemas import policy_schema
+from gatekeeper.contract.policies.policy import (
     POLICY_PATH,
     Allow,
     BudgetPolicy,
@@ -22,8 +22,8 @@ from gatekeeper.contract.policy import (
     WaiverPolicy,
     load_policy,
 )
-from gatekeeper.contract.schemas import policy_schema
 from gatekeeper.contract.syntax.schema import conforms
+from gatekeeper.contract.values.change import Entry, MemoryRevision
 from gatekeeper.errors import ContractError
 
 
@@ -104,8 +104,8 @@ def test_a_policy_that_is_no_text() -> None:
 
 def test_a_sound_policy_is_read_without_jsonschema() -> None:
     code = (
-        "import sys; from gatekeeper.contract.change import MemoryRevision as M;"
-        "from gatekeeper.contract.policy import *;"
+        "import sys; from gatekeeper.contract.values.change import MemoryRevision as M;"
+        "from gatekeeper.contract.policies.policy import *;"
         "load_policy(M({POLICY_PATH: b'limits: {calls: 5}'}));"
         "sys.exit('jsonschema' in sys.modules)"
     )

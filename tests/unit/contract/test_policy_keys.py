@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.policy_keys import (
+from gatekeeper.contract.meaning.schemas import policy_schema
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.policies.policy_keys import (
     ORDERED,
     _keys,
     policy_keys,
     value_of,
     with_value,
 )
-from gatekeeper.contract.schemas import policy_schema
 
 KEYS = [key for key in policy_keys().values() if key.stricter in ORDERED]
 

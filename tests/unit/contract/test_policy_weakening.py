@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.recorded_repository import GOOD, contract_files
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.globs import matching
-from gatekeeper.contract.policy import POLICY_PATH
-from gatekeeper.contract.policy_weakening import policy_weakenings
+from gatekeeper.contract.policies.policy import POLICY_PATH
+from gatekeeper.contract.reading.globs import matching
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 
 FILES = contract_files() | {
     "contracts/x/more.yaml": GOOD.replace("name: words", "name: more")

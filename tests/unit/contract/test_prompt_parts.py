@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import pytest
 from support.two_contracts import FILES, SHAPES, contract, revision
 
-from gatekeeper.contract.affected import AffectedContract, find_affected
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.new_contracts import hold_new_contracts
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import AffectedContract, find_affected
+from gatekeeper.contract.changes.new_contracts import hold_new_contracts
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.contract.weakening import setting_changes
+from gatekeeper.contract.values.change import Change
+from gatekeeper.contract.weakening.weakening import setting_changes
 
 LONG = "Sort each ticket by its urgency and name the team that has to reply to {{ x }} today"
 OTHER = "Write a short poem about the sea in autumn for a friend who is called {{ x }}"

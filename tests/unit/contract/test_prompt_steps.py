@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.references import References
+from gatekeeper.contract.files.references import References
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 
 CONTRACT = """\

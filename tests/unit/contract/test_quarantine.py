@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.contract_difference import differs
-from gatekeeper.contract.definition import Contract, Quarantine
-from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.quarantine import in_force, quarantine_notes, without_quarantine
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.fixtures.quarantine import in_force, quarantine_notes, without_quarantine
+from gatekeeper.contract.loading.contract_difference import differs
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract, Quarantine
+from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 CONTRACT = """\

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from gatekeeper.contract import read
-from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.reading import read
+from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
+from gatekeeper.contract.values.change import Entry, MemoryRevision
 
 
 @dataclass

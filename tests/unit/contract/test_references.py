@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.files.references import References, Sketch
 from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, prompt_kind
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.read import UnreadableError
-from gatekeeper.contract.references import References, Sketch
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError
 
 TONE = "prompts/tone.md"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.renaming import find_renaming, is_renamed, lent_values
+from gatekeeper.contract.changes.renaming import find_renaming, is_renamed, lent_values
+from gatekeeper.contract.values.definition import Fixture
 
 NAMES = st.sampled_from("abcd")
 VALUES = st.one_of(st.integers(0, 3), st.text("xy", max_size=2), st.lists(st.integers(0, 1)))

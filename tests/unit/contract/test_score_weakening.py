@@ -6,9 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from gatekeeper.contract.check_weakening import check_weakenings, score_weakenings
-from gatekeeper.contract.definition import CheckShape, CheckSpec, Contract, Fixture, Prompt, Target
-from gatekeeper.contract.objectives import read_objectives
+from gatekeeper.contract.values.definition import (
+    CheckShape,
+    CheckSpec,
+    Contract,
+    Fixture,
+    Prompt,
+    Target,
+)
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.weakening.check_weakening import check_weakenings, score_weakenings
 
 SCORED = CheckShape({}, scores=True)
 ONE = CheckSpec("contains", "one", {"value": "a"}, shape=SCORED)

@@ -6,14 +6,14 @@ import pytest
 from support.outcomes import contract
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.digests import contract_digest
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.repair_policy import read_repairs
-from gatekeeper.contract.similar_settings import embedding_models
-from gatekeeper.contract.similar_texts import SimilarTexts
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.meaning.repair_policy import read_repairs
+from gatekeeper.contract.meaning.similar_settings import embedding_models
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 MODEL = "openai/text-embedding-3-small"

@@ -8,16 +8,16 @@ from collections.abc import Callable
 import pytest
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract import size_limits as sizes
-from gatekeeper.contract.affected import every_contract, find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.fixtures import MOST_PROBLEMS, read_rows
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.size_limits import Tally, require_few_trials
+from gatekeeper.contract.changes.affected import every_contract, find_affected
+from gatekeeper.contract.fixtures.fixtures import MOST_PROBLEMS, read_rows
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.reading import size_limits as sizes
+from gatekeeper.contract.reading.size_limits import Tally, require_few_trials
 from gatekeeper.contract.syntax import json_positions
 from gatekeeper.contract.syntax import yaml_positions as positions
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError, Problem
 
 PATH = "contracts/c.yaml"
@@ -120,7 +120,7 @@ def test_a_list_of_checks_has_a_bound() -> None:
 
 def test_fixture_files_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sizes, "MOST_FIXTURE_FILES", 1)
-    monkeypatch.setattr("gatekeeper.contract.references.MOST_FIXTURE_FILES", 1)
+    monkeypatch.setattr("gatekeeper.contract.files.references.MOST_FIXTURE_FILES", 1)
     assert refused(text(TWO_FILES), f_jsonl=rows(1), g_jsonl=rows(1, 1)).field == "fixtures[1].file"
     made = revision(text(TWO_FILES), f_jsonl=rows(1), g_jsonl=rows(1, 1))
     with pytest.raises(ContractError):

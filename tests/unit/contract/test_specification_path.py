@@ -7,10 +7,10 @@ import pytest
 from gatekeeper.author.specification.records import Rule, Specification
 from gatekeeper.author.specification.spec_file import SCHEMA, write_specification
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.specification_path import KEYS, holds_specification
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.reading.specification_path import KEYS, holds_specification
+from gatekeeper.contract.values.change import Change, MemoryRevision
 
 RULE = Rule("a", "Say\n\nyes:\n- no\nask: x", "x: y", (1,), {"type": "json_valid"})
 OWN = write_specification(Specification("a b.md", "x: y\n\nz", rules=(RULE,), made={"a": "1"}))

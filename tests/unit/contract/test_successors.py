@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from support.two_contracts import SHAPES, contract, revision
 
-from gatekeeper.contract import successors
-from gatekeeper.contract.affected import AffectedContract, find_affected
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.new_contracts import hold_new_contracts
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.successors import Words
+from gatekeeper.contract.changes import successors
+from gatekeeper.contract.changes.affected import AffectedContract, find_affected
+from gatekeeper.contract.changes.new_contracts import hold_new_contracts
+from gatekeeper.contract.changes.successors import Words
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change
 
 RULES = "".join(f"Rule {n}: be precise about item {n} of {{{{ x }}}}.\n" for n in range(12))
 GOOD = f"Classify the text as positive or negative.\n{RULES}"

@@ -16,15 +16,6 @@ from support.quick_and_long import a_few
 
 from gatekeeper.checks import evaluate as evaluation
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.contract.definition import (
-    CheckSpec,
-    Contract,
-    Fixture,
-    MessageTemplate,
-    Position,
-    Prompt,
-    Target,
-)
 from gatekeeper.contract.prompts.render import render_all, render_messages, render_value
 from gatekeeper.contract.templates import client, worker
 from gatekeeper.contract.templates.budget import Budget
@@ -35,6 +26,15 @@ from gatekeeper.contract.templates.environment import (
 )
 from gatekeeper.contract.templates.plain import MAX_FILTERS, MAX_TAGS, is_plain, plain_includes
 from gatekeeper.contract.templates.rendering import render_prompt
+from gatekeeper.contract.values.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    MessageTemplate,
+    Position,
+    Prompt,
+    Target,
+)
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process import Answers, LimitedProcess, Limits
 

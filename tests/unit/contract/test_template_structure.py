@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.templates.structure import is_same_template
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 
 
 def prompt(text: str, path: str = "prompts/p.md", **includes: str) -> Prompt:

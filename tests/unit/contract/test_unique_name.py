@@ -1,4 +1,4 @@
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.unique_name import take_name
 
 
 def test_a_name_that_is_taken_gets_the_first_free_number():

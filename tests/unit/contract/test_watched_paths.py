@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.two_contracts import FILES, SHAPES, contract, revision
 
-from gatekeeper.contract.affected import AffectedContract, find_affected
-from gatekeeper.contract.change import Change, Entry, EntryKind, MemoryRevision
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.watched_paths import WatchedPaths
+from gatekeeper.contract.changes.affected import AffectedContract, find_affected
+from gatekeeper.contract.changes.watched_paths import WatchedPaths
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, Entry, EntryKind, MemoryRevision
 
 COPY = {
     "contracts/a.yaml": contract("a", "../copies/a.md"),

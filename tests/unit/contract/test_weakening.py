@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.meaning.digests import evaluation_meaning
+from gatekeeper.contract.values.definition import (
     CheckShape,
     CheckSpec,
     Contract,
@@ -20,10 +21,9 @@ from gatekeeper.contract.definition import (
     Severity,
     Target,
 )
-from gatekeeper.contract.digests import evaluation_meaning
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.contract.weakening.weakening import weakenings
 
 
 def objectives(rate: float, latency: float, cost: float | None, window: str = "28d"):

@@ -10,14 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.definition import Fixture, RepairPolicy
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.similar_texts import SimilarTexts
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Outcome, Request, Sample, ToolCall
-from gatekeeper.gate.answer_comparisons import AnswerComparisons, ComparisonForecast
-from gatekeeper.gate.consistency import Pairs, agreeing_pairs
-from gatekeeper.gate.objectives import slo_results
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.values.definition import Fixture, RepairPolicy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.trial import (
+    Completion,
+    JudgeAnswer,
+    Outcome,
+    Request,
+    Sample,
+    ToolCall,
+)
+from gatekeeper.gate.objectives.objectives import slo_results
+from gatekeeper.gate.samples.answer_comparisons import AnswerComparisons, ComparisonForecast
+from gatekeeper.gate.samples.consistency import Pairs, agreeing_pairs
 
 SIMILAR = {"model": "openai/embed", "min": 0.9}
 WRITTEN = {"consistency": {"target": 0.9, "similar": SIMILAR}}

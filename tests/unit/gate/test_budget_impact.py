@@ -8,11 +8,11 @@ import pytest
 from support.evaluations import evaluation_of
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.events import is_good
-from gatekeeper.contract.objectives import Objective, read_objectives
-from gatekeeper.contract.trial import CheckResult
-from gatekeeper.gate.budget_impact import burns
-from gatekeeper.gate.plan import Evaluation
+from gatekeeper.contract.values.events import is_good
+from gatekeeper.contract.values.objectives import Objective, read_objectives
+from gatekeeper.contract.values.trial import CheckResult
+from gatekeeper.gate.objectives.budget_impact import burns
+from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.stats.gaffke import gaffke_interval
 
 NAMES = [f"f{i}" for i in range(20)]

@@ -10,12 +10,12 @@ from support.evaluations import arm, evidence_of
 from support.random_comparisons import compared, once
 from support.verdicts import called_for, paired, summary
 
-from gatekeeper.contract.policy import BudgetPolicy, Policy
-from gatekeeper.gate.budget_impact import Burn
-from gatekeeper.gate.reasons import (
+from gatekeeper.contract.policies.policy import BudgetPolicy, Policy
+from gatekeeper.gate.decision.reasons import (
     EvaluationSummary,
     budget_reasons,
 )
+from gatekeeper.gate.objectives.budget_impact import Burn
 from gatekeeper.stats.error_budget import ErrorBudget
 
 SPENT = ErrorBudget("28d", 100, 5.0, 14, -9.0, freezes_at=13)

@@ -10,29 +10,29 @@ from support.judged_checks import FakeJudge, with_judge
 from support.outcomes import contract
 
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
-from gatekeeper.contract.calibration_weakening import (
-    brought_calibrations,
-    calibration_weakenings,
-)
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import CheckSpec, Contract
-from gatekeeper.contract.judge_calibration import (
+from gatekeeper.contract.checks.judge_calibration import (
     calibration_path,
     calibration_text,
     read_calibration,
 )
-from gatekeeper.contract.policy import JudgePolicy, Policy, load_policy
-from gatekeeper.contract.policy_weakening import policy_weakenings
+from gatekeeper.contract.policies.policy import JudgePolicy, Policy, load_policy
+from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import CheckSpec, Contract
+from gatekeeper.contract.weakening.calibration_weakening import (
+    brought_calibrations,
+    calibration_weakenings,
+)
+from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.calibrations_in_force import (
+from gatekeeper.gate.plan.calibrations_in_force import (
     calibration_problems,
     uncalibrated_reasons,
     use_calibrations,
 )
-from gatekeeper.gate.contract_reasons import policy_reasons
-from gatekeeper.gate.judge_identities import judge_identities
-from gatekeeper.gate.plan import Evaluation, Job
+from gatekeeper.gate.plan.contract_reasons import policy_reasons
+from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.plan import Evaluation, Job
 
 OTHER = CheckSpec("contains", "tone", {"value": "other criteria"})
 TONE = CheckSpec("contains", "tone", {"value": "polite"})

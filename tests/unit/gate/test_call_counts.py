@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from support.fake_client import trial
 
-from gatekeeper.contract.trial import Completion, JudgeAnswer, QuestionId, Sample
-from gatekeeper.gate.call_counts import count_calls
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Sample
+from gatekeeper.gate.forecast.call_counts import count_calls
 from gatekeeper.sampling.runner import Run
 
 PAID = Completion("yes", prompt_tokens=100, completion_tokens=5)

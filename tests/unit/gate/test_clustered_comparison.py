@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from support.outcomes import contract, outcome
 from support.random_comparisons import evaluation
 
-from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.objectives import slo_results
-from gatekeeper.gate.pair_counts import count_clusters, count_pairs, paired_result
-from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.plan import Evaluation
-from gatekeeper.gate.result import PairedResult
-from gatekeeper.gate.unit_words import changed_units, compared_units
+from gatekeeper.contract.values.definition import GatePolicy, SamplingPolicy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.gate.comparison.pair_counts import count_clusters, count_pairs, paired_result
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.decision.unit_words import changed_units, compared_units
+from gatekeeper.gate.objectives.objectives import slo_results
+from gatekeeper.gate.plan.plan import Evaluation
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import PairedResult
 from gatekeeper.stats.mcnemar import mcnemar_exact
 from gatekeeper.stats.sign_flip import sign_flip_test
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.trial import CutText, Outcome, ToolCall
-from gatekeeper.gate.consistency import Pairs, agreeing_pairs, answer_meaning, count_pairs
-from gatekeeper.gate.objectives import slo_results
-from gatekeeper.gate.result import SloResult
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.trial import CutText, Outcome, ToolCall
+from gatekeeper.gate.objectives.objectives import slo_results
+from gatekeeper.gate.results.result import SloResult
+from gatekeeper.gate.samples.consistency import Pairs, agreeing_pairs, answer_meaning, count_pairs
 
 
 def answers(fixture: str, *outputs: str | None) -> list[Outcome]:

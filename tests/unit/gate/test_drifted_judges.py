@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.trial import CheckResult, Vote
-from gatekeeper.gate.drifted_judges import describe_drift, drifted_reasons, leave_open
-from gatekeeper.gate.judge_result import AnchorResult
-from gatekeeper.gate.result import Reason, SloResult
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.trial import CheckResult, Vote
+from gatekeeper.gate.objectives.drifted_judges import describe_drift, drifted_reasons, leave_open
+from gatekeeper.gate.results.judge_result import AnchorResult
+from gatekeeper.gate.results.result import Reason, SloResult
 
 CHECK = "says ok"
 DRIFTED = AnchorResult(CHECK, ("openai/j",), "c", 30, 28, 14, 14, 0, 0.0001)

@@ -7,9 +7,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from support.outcomes import contract
 
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import BudgetPolicy, Policy
-from gatekeeper.gate.error_budgets import contract_budgets, error_budgets, is_exempt, most_pressing
+from gatekeeper.contract.policies.policy import BudgetPolicy, Policy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.gate.objectives.error_budgets import (
+    contract_budgets,
+    error_budgets,
+    is_exempt,
+    most_pressing,
+)
 from gatekeeper.stats.error_budget import ErrorBudget, Event
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,12 +6,17 @@ import pytest
 from support.evaluations import arm, evaluation_of, evidence_of
 from support.outcomes import contract
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import GatePolicy
-from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.fixture_result import FixtureResult, MustPassFinding, MustPassResult, Tally
-from gatekeeper.gate.reasons import EvaluationSummary, evidence_reasons
-from gatekeeper.gate.result import SloResult
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import GatePolicy
+from gatekeeper.gate.decision.reasons import EvaluationSummary, evidence_reasons
+from gatekeeper.gate.results.fixture_result import (
+    FixtureResult,
+    MustPassFinding,
+    MustPassResult,
+    Tally,
+)
+from gatekeeper.gate.results.result import SloResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.interval import ConfidenceInterval
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 from support.quick_and_long import a_few
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Allow, Policy
+from gatekeeper.contract.policies.policy import Allow, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.gate.work import Work, plan_check

@@ -10,10 +10,10 @@ from support.judges import judge
 from support.outcomes import contract
 
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.size_limits import MOST_JUDGED
-from gatekeeper.contract.trial import Arm, Request, Trial
-from gatekeeper.gate.judge_calls import (
+from gatekeeper.contract.reading.size_limits import MOST_JUDGED
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Request, Trial
+from gatekeeper.gate.plan.judge_calls import (
     family_notices,
     forecast_judges,
     forecast_judges_together,

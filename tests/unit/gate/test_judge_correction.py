@@ -8,18 +8,18 @@ from dataclasses import replace
 import pytest
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
-from gatekeeper.contract.definition import CheckShape, CheckSpec
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.trial import CheckResult, Vote
-from gatekeeper.gate.judge_correction import (
+from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.values.definition import CheckShape, CheckSpec
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.trial import CheckResult, Vote
+from gatekeeper.gate.decision.objective_reasons import slo_reasons
+from gatekeeper.gate.objectives.judge_correction import (
     correct_difference,
     judge_behind,
     rests_on_judges,
     sole_judge,
 )
-from gatekeeper.gate.objective_reasons import slo_reasons
-from gatekeeper.gate.objectives import objective_status, slo_results
+from gatekeeper.gate.objectives.objectives import objective_status, slo_results
 from gatekeeper.reports.columns import observed_value
 from gatekeeper.stats.label_shift import corrected_rate
 

@@ -9,9 +9,9 @@ import pytest
 from support.outcomes import contract
 from support.past_runs import STARTED, line, record
 
-from gatekeeper.contract.definition import CheckSpec, Contract, Severity
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.gate.lowered_checks import error_checks, lowered_check_warnings
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Severity
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.gate.decision.lowered_checks import error_checks, lowered_check_warnings
 from gatekeeper.history.gating_checks import gating_history
 from gatekeeper.history.lines import to_lines, to_record
 

@@ -9,12 +9,16 @@ from support.judges import verdict
 from support.outcomes import contract, outcome
 
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Completion, JudgeAnswer, MissingAnswer, Outcome, Sample
-from gatekeeper.gate.missing_answers import missing_answers, missing_reasons, missing_warnings
-from gatekeeper.gate.monitor import evaluate_sample, judge_questions
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, MissingAnswer, Outcome, Sample
+from gatekeeper.gate.comparison.missing_answers import (
+    missing_answers,
+    missing_reasons,
+    missing_warnings,
+)
+from gatekeeper.gate.measuring.monitor import evaluate_sample, judge_questions
 from gatekeeper.gate.work import plan_run
 
 CONTRACT = """\

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Completion, Sample
-from gatekeeper.gate.monitor import Watches
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Sample
+from gatekeeper.gate.measuring.monitor import Watches
 from gatekeeper.gate.work import plan_check
 
 CONTRACT = b"""\

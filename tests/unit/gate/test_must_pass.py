@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.definition import CheckSpec, Contract, Fixture, SamplingPolicy
-from gatekeeper.contract.trial import Arm, CheckResult, Outcome
-from gatekeeper.gate.alpha import alpha_shares, comparison_alpha
-from gatekeeper.gate.fixture_reasons import must_pass_reasons
-from gatekeeper.gate.fixture_result import (
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture, SamplingPolicy
+from gatekeeper.contract.values.trial import Arm, CheckResult, Outcome
+from gatekeeper.gate.comparison.must_pass import must_pass_results
+from gatekeeper.gate.decision.fixture_reasons import must_pass_reasons
+from gatekeeper.gate.plan.alpha import alpha_shares, comparison_alpha
+from gatekeeper.gate.results.fixture_result import (
     BrokenFixtures,
     Confirmation,
     ConfirmedChange,
     Tally,
     Unit,
 )
-from gatekeeper.gate.must_pass import must_pass_results
 
 
 def promised(*must: str, samples: int = 10) -> Contract:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.definition import CheckShape, CheckSpec, Fixture
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.trial import CheckResult, Outcome
-from gatekeeper.gate.monitor import OBJECTIVE_ERROR
-from gatekeeper.gate.objective_reasons import slo_reasons
-from gatekeeper.gate.objectives import objective_status, slo_results
+from gatekeeper.contract.values.definition import CheckShape, CheckSpec, Fixture
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.trial import CheckResult, Outcome
+from gatekeeper.gate.decision.objective_reasons import slo_reasons
+from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
+from gatekeeper.gate.objectives.objectives import objective_status, slo_results
 from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.intervals import quantile_bounds
 from gatekeeper.stats.sequential import looks

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.gate.objectives import objective_status, slo_results
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.gate.objectives.objectives import objective_status, slo_results
 
 
 def head(passed: int, failed: int, lost: int = 0, **fields):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome, target
 
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.gate.fixture_result import Tally
-from gatekeeper.gate.outcomes import (
+from gatekeeper.contract.values.definition import Fixture
+from gatekeeper.gate.results.fixture_result import Tally
+from gatekeeper.gate.samples.outcomes import (
     aggregate,
     arm_result,
     by_fixture,

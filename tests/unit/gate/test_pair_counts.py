@@ -6,10 +6,10 @@ import pytest
 from support.outcomes import outcome
 from support.random_comparisons import compared, once
 
-from gatekeeper.contract.definition import GatePolicy
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.outcomes import aggregate
-from gatekeeper.gate.pair_counts import Pairs, count_pairs, fate, method, paired_result
+from gatekeeper.contract.values.definition import GatePolicy
+from gatekeeper.gate.comparison.pair_counts import Pairs, count_pairs, fate, method, paired_result
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.samples.outcomes import aggregate
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.mcnemar import mcnemar_exact
 

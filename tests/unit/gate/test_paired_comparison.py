@@ -6,8 +6,8 @@ import pytest
 from support.outcomes import outcome
 from support.random_comparisons import compared, evaluation, once
 
-from gatekeeper.contract.definition import SamplingPolicy
-from gatekeeper.gate.paired_comparison import Comparison, Counts
+from gatekeeper.contract.values.definition import SamplingPolicy
+from gatekeeper.gate.comparison.paired_comparison import Comparison, Counts
 
 
 def test_a_broken_prompt_is_found_after_a_handful_of_pairs():

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from support.random_comparisons import evaluation
 
-from gatekeeper.contract.definition import GatePolicy, SamplingPolicy
-from gatekeeper.gate.families import levels
-from gatekeeper.gate.plan import Job
+from gatekeeper.contract.values.definition import GatePolicy, SamplingPolicy
+from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.plan import Job
 
 SUITE = 0.05 * 0.98
 """What broken fixtures leave of alpha for the comparison of the suite."""

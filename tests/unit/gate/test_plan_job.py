@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import pytest
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.plan import Job, plan_job
-from gatekeeper.gate.reasons import broken_base_reasons
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import Allow, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.gate.decision.reasons import broken_base_reasons
+from gatekeeper.gate.plan.plan import Job, plan_job
 from gatekeeper.gate.work import cache_arms_alike
 from gatekeeper.sampling.calls import group_calls
 

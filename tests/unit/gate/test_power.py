@@ -12,13 +12,18 @@ from support.evaluations import evaluation_of
 from support.outcomes import contract
 from support.plain_spaces import spaced
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import GatePolicy, RepairPolicy, SamplingPolicy
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.gate.power import ComparisonPower, limit_notes, objective_needs, objective_summary
-from gatekeeper.gate.resource_limits import fewest_inputs
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import GatePolicy, RepairPolicy, SamplingPolicy
+from gatekeeper.contract.values.objectives import read_objectives
+from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.gate.comparison.resource_limits import fewest_inputs
+from gatekeeper.gate.forecast.power import (
+    ComparisonPower,
+    limit_notes,
+    objective_needs,
+    objective_summary,
+)
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.gate.validation import Validation
 from gatekeeper.stats.power import minimum_detectable_effect

@@ -12,12 +12,12 @@ from support.outcomes import contract, outcome, target
 from gatekeeper.checks.check import PASSED, Finding
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck
 from gatekeeper.checks.pair_check import PairFinding, Preferred
-from gatekeeper.contract.definition import GatePolicy
-from gatekeeper.contract.trial import Outcome, Request, Sample
-from gatekeeper.gate.alpha import alpha_shares
-from gatekeeper.gate.preference import EvaluationPreferences
-from gatekeeper.gate.preference_reasons import preference_reasons
-from gatekeeper.gate.preference_result import PreferenceResult
+from gatekeeper.contract.values.definition import GatePolicy
+from gatekeeper.contract.values.trial import Outcome, Request, Sample
+from gatekeeper.gate.comparison.preference import EvaluationPreferences
+from gatekeeper.gate.decision.preference_reasons import preference_reasons
+from gatekeeper.gate.plan.alpha import alpha_shares
+from gatekeeper.gate.results.preference_result import PreferenceResult
 
 
 @dataclass
@@ -140,7 +140,7 @@ def test_every_sample_of_a_fixture_is_a_round():
 
 
 def test_the_comparison_has_its_own_share_of_alpha():
-    from gatekeeper.contract.definition import CheckSpec
+    from gatekeeper.contract.values.definition import CheckSpec
 
     prefer = CheckSpec("judge", "better", {"judge": "prefer"})
     other = CheckSpec("contains", "says ok", {"value": "ok"})

@@ -8,11 +8,11 @@ import pytest
 from support.outcomes import outcome
 from support.random_comparisons import compared, evaluation, once
 
-from gatekeeper.contract.definition import SamplingPolicy
-from gatekeeper.contract.trial import Trial
-from gatekeeper.gate.monitor import EvaluationMonitor
-from gatekeeper.gate.paired_comparison import Comparison
-from gatekeeper.gate.progress import contract_progress
+from gatekeeper.contract.values.definition import SamplingPolicy
+from gatekeeper.contract.values.trial import Trial
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.measuring.monitor import EvaluationMonitor
+from gatekeeper.gate.measuring.progress import contract_progress
 
 
 def _watch(

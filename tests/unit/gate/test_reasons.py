@@ -9,15 +9,20 @@ import pytest
 from support.plain_spaces import spaced
 from support.verdicts import called_for, paired
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.clusters import ClusterCounts
-from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.blind_fixtures import blind_text
-from gatekeeper.gate.contract_reasons import new_contract_reasons
-from gatekeeper.gate.fixture_reasons import must_pass_reasons, nothing_passes_reasons
-from gatekeeper.gate.fixture_result import FixtureResult, MustPassFinding, MustPassResult, Tally
-from gatekeeper.gate.plan import Job
-from gatekeeper.gate.reasons import paired_reasons, warnings_of
+from gatekeeper.contract.policies.policy import Allow, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.clusters import ClusterCounts
+from gatekeeper.gate.decision.fixture_reasons import must_pass_reasons, nothing_passes_reasons
+from gatekeeper.gate.decision.reasons import paired_reasons, warnings_of
+from gatekeeper.gate.measuring.blind_fixtures import blind_text
+from gatekeeper.gate.plan.contract_reasons import new_contract_reasons
+from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.results.fixture_result import (
+    FixtureResult,
+    MustPassFinding,
+    MustPassResult,
+    Tally,
+)
 from gatekeeper.gate.work import plan_check, plan_run
 
 

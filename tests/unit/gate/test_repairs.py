@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.definition import Contract, GatePolicy, RepairMode, RepairPolicy
-from gatekeeper.contract.trial import AppliedRepair, Arm, Meaning, Outcome
-from gatekeeper.gate.alpha import alpha_shares, limit_level
-from gatekeeper.gate.repair_result import Passed, RepairResult
-from gatekeeper.gate.repairs import repair_reasons, repair_result, repair_warnings
+from gatekeeper.contract.values.definition import Contract, GatePolicy, RepairMode, RepairPolicy
+from gatekeeper.contract.values.trial import AppliedRepair, Arm, Meaning, Outcome
+from gatekeeper.gate.comparison.repairs import repair_reasons, repair_result, repair_warnings
+from gatekeeper.gate.plan.alpha import alpha_shares, limit_level
+from gatekeeper.gate.results.repair_result import Passed, RepairResult
 
 LEVEL = 0.044
 

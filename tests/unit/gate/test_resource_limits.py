@@ -11,11 +11,11 @@ from support.outcomes import contract, outcome
 from support.plain_spaces import spaced
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import Contract, GatePolicy
-from gatekeeper.contract.resource_limits import read_limits
-from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.resource_limits import fewest_inputs, limit_reasons, limit_results
-from gatekeeper.gate.resource_result import LimitResult
+from gatekeeper.contract.values.definition import Contract, GatePolicy
+from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.comparison.resource_limits import fewest_inputs, limit_reasons, limit_results
+from gatekeeper.gate.results.resource_result import LimitResult
 
 LEVEL = 0.044
 

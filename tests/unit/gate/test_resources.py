@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.outcomes import outcome
 
-from gatekeeper.contract.trial import Outcome
-from gatekeeper.gate.resource_result import ResourceChange
-from gatekeeper.gate.resources import resource_changes
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.comparison.resources import resource_changes
+from gatekeeper.gate.results.resource_result import ResourceChange
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

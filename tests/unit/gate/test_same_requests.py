@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import find_affected
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.families import levels
+from gatekeeper.contract.changes.affected import find_affected
+from gatekeeper.contract.policies.policy import Allow, Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.pipeline import build_result, conclude_without_calls
-from gatekeeper.gate.plan import Job, plan_job
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.plan import Job, plan_job
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.gate.work import Work, plan_check
 
 CONTRACT = """\

@@ -10,28 +10,20 @@ import pytest
 from support.outcomes import contract, outcome
 from support.plain_spaces import spaced
 
-from gatekeeper.contract.affected import AffectedContract
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.changes.affected import AffectedContract
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import (
     Contract,
     Fixture,
     GatePolicy,
     Quarantine,
     SamplingPolicy,
 )
-from gatekeeper.contract.policy import Policy
 from gatekeeper.gate import selftest as module
-from gatekeeper.gate.conclude import conclude
-from gatekeeper.gate.monitor import Watches
-from gatekeeper.gate.plan import Job, plan_job
-from gatekeeper.gate.selftest import (
-    against_itself,
-    missing_samples,
-    pools_of,
-    pools_of_counts,
-    rehearse,
-    selftest,
-)
-from gatekeeper.gate.selftest_result import (
+from gatekeeper.gate.decision.conclude import conclude
+from gatekeeper.gate.measuring.monitor import Watches
+from gatekeeper.gate.plan.plan import Job, plan_job
+from gatekeeper.gate.results.selftest_result import (
     CHANGES,
     HARMLESS,
     OPEN,
@@ -40,6 +32,14 @@ from gatekeeper.gate.selftest_result import (
     selftest_lines,
     selftest_of,
     selftest_sentence,
+)
+from gatekeeper.gate.selftest import (
+    against_itself,
+    missing_samples,
+    pools_of,
+    pools_of_counts,
+    rehearse,
+    selftest,
 )
 from gatekeeper.sampling.runner import Run
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from support.outcomes import outcome, target
 
-from gatekeeper.contract.definition import PromptStep
-from gatekeeper.contract.trial import CheckResult, Outcome
-from gatekeeper.gate.outcomes import step_results
+from gatekeeper.contract.values.definition import PromptStep
+from gatekeeper.contract.values.trial import CheckResult, Outcome
+from gatekeeper.gate.samples.outcomes import step_results
 
 CHAIN = replace(target("Answer"), steps=(PromptStep("extract", target("Extract").prompt),))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Completion, Sample
-from gatekeeper.gate.monitor import Watches
-from gatekeeper.gate.summarise import Evidence, summarise
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Sample
+from gatekeeper.gate.measuring.monitor import Watches
+from gatekeeper.gate.measuring.summarise import Evidence, summarise
 from gatekeeper.gate.work import plan_check
 
 CONTRACT = """\

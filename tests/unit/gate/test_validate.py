@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from support.foreign_files import GITHUB
 
-from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.models.faults import ModelFault
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.validate import repository_path, validate_contracts
 from gatekeeper.gate.validation import Validation

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.gate.validate import validate_contracts
 
 FILES = {

@@ -9,15 +9,15 @@ from support.evaluations import arm
 from support.plain_spaces import spaced
 from support.verdicts import called_for, fixtures, paired
 
-from gatekeeper.contract.affected import AffectedContract
-from gatekeeper.contract.objectives import Objective
-from gatekeeper.contract.policy import Allow, Policy
-from gatekeeper.gate.contract_reasons import left_reasons, not_held_up, uncovered_reasons
-from gatekeeper.gate.exit_code import exit_code
-from gatekeeper.gate.fixture_reasons import tolerance_reasons
-from gatekeeper.gate.objective_reasons import slo_reasons
-from gatekeeper.gate.result import Reason, SloResult
-from gatekeeper.gate.verdict import SEVERITY, removed, worst
+from gatekeeper.contract.changes.affected import AffectedContract
+from gatekeeper.contract.policies.policy import Allow, Policy
+from gatekeeper.contract.values.objectives import Objective
+from gatekeeper.gate.decision.exit_code import exit_code
+from gatekeeper.gate.decision.fixture_reasons import tolerance_reasons
+from gatekeeper.gate.decision.objective_reasons import slo_reasons
+from gatekeeper.gate.decision.verdict import SEVERITY, removed, worst
+from gatekeeper.gate.plan.contract_reasons import left_reasons, not_held_up, uncovered_reasons
+from gatekeeper.gate.results.result import Reason, SloResult
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

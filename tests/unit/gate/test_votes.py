@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.definition import CheckSpec
-from gatekeeper.contract.trial import (
+from gatekeeper.contract.values.definition import CheckSpec
+from gatekeeper.contract.values.trial import (
     CheckResult,
     Completion,
     JudgeAnswer,
@@ -21,7 +21,7 @@ from gatekeeper.contract.trial import (
     Trial,
     Vote,
 )
-from gatekeeper.gate.votes import agreement_text, judge_agreements
+from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
 
 NAMES = {"a": "openai/a", "b": "claude/b", "c": "gemini/c"}
 

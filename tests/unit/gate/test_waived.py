@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.gate.result import ContractResult, Reason, Verdict, Waiver, WaiverKind
-from gatekeeper.gate.verdict import SEVERITY, waived, worst
+from gatekeeper.gate.decision.verdict import SEVERITY, waived, worst
+from gatekeeper.gate.results.result import ContractResult, Reason, Verdict, Waiver, WaiverKind
 
 SHA = "a" * 40
 REGRESSION = Reason("regression", "Worse than base.", "fail")

@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import Entry, EntryKind
+from gatekeeper.contract.values.change import Entry, EntryKind
 from gatekeeper.git.objects import Difference
 
 MODES: dict[EntryKind, str] = {"file": "100644", "symlink": "120000", "submodule": "160000"}

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from support.git_repository import GitRepository
 
-from gatekeeper.contract.change import FileTooLargeError, prefetch
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.values.change import FileTooLargeError, prefetch
 from gatekeeper.errors import ContractError, MeasurementError
 from gatekeeper.git import Repository, objects, worktree
 from gatekeeper.runs.models import _reader

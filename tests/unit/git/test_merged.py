@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.git_repository import GitRepository
 
-from gatekeeper.contract.change import Change, Revision
+from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.git import Repository
 
 MakeRepository = Callable[..., GitRepository]

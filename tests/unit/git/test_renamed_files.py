@@ -8,9 +8,9 @@ import pytest
 from support.git_repository import GitRepository
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.read import UnreadableError, read_text
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import ContractError
 from gatekeeper.git import Repository
 

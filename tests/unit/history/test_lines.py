@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.past_runs import STARTED, line, record
 
-from gatekeeper.gate.result import Waiver
+from gatekeeper.gate.results.result import Waiver
 from gatekeeper.history import lines
 from gatekeeper.history.lines import read_past, record_schema, to_lines, to_record
 from gatekeeper.history.record import ModeRecord, Record

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from support.outcomes import outcome
 
 from gatekeeper import __version__
-from gatekeeper.contract.modes import Negotiation
-from gatekeeper.contract.trial import CheckResult, Outcome
-from gatekeeper.gate.fixture_result import FixtureResult
-from gatekeeper.gate.outcomes import quantile
-from gatekeeper.gate.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
+from gatekeeper.contract.meaning.modes import Negotiation
+from gatekeeper.contract.values.trial import CheckResult, Outcome
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
+from gatekeeper.gate.samples.outcomes import quantile
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.lines import to_lines, to_record
 from gatekeeper.history.record import ModeRecord, Record, events_of, records_of

@@ -9,9 +9,9 @@ import pytest
 from support.nightly_records import night
 from support.outcomes import contract
 
-from gatekeeper.contract.affected import AffectedContract
-from gatekeeper.contract.policy import Policy
-from gatekeeper.gate.plan import Job, plan_job
+from gatekeeper.contract.changes.affected import AffectedContract
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.gate.plan.plan import Job, plan_job
 from gatekeeper.history import selftests
 from gatekeeper.history.lines import to_lines, to_record
 from gatekeeper.history.record import Record

@@ -70,9 +70,9 @@ checks/text/html_tags.py SIZE html.parser
 checks/text/sql_statements.py CHILD sqlglot
 cli/starter/__init__.py OURS yaml
 contract/discovery/prompt_constants.py SIZE ast
-contract/fixtures.py SIZE csv
-contract/near_duplicates.py OURS zlib
-contract/prompt_steps.py SIZE jinja2
+contract/fixtures/fixtures.py SIZE csv
+contract/fixtures/near_duplicates.py OURS zlib
+contract/calls/prompt_steps.py SIZE jinja2
 contract/prompts/code/ CHILD ast tree_sitter
 contract/syntax/parsing_worker.py CHILD ast tomllib
 contract/syntax/toml_positions.py CHILD tomllib

@@ -10,7 +10,7 @@ import yaml
 from jsonschema.validators import validator_for
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.schemas import published_schema
+from gatekeeper.contract.meaning.schemas import published_schema
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = json.loads((ROOT / "docs" / "contract.v1.json").read_text("utf-8"))

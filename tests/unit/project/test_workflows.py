@@ -139,7 +139,11 @@ FAULTS = [
 def test_what_is_wrong_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All at once, each in a workflow of its own: every linter takes a while to start."""
     block = f"```yaml\n{WORKFLOWS['docs/github-action.md block 1']}```\n"
-    copied = ("action.yml", "contracts/sentiment.yaml", "gatekeeper/contract/schema.v1.json")
+    copied = (
+        "action.yml",
+        "contracts/sentiment.yaml",
+        "gatekeeper/contract/meaning/schema.v1.json",
+    )
     files = {name: (ROOT / name).read_text() for name in copied} | {"README.md": ""}
     for number, (place, right, wrong, _) in enumerate(FAULTS):
         document = place == "docs/a.md"

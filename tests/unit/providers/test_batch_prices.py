@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers import call_cost as costs
 from gatekeeper.providers import cost_estimate as prices
 from gatekeeper.providers.answers import TokenUsage

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.providers import cache_file
 from gatekeeper.providers.cache_file import MOST_BYTES, read_cache, write_cache
 from gatekeeper.sampling.cache import Entry, Pair, signing_key, written
@@ -186,7 +186,7 @@ def die_at(frame, event, argument):
         steps -= 1
     return die_at
 
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.providers.cache_file import write_cache
 from gatekeeper.sampling.cache import Entry, Pair, signing_key
 

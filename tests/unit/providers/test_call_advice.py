@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.model_traits import refusal
 from gatekeeper.contract.models.params import HOSTED_PARAMS
+from gatekeeper.contract.reading.model_traits import refusal
 from gatekeeper.providers.call_advice import REFUSED, advise_on_calls, takes_no_seed
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.conversation import calls_of, filled, with_turns
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.calls.conversation import calls_of, filled, with_turns
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
 from gatekeeper.providers.quiet_litellm import load_litellm
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.trial import REFUSED, TOO_LONG, Completion
+from gatekeeper.contract.values.trial import REFUSED, TOO_LONG, Completion
 from gatekeeper.providers.endings import read_document, read_ending, refused_request
 from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.http_exchange import Exchange

@@ -20,9 +20,9 @@ from support.openai_server import (
     unauthorized,
 )
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.schemas import policy_schema
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.meaning.schemas import policy_schema
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import litellm as litellm_client
 from gatekeeper.providers.cost_estimate import expected_cost

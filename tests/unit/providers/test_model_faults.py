@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support.two_contracts import FILES, SHAPES, contract, revision
 
-from gatekeeper.contract.definition import Position
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.models.faults import find_faults, named_model, with_recordings
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import Problem
 from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.model_faults import find_model_fault

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import anthropic, openai_compatible
 from gatekeeper.providers.answers import UnreadableAnswer

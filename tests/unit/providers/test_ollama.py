@@ -13,8 +13,8 @@ import pytest
 from support.answering_server import Answer, AnsweringServer
 from support.native_clients import LLAMA, OLLAMA_KEY, ask, asked, ollama_chat, point_at
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import ollama
 from gatekeeper.providers.endpoint import endpoint_of
@@ -161,8 +161,8 @@ def test_an_answer_costs_nothing_and_unknown_tokens_are_unknown(server: Answerin
 
 def test_a_call_does_not_import_litellm(server: AnsweringServer) -> None:
     program = (
-        "import asyncio, sys; from gatekeeper.contract.definition import Message;"
-        "from gatekeeper.contract.trial import Request;"
+        "import asyncio, sys; from gatekeeper.contract.values.definition import Message;"
+        "from gatekeeper.contract.values.trial import Request;"
         "from gatekeeper.providers.hosted import HostedClient\n"
         "async def main():\n"
         "    client = HostedClient(); await client.require_key(sys.argv[1])\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.providers import price_list as module
 from gatekeeper.providers.cost_estimate import expected_cost
 from gatekeeper.providers.price_list import mistyped_model, price_entry, price_list

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support.native_clients import CLAUDE, KEY, chat, counted, messages, used
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Request, SharedPrefix
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Request, SharedPrefix
 from gatekeeper.providers import anthropic, openai_compatible
 from gatekeeper.providers.cost_estimate import worst_cost
 from gatekeeper.providers.endpoint import endpoint_of

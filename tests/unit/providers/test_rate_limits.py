@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 from support.answering_server import Answer, AnsweringServer
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
 from gatekeeper.providers.rate_limits import (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.providers.recorded import ReplayClient
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import ModelRouter, hosted, local
 

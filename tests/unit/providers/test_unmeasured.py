@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.change import Entry, MemoryRevision
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.providers.unmeasured import unmeasured_notices
 
 PATH = "past.jsonl"

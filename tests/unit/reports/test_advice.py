@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import pytest
 from support import results as examples
 
-from gatekeeper.contract.clusters import ClusterCounts
-from gatekeeper.contract.resource_limits import LimitName
-from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.resource_result import LimitFinding, LimitResult
-from gatekeeper.gate.result import ContractResult, Reason, ReasonCode, SloResult, Verdict
+from gatekeeper.contract.values.clusters import ClusterCounts
+from gatekeeper.contract.values.resource_limits import LimitName
+from gatekeeper.gate.results.past_run import PastRun
+from gatekeeper.gate.results.resource_result import LimitFinding, LimitResult
+from gatekeeper.gate.results.result import ContractResult, Reason, ReasonCode, SloResult, Verdict
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.headline import headline
 from gatekeeper.reports.markdown.comment import render_comment

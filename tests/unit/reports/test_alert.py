@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gatekeeper.gate.result import ContractResult, GateResult, Reason
+from gatekeeper.gate.results.result import ContractResult, GateResult, Reason
 from gatekeeper.reports.alert import News, news_of, wanted
 from gatekeeper.reports.notification import LONGEST, notification_body, notification_title
 

@@ -19,10 +19,10 @@ from support.results import (
     unmeasured_contract,
 )
 
-from gatekeeper.contract.change import AffectedBy
-from gatekeeper.gate.blame_result import ContractBlame, HarmfulCause, HarmfulEdit
-from gatekeeper.gate.fixture_result import FixtureFailure
-from gatekeeper.gate.result import ContractResult, Reason, UnderBase
+from gatekeeper.contract.values.change import AffectedBy
+from gatekeeper.gate.results.blame_result import ContractBlame, HarmfulCause, HarmfulEdit
+from gatekeeper.gate.results.fixture_result import FixtureFailure
+from gatekeeper.gate.results.result import ContractResult, Reason, UnderBase
 from gatekeeper.reports.annotations import failing_check, places
 from gatekeeper.reports.prompt_diff import diff_prompts
 

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 from support import results as examples
 
-from gatekeeper.contract.trial import ContractFrom
-from gatekeeper.gate.result import ContractResult, GateResult, Reason, UnderBase
+from gatekeeper.contract.values.trial import ContractFrom
+from gatekeeper.gate.results.result import ContractResult, GateResult, Reason, UnderBase
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.screen import show_result

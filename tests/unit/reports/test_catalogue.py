@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from gatekeeper.gate.result import ReasonCode
+from gatekeeper.gate.results.result import ReasonCode
 from gatekeeper.reports.alert import NEWS_KINDS
 from gatekeeper.reports.catalogue import REASONS
 

@@ -10,10 +10,15 @@ from rich.console import Console
 from support import early_results
 from support import results as examples
 
-from gatekeeper.gate.fixture_result import Confirmation, ConfirmedChange, FixtureResult, Tally
-from gatekeeper.gate.reasons import paired_reasons
-from gatekeeper.gate.resource_result import ResourceChange
-from gatekeeper.gate.result import (
+from gatekeeper.gate.decision.reasons import paired_reasons
+from gatekeeper.gate.results.fixture_result import (
+    Confirmation,
+    ConfirmedChange,
+    FixtureResult,
+    Tally,
+)
+from gatekeeper.gate.results.resource_result import ResourceChange
+from gatekeeper.gate.results.result import (
     ContractFrom,
     ContractResult,
     GateResult,

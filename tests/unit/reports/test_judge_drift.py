@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.history.drift import drifts
 from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import JudgeAnchors, Record, events_of

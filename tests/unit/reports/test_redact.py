@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.results import failing_contract
 from support.results import result as result_of
 
-from gatekeeper.gate.result import Reason
+from gatekeeper.gate.results.result import Reason
 from gatekeeper.reports.escape import block, code, html_code, prose, xml_text
 from gatekeeper.reports.formats.junit import render_junit
 from gatekeeper.reports.formats.result_json import render_result

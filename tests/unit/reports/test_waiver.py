@@ -7,8 +7,8 @@ from dataclasses import replace
 import jsonschema
 from support import results as examples
 
-from gatekeeper.gate.result import GateResult, Waiver
-from gatekeeper.gate.verdict import waived
+from gatekeeper.gate.decision.verdict import waived
+from gatekeeper.gate.results.result import GateResult, Waiver
 from gatekeeper.reports.formats.junit import render_junit
 from gatekeeper.reports.formats.result_json import result_document, result_schema
 from gatekeeper.reports.markdown.comment import render_comment

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 from support.fake_client import FakeClient, content
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, CutText, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, CutText, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import ModelRouter
 from gatekeeper.runs.cached_client import CachedClient

@@ -15,8 +15,8 @@ from support.event_loop import in_event_loop
 
 from gatekeeper import __version__
 from gatekeeper.cli.main import main
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError
 from gatekeeper.runs import ray_cluster
 from gatekeeper.runs.ray_cluster import RayCluster, connect

@@ -11,8 +11,8 @@ from support.event_loop import in_event_loop
 from support.openai_server import OpenAIServer, rate_limited, unauthorized
 
 from gatekeeper import __version__
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.runs.ray_node import NodeFailure, NodeModels, read_answer
 
 KEY = "sk-0123456789abcdef"

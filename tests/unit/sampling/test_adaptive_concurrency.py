@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_client import FakeClient, FakeTime, FakeWatch, content, heads, run, trial
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.adaptive_concurrency import ModelPace
 from gatekeeper.sampling.retries import RetryPolicy

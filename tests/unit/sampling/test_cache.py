@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Arm, Completion, Request, Sample, Trial
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Completion, Request, Sample, Trial
 from gatekeeper.sampling.cache import (
     Entry,
     Pair,

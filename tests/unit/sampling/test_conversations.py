@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from support.fake_client import UNLIMITED, FakeClient, FakeWatch, run, trial
 
-from gatekeeper.contract.conversation import ANSWER, calls_of, filled, with_turns
-from gatekeeper.contract.definition import Message, SimulatedUser
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.calls.conversation import ANSWER, calls_of, filled, with_turns
+from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.simulated_user.messages import user_message
-from gatekeeper.contract.trial import REFUSED, Completion, Request, SharedPrefix
+from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.trial import REFUSED, Completion, Request, SharedPrefix
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests, group_calls
 from gatekeeper.sampling.completion_record import completion_record, read_completion

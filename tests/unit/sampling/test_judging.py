@@ -9,10 +9,10 @@ from typing import Any
 
 from support.fake_client import UNLIMITED, FakeClient, FakeTime, FakeWatch, content, heads
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.judge_questions import answer_to, question_key
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, QuestionId, Request, Sample, Trial
+from gatekeeper.contract.checks.judge_questions import answer_to, question_key
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, QuestionId, Request, Sample, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import Run, run_trials

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_client import FakeClient, FakeTime, FakeWatch, content, heads, trial
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.limits import Price
 from gatekeeper.sampling.retries import RetryPolicy

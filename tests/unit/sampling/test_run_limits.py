@@ -21,8 +21,8 @@ from support.fake_client import (
     trial,
 )
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Outcome, Request
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling import runner
 from gatekeeper.sampling.retries import RetryPolicy

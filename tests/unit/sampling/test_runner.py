@@ -19,8 +19,8 @@ from support.fake_client import (
     trial,
 )
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy

@@ -8,9 +8,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Arm, Request, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Request, Trial
 from gatekeeper.sampling.calls import group_calls
 from gatekeeper.sampling.shards import assign_shards, limits_of_shard
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from support.fake_client import FakeClient, run, trial
 
-from gatekeeper.contract.chain import OUTPUT, STEP
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Arm, Completion, Request, Trial
+from gatekeeper.contract.calls.chain import OUTPUT, STEP
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Completion, Request, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_client import UNLIMITED, FakeClient, FakeTime, content, heads, run
 
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.digests import request_digest
-from gatekeeper.contract.trial import Completion, Request, SharedPrefix, Trial
+from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request, SharedPrefix, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import group_calls
 from gatekeeper.sampling.prefix_writer import KEPT_SECONDS, PrefixWriter

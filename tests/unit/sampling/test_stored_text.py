@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_client import FakeClient, FakeWatch, content, heads, run, trial
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import CheckResult, Completion, CutText, Outcome, Request, Sample
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import (
+    CheckResult,
+    Completion,
+    CutText,
+    Outcome,
+    Request,
+    Sample,
+)
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.stored_text import (
     MOST_CHARACTERS,

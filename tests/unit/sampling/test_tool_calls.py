@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import outcome
 
-from gatekeeper.contract.trial import Completion, ToolCall
+from gatekeeper.contract.values.trial import Completion, ToolCall
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.completion_record import completion_record, read_completion
 from gatekeeper.sampling.stored_text import MOST_CHARACTERS, is_long, stored_completion

@@ -8,10 +8,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.trial import Arm, Request, Trial
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Arm, Request, Trial
 from gatekeeper.gate import work
 from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling import trial_order as order

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,
     Fixture,
@@ -17,9 +17,9 @@ from gatekeeper.contract.definition import (
     SamplingPolicy,
     Target,
 )
-from gatekeeper.contract.trial import Arm, Trial
+from gatekeeper.contract.values.trial import Arm, Trial
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.as_sent import as_sent
+from gatekeeper.gate.plan.as_sent import as_sent
 from gatekeeper.sampling.trials import Plan, plan_trials
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}}

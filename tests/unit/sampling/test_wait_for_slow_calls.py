@@ -18,8 +18,8 @@ from support.fake_client import (
     trial,
 )
 
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request, Trial
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.wait_for_slow_calls import CALLS_AHEAD
 

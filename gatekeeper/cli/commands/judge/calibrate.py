@@ -10,12 +10,12 @@ from gatekeeper import numbers
 from gatekeeper.cli.arguments import add_replay
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error, print_json, readers_may_leave
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.calibration_record import Calibrations
+    from gatekeeper.contract.values.calibration_record import Calibrations
     from gatekeeper.gate.calibration.judge_drift import JudgeDrift
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
 
@@ -55,7 +55,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     Writes NAME.judge.json beside the contract; commit it. The gate then corrects the rates that
     rest on these judges.
     """
-    from gatekeeper.contract.judge_calibration import read_calibration
+    from gatekeeper.contract.checks.judge_calibration import read_calibration
     from gatekeeper.gate.calibration.anchors import keep_anchors
     from gatekeeper.gate.calibration.labels import (
         annotator_agreement,
@@ -142,7 +142,7 @@ def _drift_document(drift: JudgeDrift) -> dict[str, object]:
 
 
 def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> int:
-    from gatekeeper.contract.judge_calibration import calibration_path, calibration_text
+    from gatekeeper.contract.checks.judge_calibration import calibration_path, calibration_text
 
     path = root / calibration_path(contract_path)
     if not found:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gatekeeper.cli.arguments import DEFAULT_OUT
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.output import print_error
-from gatekeeper.contract.policy import load_policy
+from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.formats.promptfoo import data_checks, judge_checks, text_checks
 from gatekeeper.contract.formats.promptfoo.assertion import (
@@ -26,8 +25,9 @@ from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
 from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, cannot_run
 from gatekeeper.contract.formats.promptfoo.transforms import read_transform
 from gatekeeper.contract.formats.promptfoo.variables import has_template
+from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.syntax.schema_errors import nearest
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.unique_name import take_name
 
 _TRANSLATORS: Mapping[str, Callable[[Assertion], dict[str, Any]]] = {
     **text_checks.TRANSLATORS,

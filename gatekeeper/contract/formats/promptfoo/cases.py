@@ -16,7 +16,7 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
 )
 from gatekeeper.contract.formats.promptfoo.variables import names_in
-from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from gatekeeper.contract.formats.promptfoo.scoring_functions import scoring_chec
 from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources, cannot_run
 from gatekeeper.contract.formats.promptfoo.transforms import Transform, read_transform
 from gatekeeper.contract.formats.promptfoo.variables import combinations
-from gatekeeper.contract.size_limits import MOST_FIXTURES
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
+from gatekeeper.contract.values.unique_name import take_name
 
 _MOST_SAMPLES = 1_000
 _LONGEST_ID = 150

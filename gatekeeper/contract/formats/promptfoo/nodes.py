@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun, Position
 from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
+from gatekeeper.contract.values.definition import NotRun, Position
 from gatekeeper.errors import ContractError, Problem
 
 _MOST_REFERENCES = 20

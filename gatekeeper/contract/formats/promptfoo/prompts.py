@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
 from gatekeeper.contract.formats.promptfoo.sources import (
@@ -25,7 +24,8 @@ from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.styles.apply import in_jinja
 from gatekeeper.contract.syntax.yaml_positions import field_name, parse_yaml
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
+from gatekeeper.contract.values.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 _SUFFIXES = (".txt", ".json", ".jsonl", ".yaml", ".yml", ".md", ".j2", ".csv", ".py", ".js", ".ts")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.contract.formats.known_keys import meant
-from gatekeeper.contract.model_traits import is_agent, refuses_sampling
+from gatekeeper.contract.reading.model_traits import is_agent, refuses_sampling
 
 _PREFIXES = {
     "openai:chat:": "openai/",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun
 from gatekeeper.contract.formats.foreign_suite import At, NothingToRunError
 from gatekeeper.contract.formats.known_keys import unknown_keys
 from gatekeeper.contract.formats.promptfoo.assertion import Grading
@@ -34,8 +33,9 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
 )
 from gatekeeper.contract.formats.promptfoo.variables import has_template
-from gatekeeper.contract.model_traits import is_agent, name_fault
-from gatekeeper.contract.unique_name import take_name
+from gatekeeper.contract.reading.model_traits import is_agent, name_fault
+from gatekeeper.contract.values.definition import NotRun
+from gatekeeper.contract.values.unique_name import take_name
 from gatekeeper.errors import ContractError
 
 _DECLARED = ("functionDeclarations", "function_declarations")

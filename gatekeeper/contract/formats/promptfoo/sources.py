@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.definition import NotRun
-from gatekeeper.contract.fixtures import csv_lines
+from gatekeeper.contract.fixtures.fixtures import csv_lines
 from gatekeeper.contract.formats.foreign_suite import SuiteFiles
 from gatekeeper.contract.formats.promptfoo.nodes import Node, root_of
-from gatekeeper.contract.read import UnreadableError, locate, read_text
+from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.syntax.yaml_positions import Document, parse, parse_json, parse_yaml
+from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.errors import ContractError, Problem
 
 FILE = "file://"

@@ -18,7 +18,7 @@ from gatekeeper.contract.formats.promptfoo.sources import (
     is_program,
     is_remote,
 )
-from gatekeeper.contract.size_limits import MOST_FIXTURES
+from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 
 _NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d{1,6}\])*"
 _PLACE = re.compile(r"\{\{-?\s*(" + _NAME + r")\s*-?\}\}")

@@ -9,7 +9,6 @@ from hashlib import sha256
 from importlib.util import find_spec
 from typing import Any
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.contract.prompts.reference import PromptReference
 from gatekeeper.contract.prompts.styles.apply import in_jinja, translate_text
 from gatekeeper.contract.prompts.styles.literal import (
@@ -18,6 +17,7 @@ from gatekeeper.contract.prompts.styles.literal import (
     variable,
     with_line_end,
 )
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess

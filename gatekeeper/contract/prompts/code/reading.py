@@ -24,7 +24,7 @@ from gatekeeper.contract.prompts.code.written import (
     Path,
     Written,
 )
-from gatekeeper.contract.role_lines import ROLES
+from gatekeeper.contract.reading.role_lines import ROLES
 
 _ROLES = {**{role: role for role in ROLES}, "human": "user", "ai": "assistant"}
 _KEYS = ("role", "content")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.contract.prompts.styles import names
 from gatekeeper.contract.prompts.styles.evidence import Evidence, recognise_style, refuse_both
 from gatekeeper.contract.prompts.styles.literal import StyleFault, literal, with_line_end
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem
 
 _LONGEST = 500_000

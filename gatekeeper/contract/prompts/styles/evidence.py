@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from gatekeeper.contract.definition import ShownBy, TemplateStyle
 from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.prompts.styles.literal import StyleFault
 from gatekeeper.contract.prompts.styles.names import PATH
+from gatekeeper.contract.values.definition import ShownBy, TemplateStyle
 
 GITHUB_SUFFIXES = (".prompt.yml", ".prompt.yaml")
 _BY_SUFFIX: dict[TemplateStyle, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ import pytest
 from support.outcomes import outcome
 
 from gatekeeper.author.blame.measure import find_broken
-from gatekeeper.contract.trial import Outcome
+from gatekeeper.contract.values.trial import Outcome
 
 BROKE, FAILED_BEFORE = [f"b{n}" for n in range(6)], [f"f{n}" for n in range(4)]
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.author.blame.edits import apply_edits, find_edits
-from gatekeeper.contract.definition import MessageTemplate, Prompt, PromptStep, Target
-from gatekeeper.contract.digests import target_digest
+from gatekeeper.contract.meaning.digests import target_digest
 from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt, PromptStep, Target
 
 
 def target(text: str, model: str = "m/x", path: str = "prompt.txt", **params: object) -> Target:

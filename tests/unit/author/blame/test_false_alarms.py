@@ -16,9 +16,9 @@ from gatekeeper.author.blame.result import NOT_CONFIRMED, BlameResult
 from gatekeeper.author.blame.words import sentences
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.trial import Completion, Outcome, Request
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Outcome, Request
 
 NAMES = [f"f{number:02}" for number in range(40)]
 CONTRACT = (

@@ -14,10 +14,10 @@ from gatekeeper.author.blame.rates import expected_rates
 from gatekeeper.author.blame.result import BlameResult
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion, Request
 
 CONTRACT = """\
 contract: 1

@@ -12,10 +12,10 @@ from support.git_repository import GitRepository
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
 from gatekeeper.author.blame.revert import Arms, WrittenRevert, write_revert
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Contract, PromptStep, Target
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.gate.blame_result import LineReplacement
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract, PromptStep, Target
+from gatekeeper.gate.results.blame_result import LineReplacement
 
 Files = Mapping[str, str]
 

@@ -11,7 +11,7 @@ from gatekeeper.author.blame.explain import finding_of
 from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
 from gatekeeper.author.blame.revert import WrittenRevert
 from gatekeeper.author.blame.words import blame_document, place, sentences, why_no_revert
-from gatekeeper.gate.call_result import Calls
+from gatekeeper.gate.results.call_result import Calls
 
 DELETED = Edit("Be brief.\n", "", 4, 3, 4, "prompts/a.md")
 ADDED = Edit("", "Think twice.\n", 6, 5, 7, "prompts/tone.md")

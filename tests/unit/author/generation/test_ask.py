@@ -11,7 +11,7 @@ from support.fake_client import UNLIMITED, FakeClient
 
 from gatekeeper.author.generation.ask import TEXT, Asker, object_schema
 from gatekeeper.author.generation.model_run import within_limits
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.sampling.retries import RetryPolicy
 

@@ -12,7 +12,7 @@ from gatekeeper.author.generation.collection import Writer
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.numbered_prompt import number_prompt
 from gatekeeper.author.specification.records import GeneratedTest, Rule, Scenario
-from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.values.change import MemoryRevision
 
 PROMPT = number_prompt(
     MemoryRevision({"p.txt": b"Answer in {{ language }}.\n\n{{ text }}\n"}), "p.txt"

@@ -9,8 +9,8 @@ import pytest
 from gatekeeper.author.generation import files
 from gatekeeper.author.generation.files import find_places, read_fixture_rows, read_present
 from gatekeeper.author.specification.spec_file import read_specification, write_specification
-from gatekeeper.contract.change import Entry, MemoryRevision
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Entry, MemoryRevision
 from gatekeeper.errors import ContractError
 
 CONTRACT = b"contract: 1\nname: a\nprompt: ../%s\nmodel: local/x\nfixtures: []\nchecks: []\n"

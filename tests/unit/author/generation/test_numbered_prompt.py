@@ -6,7 +6,7 @@ import pytest
 
 from gatekeeper.author.generation.numbered_prompt import number_prompt
 from gatekeeper.author.generation.tests import answer_schema
-from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, UsageError
 
 

@@ -37,8 +37,8 @@ from gatekeeper.author.specification.records import (
     Specification,
 )
 from gatekeeper.author.specification.unchanged_items import Carried
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.trial import Completion
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.trial import Completion
 from scripts.publish_schema import STAGE_SCHEMAS, contract_name
 
 CONTRACTS = Path(__file__).parents[4] / "contracts"

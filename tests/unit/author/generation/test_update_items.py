@@ -16,7 +16,7 @@ from gatekeeper.author.specification.prompt_lines import LineChanges
 from gatekeeper.author.specification.records import OpenQuestion, Rule, Specification
 from gatekeeper.author.specification.spec_file import read_specification, write_specification
 from gatekeeper.author.specification.unchanged_items import carry_over
-from gatekeeper.contract.change import MemoryRevision
+from gatekeeper.contract.values.change import MemoryRevision
 
 PROMPT = number_prompt(MemoryRevision({"p.txt": b"One.\nTwo.\nThree.\n\n{{ x }}\n"}), "p.txt")
 # Line 1 moved to 3, 2 was reworded, and what was 3 is gone.

@@ -10,8 +10,8 @@ from gatekeeper.author.logs.formats import LoggedInput
 from gatekeeper.author.logs.personal_data import without_personal_data
 from gatekeeper.author.logs.propose import propose_fixtures
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.values.change import MemoryRevision
 
 CONTRACT = """\
 contract: 1

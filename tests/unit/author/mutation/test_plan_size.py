@@ -8,10 +8,10 @@ import pytest
 
 from gatekeeper.author.mutation.measure import plan_mutation
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.render import render_all
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import UsageError
 
 CONTRACT = """\
@@ -54,7 +54,7 @@ def test_the_prompt_that_all_mutants_are_compared_with_is_rendered_once(monkeypa
 
     monkeypatch.setattr("gatekeeper.sampling.trials.render_all", counted)
     # All mutants have the fixtures and checks of one contract: nothing digests them again.
-    monkeypatch.setattr("gatekeeper.gate.plan.contract_digest", None)
+    monkeypatch.setattr("gatekeeper.gate.plan.plan.contract_digest", None)
     plan = planned(3, "Say what you think of it")
     assert rendered.count(plan.contract.target.prompt.messages) == 1
     assert len(rendered) == 1 + len(plan.mutants)

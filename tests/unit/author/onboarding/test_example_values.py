@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
-from gatekeeper.contract.definition import MessageTemplate, Prompt
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 
 
 def prompt(*texts: str) -> Prompt:

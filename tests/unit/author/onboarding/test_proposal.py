@@ -16,7 +16,7 @@ from gatekeeper.author.onboarding.patterns import (
 )
 from gatekeeper.author.onboarding.proposal import Proposal, ProposalRow, policy_lines, propose
 from gatekeeper.author.onboarding.terminal import show_proposal
-from gatekeeper.contract.inventory import InventoryPrompt
+from gatekeeper.contract.files.inventory import InventoryPrompt
 from gatekeeper.errors import UsageError
 
 CONTRACT = """\

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gatekeeper.author.promises.change import changed_lines, compare_rules, promises_of_change
 from gatekeeper.author.specification.records import InputConstraint, Rule, Specification
 from gatekeeper.author.specification.spec_file import write_specification
-from gatekeeper.contract.change import Change, MemoryRevision
-from gatekeeper.gate.promises import Promises, PromptPromises, Reworded
+from gatekeeper.contract.values.change import Change, MemoryRevision
+from gatekeeper.gate.results.promises import Promises, PromptPromises, Reworded
 
 PROMPT = "Tag the word.\nReturn the tag only.\nIf in doubt, say Unknown.\n\n{{ word }}\n"
 ONE = Rule("only-tag", "The output is one tag.", lines=(2,))

@@ -14,8 +14,8 @@ from gatekeeper.author.promises.proposed_contracts import (
     is_plain_path,
     propose_contracts,
 )
-from gatekeeper.contract.change import Change, Entry, MemoryRevision
-from gatekeeper.contract.policy import Policy, ProposePolicy, load_policy
+from gatekeeper.contract.policies.policy import Policy, ProposePolicy, load_policy
+from gatekeeper.contract.values.change import Change, Entry, MemoryRevision
 
 FILE = "prompts/review.txt"
 NAMES = ["contracts/review.fixtures.jsonl", "contracts/review.yaml", "prompts/review.spec.yaml"]

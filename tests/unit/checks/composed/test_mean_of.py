@@ -7,7 +7,7 @@ import pytest
 from gatekeeper.checks.check import Check, Finding, InnerCheck, ParameterError
 from gatekeeper.checks.composed import mean_of
 from gatekeeper.checks.composed.all_or_any import ALL_OF, ANY_OF
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 SAMPLE = Sample(
     Trial("c", "f", "head", 0, Request("m", (), {}, None, 0)), Completion("out"), output="out"

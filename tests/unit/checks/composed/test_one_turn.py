@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gatekeeper.checks.check import Finding, failed
 from gatekeeper.checks.evaluate import TurnCheck
-from gatekeeper.contract.conversation import spoken, with_turns
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial, Turn
+from gatekeeper.contract.calls.conversation import spoken, with_turns
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial, Turn
 
 
 def conversation(*answers: str) -> Sample:

@@ -24,7 +24,7 @@ from support.judges import (
     verdict,
 )
 
-from gatekeeper.contract.data_blocks import mark_of
+from gatekeeper.contract.reading.data_blocks import mark_of
 
 
 @pytest.mark.parametrize("read", [outside_of_data, carelessly_outside_of_data])

@@ -15,9 +15,9 @@ from support.judges import MODEL, ask, judge, sample_of, verdict
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.judges.panel import _most
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.definition import Message, MessageTemplate, Prompt
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.values.definition import Message, MessageTemplate, Prompt
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
 
 SCALE = {"1": "useless", "2": "weak", "3": "fair", "4": "good", "5": "perfect"}
 

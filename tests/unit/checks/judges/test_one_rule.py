@@ -13,7 +13,7 @@ from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.judges.judge import Judge
 from gatekeeper.checks.judges.presets import DATA_RULES, preset_prompt, rule_prompt
-from gatekeeper.contract.definition import (
+from gatekeeper.contract.values.definition import (
     CheckSpec,
     Message,
     MessageTemplate,
@@ -21,8 +21,8 @@ from gatekeeper.contract.definition import (
     PromptStep,
     Target,
 )
-from gatekeeper.contract.trial import Arm, Sample
-from gatekeeper.gate.judge_identities import judge_identities
+from gatekeeper.contract.values.trial import Arm, Sample
+from gatekeeper.gate.plan.judge_identities import judge_identities
 
 RULE = "The label is one word."
 PROMPTS: dict[Arm, Prompt] = {
@@ -135,6 +135,6 @@ def test_a_calibration_belongs_to_the_rule_and_to_what_is_said_about_rules(monke
 
     before, without = digest(rule=RULE), digest()
     assert len({before, without, digest(rule="Other."), digest(instructions=RULE)}) == 4
-    monkeypatch.setattr("gatekeeper.gate.judge_identities.rule_prompt", lambda: "Other words.")
+    monkeypatch.setattr("gatekeeper.gate.plan.judge_identities.rule_prompt", lambda: "Other words.")
     assert digest(rule=RULE) != before
     assert digest() == without

@@ -15,9 +15,9 @@ from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.pair_check import PairFinding, compares_pairs
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.judge_questions import question_id
-from gatekeeper.contract.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
 
 Says = Callable[[str, str, Request], str]
 """Gets what answers A and B say, and returns a verdict."""

@@ -21,8 +21,8 @@ from support.quick_and_long import a_few
 
 from gatekeeper.checks.check import Files, Finding
 from gatekeeper.checks.own import python
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.values.definition import Fixture
+from gatekeeper.contract.values.trial import Sample
 
 HERE, CREATE, PAGE = -100, 0o1000, 4096
 # The call's numbers on x86-64 and arm64, and its arguments: PARENT is Gatekeeper, FILE a file of

@@ -10,8 +10,8 @@ from support.machine_needs import LANDLOCK
 
 from gatekeeper.checks.check import Files, Finding, ParameterError
 from gatekeeper.checks.own import own_function, python
-from gatekeeper.contract.definition import Fixture
-from gatekeeper.contract.trial import Sample
+from gatekeeper.contract.values.definition import Fixture
+from gatekeeper.contract.values.trial import Sample
 
 PATH = "contracts/tone.py"
 CODE = """\

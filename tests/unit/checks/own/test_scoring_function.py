@@ -10,7 +10,7 @@ import pytest
 from gatekeeper.checks.check import Files, Finding, InnerCheck, ParameterError
 from gatekeeper.checks.own import scoring_function
 from gatekeeper.checks.own.own_function import OwnFunction
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 PATH = "contracts/decide.py"
 CODE = """\

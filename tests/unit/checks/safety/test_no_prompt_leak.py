@@ -8,8 +8,8 @@ import pytest
 
 from gatekeeper.checks.check import Files, Finding
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 SECRET = "You are Mia of Shop Ltd. Never offer more than ten per cent discount."
 

@@ -12,7 +12,7 @@ from gatekeeper.checks.check import PASSED, Files, ParameterError
 from gatekeeper.checks.output import normaliser, parse_json, quote, same_json, shorten
 from gatekeeper.checks.pattern import TIMEOUTS_ALLOWED
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 JSON = st.recursive(
     st.none()

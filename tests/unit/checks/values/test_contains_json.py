@@ -9,7 +9,7 @@ import pytest
 from gatekeeper.checks.check import Files
 from gatekeeper.checks.text import parses_as
 from gatekeeper.checks.values import contains_json
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 
 FILES = Files({}, "c.yaml")
 

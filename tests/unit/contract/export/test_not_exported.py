@@ -10,8 +10,8 @@ import pytest
 from support.contract_exports import CHECKS, FIXTURES, a_judge, exported, kinds
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.export.export import ExportFormat, export_contracts
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, UsageError
 
 NOT_FOR_GITHUB: Mapping[str, dict[str, Any]] = {

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from support.contract_exports import CHECKS, a_judge, exported, kinds, sent, wanted
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.contract_document import read_contract_documents
 from gatekeeper.contract.export.export import ExportFormat, export_contracts
+from gatekeeper.contract.files.contract_document import read_contract_documents
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError
 
 

@@ -15,10 +15,10 @@ from support.foreign_examples import EXAMPLES
 from support.foreign_files import revision
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.contract_document import contract_paths_of
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.files.contract_document import contract_paths_of
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate.validate import prepare_contract
 

@@ -6,12 +6,12 @@ import pytest
 from support.foreign_files import EVERYTHING, GITHUB, changed, loaded, revision, triple
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.affected import every_contract
-from gatekeeper.contract.contract_files import contract_paths
+from gatekeeper.contract.changes.affected import every_contract
+from gatekeeper.contract.checks.judge_calibration import calibration_path
+from gatekeeper.contract.files.contract_files import contract_paths
 from gatekeeper.contract.formats.foreign_suite import contract_name, file_of_contract
-from gatekeeper.contract.judge_calibration import calibration_path
-from gatekeeper.contract.policy import Policy
-from gatekeeper.contract.weakening import weakenings
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 
 CITY = {"evals/city.prompt.yml": GITHUB}

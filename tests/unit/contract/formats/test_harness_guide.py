@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.foreign_files import loaded, sent
 
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.formats.harness import recognises
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
 SCHEMA = {"type": "object", "required": ["answer"], "properties": {"answer": {"type": "string"}}}

@@ -10,15 +10,15 @@ import pytest
 
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.convert import convert
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.digests import evaluation_meaning
+from gatekeeper.contract.export.convert import convert
 from gatekeeper.contract.formats.promptfoo.assertion_types import ALL_TYPES, NOT_RUN, RED_TEAM
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import evaluation_meaning
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.syntax.yaml_positions import parse
-from gatekeeper.contract.trial import Completion, Request, Sample, ToolCall, Trial
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Completion, Request, Sample, ToolCall, Trial
 
 FOLDER = Path(__file__).parents[3] / "support" / "promptfoo_configs"
 CONFIGS = sorted(path.name for path in FOLDER.glob("[01]*.*"))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from support.foreign_files import loaded
 
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError, Problem
 
 PATH = "evals/promptfooconfig.yaml"

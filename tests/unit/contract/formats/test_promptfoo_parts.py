@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from support.foreign_files import loaded
 
-from gatekeeper.contract.definition import Contract
 from gatekeeper.contract.formats.promptfoo.variables import script_number, script_text
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.rendering import render_prompt
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 
 PATH = "evals/promptfooconfig.json"

@@ -9,10 +9,10 @@ import pytest
 from support.foreign_files import loaded, revision
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.convert import convert
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.export.convert import convert
 from gatekeeper.contract.formats.foreign_suite import NothingToRunError
 from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 
 PATH = "promptfooconfig.yaml"

@@ -9,11 +9,11 @@ import pytest
 from support.foreign_files import loaded, revision
 
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.contract.definition import CheckSpec, Contract
-from gatekeeper.contract.own_code import trust_code
-from gatekeeper.contract.policy import OwnChecks, Policy
-from gatekeeper.contract.trial import Completion, Request, Sample, Trial
-from gatekeeper.contract.unused_variables import names_read
+from gatekeeper.contract.changes.own_code import trust_code
+from gatekeeper.contract.fixtures.unused_variables import names_read
+from gatekeeper.contract.policies.policy import OwnChecks, Policy
+from gatekeeper.contract.values.definition import CheckSpec, Contract
+from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
 PATH = "evals/promptfooconfig.json"

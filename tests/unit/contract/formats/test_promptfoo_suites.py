@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from support.foreign_files import loaded, revision
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.contract_document import read_contract_documents
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.files.contract_document import read_contract_documents
 from gatekeeper.contract.formats.promptfoo.assertion_types import ALL_TYPES, MAPPED, NOT_RUN
 from gatekeeper.contract.formats.promptfoo.assertions import TRANSLATED
 from gatekeeper.contract.formats.promptfoo.csv_tests import assertion_of_text, split_values
 from gatekeeper.contract.formats.promptfoo.patterns import NotJavaScriptError, translate_pattern
 from gatekeeper.contract.formats.promptfoo.suite import recognises
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError, Problem
 
 PATH = "evals/promptfooconfig.json"

@@ -19,9 +19,9 @@ from support.foreign_files import (
 )
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.contract_files import contract_paths
-from gatekeeper.contract.convert import convert
+from gatekeeper.contract.export.convert import convert
+from gatekeeper.contract.files.contract_files import contract_paths
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, UsageError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.foreign_files import loaded, triple
 
-from gatekeeper.contract.definition import Contract
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 
 HARNESS = "evals/h.json"

@@ -14,12 +14,12 @@ from support.foreign_files import revision
 from support.quick_and_long import a_few
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.contract_document import contract_paths_of
-from gatekeeper.contract.digests import contract_digest
+from gatekeeper.contract.files.contract_document import contract_paths_of
 from gatekeeper.contract.formats.known_keys import Keys
 from gatekeeper.contract.formats.recognise import known_formats
-from gatekeeper.contract.load import load_contract
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.validate import prepare_contract
 

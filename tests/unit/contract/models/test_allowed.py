@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Position
 from gatekeeper.contract.models.allowed import (
     EVERY_MODEL,
     AllowedModels,
     allowed_models,
     model_problems,
 )
-from gatekeeper.contract.policy import POLICY_PATH, Policy, load_policy
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import ContractError
 
 PROMPT = "---\nmodel: mistral/small\n---\nuser:\nSay {{ word }}.\n"

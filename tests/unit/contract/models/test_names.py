@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.model_traits import MAX_CHARACTERS
 from gatekeeper.contract.models.names import (
     ModelName,
     is_hosted,
     matches,
     read_model_name,
 )
+from gatekeeper.contract.reading.model_traits import MAX_CHARACTERS
 
 REAL = (
     "openai/gpt-4o-mini",

@@ -7,7 +7,7 @@ import json
 import pytest
 from support.two_contracts import FILES, SHAPES, contract, revision
 
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.models.params import HOSTED_PARAMS, LOCAL_PARAMS
 from gatekeeper.errors import ContractError, Problem
 

@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 from support.constants_here import read_here
 
-from gatekeeper.contract.change import MemoryRevision
 from gatekeeper.contract.prompts.code import constant, python_source, typescript_source
 from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError
 
 

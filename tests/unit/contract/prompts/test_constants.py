@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from support.constants_here import read_here
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Prompt, TemplateStyle
 from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem
 
 

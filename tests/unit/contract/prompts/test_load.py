@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.machine_needs import DATA, RECORDED_OUTPUTS
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import MessageTemplate, Prompt
 from gatekeeper.contract.prompts.load import load_prompt, parse_prompt
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import ContractError
 
 

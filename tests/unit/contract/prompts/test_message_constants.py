@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from support.constants_here import read_here
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.render import render_messages
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Prompt
 from gatekeeper.errors import ContractError, Problem
 
 

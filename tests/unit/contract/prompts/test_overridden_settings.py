@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.two_contracts import SHAPES, contract, revision
 
-from gatekeeper.contract.affected import Affected, find_affected
-from gatekeeper.contract.change import Change
-from gatekeeper.contract.policy import Policy
+from gatekeeper.contract.changes.affected import Affected, find_affected
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change
 
 ROWS = {"contracts/a.jsonl": '{"x": 1}', "s.json": "{}"}
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gatekeeper.contract.definition import Fixture, MessageTemplate, Position, Prompt
 from gatekeeper.contract.prompts.render import render_messages, render_value
 from gatekeeper.contract.templates import client
+from gatekeeper.contract.values.definition import Fixture, MessageTemplate, Position, Prompt
 from gatekeeper.errors import ContractError
 
 

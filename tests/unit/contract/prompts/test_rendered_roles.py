@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.two_contracts import FILES, SHAPES, revision
 
-from gatekeeper.contract.definition import Contract
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.rendered_roles import rendered_role_problems
-from gatekeeper.contract.role_lines import role_of_line
+from gatekeeper.contract.reading.role_lines import role_of_line
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 from gatekeeper.sampling.trials import plan_trials
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.github_model_names import to_github_name
 from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.reading.github_model_names import to_github_name
 from gatekeeper.errors import ContractError
 
 MESSAGES = "messages: [{role: user, content: x}]\n"

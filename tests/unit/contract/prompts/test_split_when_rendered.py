@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.two_contracts import FILES, SHAPES, revision
 
-from gatekeeper.contract.definition import Prompt
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.render import render_messages
-from gatekeeper.contract.role_lines import role_of_line
+from gatekeeper.contract.reading.role_lines import role_of_line
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.rendering import render_prompt
+from gatekeeper.contract.values.definition import Prompt
 from gatekeeper.errors import ContractError
 from gatekeeper.sampling.trials import plan_trials
 

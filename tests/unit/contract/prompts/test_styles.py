@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.contract.prompts.load import load_prompt, parse_prompt
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.prompts.styles import format_fields
 from gatekeeper.contract.prompts.styles.apply import in_jinja
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem
 
 VALUES: Mapping[str, Any] = {

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from support.two_contracts import FILES, SHAPES, revision
 
-from gatekeeper.contract.definition import MessageTemplate, Prompt
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.prompts.unfilled_names import unfilled_names, unfilled_notices
+from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import ContractError
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt, read_reference, write_key
-from gatekeeper.contract.read import UnreadableError
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Prompt
 from gatekeeper.errors import ContractError, Problem
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError
 
 GOAL = "user: {model: openai/m, goal: Leave.}\n"

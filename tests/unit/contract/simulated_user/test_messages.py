@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.conversation import calls_of, count_calls, spoken
-from gatekeeper.contract.data_blocks import mark_of
-from gatekeeper.contract.definition import Message, SimulatedUser
+from gatekeeper.contract.calls.conversation import calls_of, count_calls, spoken
+from gatekeeper.contract.reading.data_blocks import mark_of
 from gatekeeper.contract.simulated_user.messages import (
     LONGEST_SAID,
     SHOWN_OF_AN_ANSWER,
@@ -21,7 +20,8 @@ from gatekeeper.contract.simulated_user.messages import (
     user_message,
     user_of,
 )
-from gatekeeper.contract.trial import (
+from gatekeeper.contract.values.definition import Message, SimulatedUser
+from gatekeeper.contract.values.trial import (
     Completion,
     JudgeAnswer,
     QuestionId,

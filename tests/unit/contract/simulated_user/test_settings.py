@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from support.two_contracts import FILES, SHAPES, revision
 
-from gatekeeper.contract.definition import Contract, Fixture, SimulatedUser
-from gatekeeper.contract.load import load_contract
+from gatekeeper.contract.fixtures.unused_variables import unused_variables
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.simulated_user.settings import user_weakenings
-from gatekeeper.contract.unused_variables import unused_variables
+from gatekeeper.contract.values.definition import Contract, Fixture, SimulatedUser
 from gatekeeper.errors import ContractError
 from gatekeeper.sampling.trials import plan_trials
 

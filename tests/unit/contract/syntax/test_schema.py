@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.schemas import contract_schema, policy_schema
+from gatekeeper.contract.meaning.schemas import contract_schema, policy_schema
 from gatekeeper.contract.syntax.schema import KNOWN_KEYWORDS, conforms
 
 SCHEMA = contract_schema()
@@ -121,8 +121,8 @@ def test_what_is_not_known_is_left_to_jsonschema(
 
 def test_a_sound_contract_is_loaded_without_jsonschema() -> None:
     code = (
-        "import sys; from gatekeeper.contract.load import load_contract;"
-        "from gatekeeper.contract.change import MemoryRevision as M;"
+        "import sys; from gatekeeper.contract.loading.load import load_contract;"
+        "from gatekeeper.contract.values.change import MemoryRevision as M;"
         "from gatekeeper.checks.registry import SHAPES;"
         "c = b'contract: 1\\nname: a\\nprompt: /a.md\\nmodel: m\\n"
         "fixtures: [{vars: {a: 1}}]\\nchecks: [{type: contains, value: x}]\\n';"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
-from gatekeeper.contract.judge_calibration import (
+from gatekeeper.contract.checks.judge_calibration import (
     calibration_text,
     calibrations_from,
     output_digest,
 )
 from gatekeeper.contract.syntax.yaml_positions import parse
+from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
 from gatekeeper.gate.calibration.anchors import MOST_CHARACTERS, calibration_id, keep_anchors
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import outcome
 
-from gatekeeper.contract.trial import CheckResult, Completion, ToolCall
+from gatekeeper.contract.values.trial import CheckResult, Completion, ToolCall
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import (
     Label,

@@ -10,16 +10,16 @@ from support.fake_client import UNLIMITED, FakeClient
 from support.judged_checks import FakeJudge, with_judge
 from support.outcomes import contract
 
-from gatekeeper.contract.calibration_record import CheckCalibration, GradedLabel
-from gatekeeper.contract.definition import CheckSpec, PromptStep
-from gatekeeper.contract.policy import Limits
-from gatekeeper.contract.trial import Completion, Request
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
+from gatekeeper.contract.values.definition import CheckSpec, PromptStep
+from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.calibration import measure
 from gatekeeper.gate.calibration.judge_drift import find_judge_drift
 from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.calibration.measure import CalibrationPlan, grade_labels, plan_calibration
-from gatekeeper.gate.judge_identities import judge_identities
+from gatekeeper.gate.plan.judge_identities import judge_identities
 
 LABELS = tuple(
     SettledLabel(f"f{i % 4}", f"{'good' if i % 3 else 'bad'} output {i}", i % 2 == 0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.outcomes import contract, outcome, target
 from support.plain_spaces import spaced
 
-from gatekeeper.contract.definition import Target
-from gatekeeper.gate.result import Calls
+from gatekeeper.contract.values.definition import Target
+from gatekeeper.gate.results.result import Calls
 from gatekeeper.gate.sweep.compare import summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, target
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.definition import Target
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.definition import Target
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.sweep.grid import MOST_SETTINGS, Axis, read_axis, settings_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support import results as examples
 
-from gatekeeper.gate.result import GateResult, Reason
+from gatekeeper.gate.results.result import GateResult, Reason
 from gatekeeper.reports.formats.badge import render_badge
 
 # https://shields.io/badges/endpoint-badge

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from support import results as examples
 
-from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, QuestionId
+from gatekeeper.contract.values.trial import CheckResult, Completion, JudgeAnswer, QuestionId
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.result import GateResult, UnderBase
+from gatekeeper.gate.results.result import GateResult, UnderBase
 from gatekeeper.reports.formats.csv_parquet import (
     FIXTURES,
     SAMPLES,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Properties, Skipped, TestCase, TestSuite
 from support import results as examples
 
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.junit import render_junit
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.outcomes import outcome
 
-from gatekeeper.contract.trial import CheckResult, Completion, JudgeAnswer, QuestionId, Vote
+from gatekeeper.contract.values.trial import CheckResult, Completion, JudgeAnswer, QuestionId, Vote
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats.read_samples import read_run
 from gatekeeper.reports.formats.samples import sample_document

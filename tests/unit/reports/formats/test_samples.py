@@ -9,7 +9,7 @@ from typing import Any
 
 from support import results as examples
 
-from gatekeeper.contract.digests import request_digest
+from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.providers.recorded import ReplayClient
 from gatekeeper.reports.formats.samples import sample_lines
 

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import results as examples
 
-from gatekeeper.contract.change import AffectedBy
-from gatekeeper.gate.result import GateResult, Reason, ReasonCode, Waiver
+from gatekeeper.contract.values.change import AffectedBy
+from gatekeeper.gate.results.result import GateResult, Reason, ReasonCode, Waiver
 from gatekeeper.reports.formats.sarif import MOST_RESULTS, SCHEMA, render_sarif
 
 _SCHEMA = json.loads(

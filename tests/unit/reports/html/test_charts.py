@@ -16,9 +16,9 @@ from support import results as examples
 from support.ticket_run import gate_result, past
 
 from gatekeeper import numbers
-from gatekeeper.gate.error_budgets import most_pressing
-from gatekeeper.gate.past_run import PastRun
-from gatekeeper.gate.result import ContractResult, GateResult, SloResult
+from gatekeeper.gate.objectives.error_budgets import most_pressing
+from gatekeeper.gate.results.past_run import PastRun
+from gatekeeper.gate.results.result import ContractResult, GateResult, SloResult
 from gatekeeper.reports.html import charts, render_html
 from gatekeeper.stats.error_budget import Event, error_budget
 

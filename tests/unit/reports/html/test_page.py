@@ -22,9 +22,9 @@ from support import results as examples
 from support.ticket_run import gate_result, past, run_result
 
 from gatekeeper import numbers
-from gatekeeper.contract.definition import Message
-from gatekeeper.contract.trial import CheckResult
-from gatekeeper.gate.result import ContractResult, GateResult, UnderBase
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import CheckResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, UnderBase
 from gatekeeper.reports.headline import title
 from gatekeeper.reports.html import Cell, heatmap, render_html
 from gatekeeper.reports.html.heat import failure_clusters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatekeeper.contract.trial import Completion, Outcome, Request, Sample, Trial, Turn
+from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial, Turn
 from gatekeeper.reports.html.samples import _facts
 
 

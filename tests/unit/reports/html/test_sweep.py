@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from support.outcomes import contract, outcome, target
 
-from gatekeeper.contract.definition import Target
-from gatekeeper.gate.result import Calls
+from gatekeeper.contract.values.definition import Target
+from gatekeeper.gate.results.result import Calls
 from gatekeeper.gate.sweep.compare import summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from support import results as examples
 
-from gatekeeper.gate.result import GateResult, Reason
+from gatekeeper.gate.results.result import GateResult, Reason
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.stats.error_budget import ErrorBudget
 

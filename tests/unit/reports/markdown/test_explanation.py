@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from support import results as examples
 
-from gatekeeper.gate.fixture_result import FixtureFailure
-from gatekeeper.gate.result import GateResult, Reason, UnderBase
+from gatekeeper.gate.results.fixture_result import FixtureFailure
+from gatekeeper.gate.results.result import GateResult, Reason, UnderBase
 from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.stats.interval import ConfidenceInterval
 

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from support import results as examples
 from support.ticket_run import gate_result
 
-from gatekeeper.gate.fixture_result import FixtureFailure, FixtureResult, MustPassResult, Tally
-from gatekeeper.gate.result import (
+from gatekeeper.gate.results.fixture_result import (
+    FixtureFailure,
+    FixtureResult,
+    MustPassResult,
+    Tally,
+)
+from gatekeeper.gate.results.result import (
     ContractResult,
     GateResult,
     Reason,

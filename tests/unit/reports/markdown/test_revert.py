@@ -11,14 +11,14 @@ from markdown_it import MarkdownIt
 from support.results import failing_contract
 from support.results import result as gate_result
 
-from gatekeeper.gate.blame_result import (
+from gatekeeper.gate.results.blame_result import (
     ContractBlame,
     HarmfulCause,
     LineReplacement,
     ProposedRevert,
     lines_digest,
 )
-from gatekeeper.gate.result import GateResult
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.escape import visible
 from gatekeeper.reports.markdown.comment import comment_text
 from gatekeeper.reports.markdown.revert import suggestions_of

@@ -14,9 +14,9 @@ from support.nightly_records import night, nights
 from support.outcomes import contract
 from support.past_runs import STARTED, record
 
-from gatekeeper.contract.change import MemoryRevision
-from gatekeeper.contract.objectives import read_objectives
-from gatekeeper.contract.policy import Policy, load_policy
+from gatekeeper.contract.policies.policy import Policy, load_policy
+from gatekeeper.contract.values.change import MemoryRevision
+from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.history.record import events_of
 from gatekeeper.reports.site.contract_history import contract_histories

@@ -15,8 +15,8 @@ from rich.console import Console
 from support import early_results as early_examples
 from support import results as examples
 
-from gatekeeper.contract.change import AffectedBy
-from gatekeeper.gate.result import GateResult, Reason
+from gatekeeper.contract.values.change import AffectedBy
+from gatekeeper.gate.results.result import GateResult, Reason
 from gatekeeper.reports.terminal.console import print_estimate, print_result
 from gatekeeper.stats.error_budget import ErrorBudget
 

@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console
 from support import results as examples
 
-from gatekeeper.gate.result import Reason
+from gatekeeper.gate.results.result import Reason
 from gatekeeper.reports.terminal.screen import show_result
 
 

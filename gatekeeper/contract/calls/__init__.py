@@ -1,0 +1,1 @@
+"""The calls that one sample takes: chains of prompts, and conversations."""

@@ -1,0 +1,1 @@
+"""Finds what a change affects, and what replaces what it removes."""

@@ -1,0 +1,1 @@
+"""Which files are contracts, and which files each of them depends on."""

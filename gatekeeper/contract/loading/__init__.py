@@ -1,0 +1,1 @@
+"""Loads contracts with everything that they refer to."""

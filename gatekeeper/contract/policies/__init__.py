@@ -1,0 +1,1 @@
+"""The policy of the repository and those of its folders."""

@@ -1,0 +1,1 @@
+"""Reads files and texts of a revision, within limits."""

@@ -1,0 +1,1 @@
+"""What a contract, a change and a trial are, as frozen values."""

@@ -1,0 +1,154 @@
+"""Objectives: the targets of a contract for all of its samples, or for those of a category.
+
+The name of an objective is the same everywhere: `success_rate`, `latency_p95_ms`, `checks.NAME`,
+`categories.CATEGORY.repair_rate`, `categories.CATEGORY.checks.NAME`. A category in a name has no
+dot, so that a name can be split; the name of a check may have any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Literal
+
+from gatekeeper.contract.values.similar_texts import SimilarTexts, read_similar
+from gatekeeper.numbers import Unit
+
+DEFAULT_WINDOW = "28d"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The measured quantity, its unit, and which direction is better.
+
+    `quantile` is the one of an objective on a time, and `first_token` says that the time is that to
+    the first token of the answer, not to its last.
+    """
+
+    label: str
+    unit: Unit
+    better: Literal["higher", "lower"]
+    quantile: float | None = None
+    first_token: bool = False
+
+
+CHECKS, CATEGORIES = "checks", "categories"
+
+MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        "success_rate": Measure("success rate", "share", "higher"),
+        CHECKS: Measure("pass rate", "share", "higher"),
+        "latency_p50_ms": Measure("latency p50", "ms", "lower", 0.5),
+        "latency_p90_ms": Measure("latency p90", "ms", "lower", 0.9),
+        "latency_p95_ms": Measure("latency p95", "ms", "lower", 0.95),
+        "latency_p99_ms": Measure("latency p99", "ms", "lower", 0.99),
+        "ttft_p50_ms": Measure("time to first token p50", "ms", "lower", 0.5, first_token=True),
+        "ttft_p90_ms": Measure("time to first token p90", "ms", "lower", 0.9, first_token=True),
+        "ttft_p95_ms": Measure("time to first token p95", "ms", "lower", 0.95, first_token=True),
+        "ttft_p99_ms": Measure("time to first token p99", "ms", "lower", 0.99, first_token=True),
+        "cost_per_call_usd": Measure("cost per call", "usd", "lower"),
+        "tokens_per_call": Measure("tokens per call", "tokens", "lower"),
+        "repair_rate": Measure("repair rate", "share", "lower"),
+        "judge_score": Measure("judge score", "score", "higher"),
+        "consistency": Measure("consistency", "agreement", "higher"),
+    }
+)
+"""By the key of the contract format, in the order in which objectives are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """One promise: the measure that `name` names shall not be worse than `target`, and its error
+    budget is counted over `window`."""
+
+    name: str
+    target: float
+    window: str = DEFAULT_WINDOW
+    default: bool = False
+    """Whether the target is the policy's default, because the contract has no `success_rate`.
+    It applies to one run and has no error budget, because it has no window."""
+    by_policy: bool = False
+    """Whether the policy sets the target, because the new contract has a lower one."""
+    similar: SimilarTexts | None = None
+    """How answers in other words are compared, for `consistency`; None: they do not agree."""
+
+    @property
+    def measure(self) -> Measure:
+        return measure_of(self.name)
+
+    @property
+    def check(self) -> str | None:
+        """Return the check whose pass rate the objective is about; None for the others."""
+        own = _own_part(self.name)
+        return own.removeprefix(f"{CHECKS}.") if own.startswith(f"{CHECKS}.") else None
+
+    @property
+    def counts_passes(self) -> bool:
+        """Whether it counts the samples that pass all checks that gate."""
+        return _own_part(self.name) == "success_rate"
+
+    @property
+    def category(self) -> str | None:
+        """Return the category of the fixtures that the objective is about; None if it is about
+        all."""
+        if not self.name.startswith(f"{CATEGORIES}."):
+            return None
+        return self.name.split(".", 2)[1]
+
+    @property
+    def good_share(self) -> Decimal | None:
+        """The share of events that must be good: samples that pass, that need no repair, calls no
+        slower than a latency. None if nothing is counted, as for a mean: it has no budget.
+        As the author wrote it: in binary 1 - 0.95 is more than 0.05."""
+        measure = self.measure
+        if self.default:
+            return None
+        if measure.quantile is not None:
+            return Decimal(str(measure.quantile))
+        if measure.unit != "share":
+            return None
+        target = Decimal(str(self.target))
+        return target if measure.better == "higher" else 1 - target
+
+
+def measure_of(name: str) -> Measure:
+    """Return what the objective of that name measures. Raises KeyError for an unknown name."""
+    return MEASURES[_own_part(name).split(".", 1)[0]]
+
+
+def label_of(name: str) -> str:
+    """Return the name of the objective for people, as plain text that is not escaped."""
+    objective = Objective(name, 0)
+    label = f"{objective.check} {objective.measure.label}" if objective.check else ""
+    where = f"{objective.category}: " if objective.category else ""
+    return f"{where}{label or objective.measure.label}"
+
+
+def read_objectives(written: Mapping[str, Any]) -> tuple[Objective, ...]:
+    """Return the objectives in the `slo` of a contract that conforms to the schema, in the order of
+    `MEASURES`, those of categories last; the order in the file does not matter."""
+    window = written.get("window") or DEFAULT_WINDOW
+    found = list(_objectives("", written, window))
+    for category, own in sorted((written.get(CATEGORIES) or {}).items()):
+        found += _objectives(f"{CATEGORIES}.{category}.", own, window)
+    return tuple(found)
+
+
+def _objectives(where: str, written: Mapping[str, Any], window: str) -> Iterator[Objective]:
+    for key in MEASURES:
+        value = written.get(key)
+        if value is None:
+            continue
+        named = {f"{key}.{n}": v for n, v in sorted(value.items())} if key == CHECKS else {}
+        for name, target in (named or {key: value if key != CHECKS else None}).items():
+            if isinstance(target, Mapping):
+                own_window, similar = target.get("window") or window, read_similar(target)
+                yield Objective(where + name, target["target"], own_window, similar=similar)
+            elif target is not None:
+                yield Objective(where + name, target, window)
+
+
+def _own_part(name: str) -> str:
+    return name.split(".", 2)[2] if name.startswith(f"{CATEGORIES}.") else name

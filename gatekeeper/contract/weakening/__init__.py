@@ -1,0 +1,1 @@
+"""Finds how a pull request weakens contracts or the policy."""

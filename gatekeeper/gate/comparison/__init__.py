@@ -1,0 +1,1 @@
+"""Compares base with head. Pure."""

@@ -1,0 +1,184 @@
+"""Compares base with head on the same inputs, for reports. Pure.
+
+Unmeasured outcomes stay unknown and are never guessed: every number that a verdict depends on holds
+for the worst case of the unknown outcomes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gatekeeper.contract.values.clusters import ClusterCounts
+from gatekeeper.contract.values.definition import GatePolicy
+from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.gate.comparison.alternative_methods import (
+    difference_intervals,
+    other_tests,
+    paired_cost,
+    paired_latency,
+    visible_breaks,
+    visible_drop,
+    visible_score_drop,
+)
+from gatekeeper.gate.comparison.paired_comparison import Comparison
+from gatekeeper.gate.comparison.resources import resource_changes
+from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.result import PairedResult, Stopped
+from gatekeeper.gate.samples.outcomes import Change
+from gatekeeper.stats.intervals import paired_difference_interval
+from gatekeeper.stats.power import fixtures_needed
+from gatekeeper.stats.sequential import SequentialTest
+
+Fate = Literal["both", "broke", "fixed", "neither", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Distinct inputs, or clusters of them, by what happened to them from base to head.
+
+    `both` passed on both arms, `neither` on none; `broke` and `fixed` are the discordant ones;
+    `unknown` are not determined by the measured samples.
+    """
+
+    both: int = 0
+    broke: int = 0
+    fixed: int = 0
+    neither: int = 0
+    unknown: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.both + self.broke + self.fixed + self.neither + self.unknown
+
+
+def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
+    """Return the paired counts over distinct inputs: duplicates of an input are one.
+
+    An input broke when more of the fixtures that share it broke than were fixed (a sign for each
+    of them, as the exact sign test on clusters asks for).
+    """
+    return _counted(_fate_of_inputs(fixtures).values())
+
+
+def count_clusters(fixtures: Sequence[FixtureResult], counts_with: Mapping[str, str]) -> Pairs:
+    """Return the paired counts over units: if more inputs of a unit broke than were fixed, the unit
+    broke, and the other way round."""
+    units: dict[str, list[Fate]] = defaultdict(list)
+    for fixture, of_input in _fate_of_inputs(fixtures).items():
+        units[counts_with.get(fixture, fixture)].append(of_input)
+    return _counted(_fate_of_unit(fates) for fates in units.values())
+
+
+def _fate_of_inputs(fixtures: Sequence[FixtureResult]) -> dict[str, Fate]:
+    inputs: dict[str, list[Change]] = defaultdict(list)
+    for fixture in fixtures:
+        change = fixture.base_passed, fixture.head_passed
+        inputs[fixture.duplicate_of or fixture.id].append(change)
+    return {name: fate(members) for name, members in inputs.items()}
+
+
+def _fate_of_unit(fates: Sequence[Fate]) -> Fate:
+    if "unknown" in fates:
+        return "unknown"
+    more_fixed = fates.count("fixed") - fates.count("broke")
+    if more_fixed:
+        return "fixed" if more_fixed > 0 else "broke"
+    return "both" if fates.count("both") >= fates.count("neither") else "neither"
+
+
+def _counted(fates: Iterable[Fate]) -> Pairs:
+    counts = Counter(fates)
+    return Pairs(
+        both=counts["both"],
+        broke=counts["broke"],
+        fixed=counts["fixed"],
+        neither=counts["neither"],
+        unknown=counts["unknown"],
+    )
+
+
+def paired_result(
+    pairs: Pairs,
+    comparison: Comparison,
+    outcomes: Sequence[Outcome],
+    gate: GatePolicy,
+    level: float,
+    stopped: Stopped | None,
+    clusters: Pairs | None = None,
+) -> PairedResult:
+    """Return the comparison of the arms.
+
+    `level` is the one that this contract is tested at. `clusters` are given if related fixtures
+    count as one.
+    """
+    units = clusters or pairs
+    counted = units.both, units.broke, units.fixed, units.neither
+    graded = comparison.graded
+    drops, flicker = comparison.drops(), comparison.flicker
+    measured = bool(drops)
+    early = stopped in ("regressed", "not_worse", "futile") and not comparison.complete
+    # Every method for intervals assumes that the samples did not choose when sampling ended.
+    own_drops = clusters is not None or graded
+    intervals = {} if early else difference_intervals(*counted, drops, clustered=own_drops)
+    # If each input has one difference of -1, 0 or 1, Newcombe's is exact about its ends.
+    spread = comparison.rounds > 1 or clusters is not None or not comparison.test.walks
+    shown = intervals.get("bootstrap_fixtures") if spread else None
+    if not early and (shown is None or shown.low == shown.high):
+        # That interval knows neither weights nor scores.
+        shown = paired_difference_interval(*counted) if comparison.test.walks else None
+    return PairedResult(
+        method=method(comparison.test, clustered=clusters is not None) + comparison.measure,
+        alpha=level,
+        fixtures=pairs.total,
+        broke=pairs.broke,
+        fixed=pairs.fixed,
+        unknown=pairs.unknown,
+        p_value=comparison.evaluate(level).p_value if measured else None,
+        difference=-sum(drops) / len(drops) if measured else None,
+        interval=shown,
+        minimum_detectable_effect=visible_score_drop(units.total, drops, level)
+        if graded
+        else visible_drop(units.total, flicker, level, comparison.test.rounds),
+        detectable_breaks=None if graded else visible_breaks(units.total, flicker, level),
+        stopped=stopped,
+        rounds=comparison.rounds,
+        planned_rounds=comparison.test.rounds,
+        margin=gate.margin,
+        unmeasured=comparison.unmeasured,
+        fixtures_needed=fixtures_needed(gate.margin, level) if gate.margin and not graded else None,
+        intervals=intervals,
+        alternative_methods=other_tests(units.broke, units.fixed) if any(counted) else {},
+        latency_difference_ms=paired_latency(outcomes),
+        cost_difference_usd=paired_cost(outcomes),
+        resources=resource_changes(outcomes),
+        clusters=None if clusters is None else _cluster_counts(clusters),
+        sequential=comparison.test.early,
+        scores=comparison.scores,
+    )
+
+
+def _cluster_counts(clusters: Pairs) -> ClusterCounts:
+    return ClusterCounts(clusters.total, clusters.broke, clusters.fixed)
+
+
+def method(test: SequentialTest, *, clustered: bool = False) -> str:
+    """Return the name of the test that decides, by the design; all are one-sided, and count each
+    distinct input once, or each cluster."""
+    if clustered:
+        return f"{'sequential' if test.early else 'exact'} sign-flip test over clusters"
+    passes = test.walks and not test.weights
+    name = "McNemar test" if test.rounds == 1 and passes else "sign-flip test"
+    return f"{'sequential' if test.early else 'exact'} {name}"
+
+
+def fate(members: Sequence[Change]) -> Fate:
+    """Return what happened to one input from base to head, over all fixtures that share it."""
+    if any(None in member for member in members):
+        return "unknown"
+    sign = sum(bool(head) - bool(base) for base, head in members)
+    if sign:
+        return "fixed" if sign > 0 else "broke"
+    return "both" if members[0][1] else "neither"

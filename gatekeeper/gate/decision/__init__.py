@@ -1,0 +1,1 @@
+"""Turns evidence into reasons, and reasons into a verdict. Pure."""

@@ -1,0 +1,1 @@
+"""Forecasts calls, cost and what a comparison could detect."""

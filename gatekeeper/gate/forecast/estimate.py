@@ -1,0 +1,309 @@
+"""Estimates what a check would run, why, how many calls that is and what they may cost. Calls no
+model."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from gatekeeper import numbers
+from gatekeeper.contract.models.faults import FindFault, find_faults, no_fault, with_recordings
+from gatekeeper.contract.models.params import advise_shorter_answers
+from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
+from gatekeeper.contract.values.change import AffectedBy, Change
+from gatekeeper.contract.values.trial import Request
+from gatekeeper.gate.forecast.expected_calls import estimate_calls
+from gatekeeper.gate.forecast.forecast import Amounts, forecast_contract, share_made
+from gatekeeper.gate.forecast.power import ComparisonPower, Price, compute_power, unpriced_warnings
+from gatekeeper.gate.forecast.spending_limits import refusal
+from gatekeeper.gate.plan.alpha import comparison_alpha
+from gatekeeper.gate.plan.families import ALL, claim_levels, family_of, levels
+from gatekeeper.gate.plan.judge_calls import JudgeForecast, joined
+from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.work import Work, plan_check
+from gatekeeper.sampling.calls import distinct_requests
+
+_SUMS = (
+    "calls",
+    "fewest_calls",
+    "expected_calls",
+    "judge_calls",
+    "expected_judge_calls",
+    "user_calls",
+    "expected_user_calls",
+    "tokens",
+    "most_tokens",
+    "cost_usd",
+    "worst_cost_usd",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContractEstimate:
+    """One affected contract. `calls` is the highest possible number of planned calls, without
+    the fresh samples of fixtures that seem to break; `removed` says that head no longer has the
+    contract. If it `may_stop_early`, `expected_calls` are taken by a
+    harmless change (expected_calls.py), and `fewest_calls` if the result is certain as soon as
+    it can be. Otherwise these are the same.
+
+    `judge_calls` and `expected_judge_calls` are those to judges, `user_calls` and
+    `expected_user_calls` those to simulated users; all are in `calls` and `expected_calls` too.
+    `tokens` and `cost_usd` are those of the expected calls with answers of an
+    expected length, `most_tokens` and `worst_cost_usd` those of all calls with the longest answers
+    that are possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
+
+    What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
+    and `warning` are those of `power.ComparisonPower`. All are None if nothing is compared.
+    """
+
+    name: str
+    path: str
+    affected_by: tuple[AffectedBy, ...]
+    model: str | None
+    fixtures: int
+    calls: int
+    cost_usd: float | None
+    worst_cost_usd: float | None
+    minimum_detectable_effect: float | None
+    removed: bool = False
+    may_stop_early: bool = False
+    margin: float | None = None
+    level: float | None = None
+    fixtures_needed: int | None = None
+    warning: str | None = None
+    fewest_calls: int = 0
+    expected_calls: int = 0
+    tokens: int | None = 0
+    most_tokens: int | None = 0
+    judge_calls: int = 0
+    expected_judge_calls: int = 0
+    user_calls: int = 0
+    expected_user_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """All that a check of this change would do."""
+
+    base_sha: str
+    head_sha: str
+    contracts: tuple[ContractEstimate, ...]
+    uncovered: tuple[str, ...]
+    unaffected: int
+    notices: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """Models that the base policy does not allow, a possible cost above its limits, and limits that
+    can never be evaluated."""
+
+    @property
+    def calls(self) -> int:
+        return sum(contract.calls for contract in self.contracts)
+
+    @property
+    def fewest_calls(self) -> int:
+        return sum(contract.fewest_calls for contract in self.contracts)
+
+    @property
+    def expected_calls(self) -> int:
+        return sum(contract.expected_calls for contract in self.contracts)
+
+    @property
+    def judge_calls(self) -> int:
+        return sum(contract.judge_calls for contract in self.contracts)
+
+    @property
+    def expected_judge_calls(self) -> int:
+        return sum(contract.expected_judge_calls for contract in self.contracts)
+
+    @property
+    def user_calls(self) -> int:
+        return sum(contract.user_calls for contract in self.contracts)
+
+    @property
+    def expected_user_calls(self) -> int:
+        return sum(contract.expected_user_calls for contract in self.contracts)
+
+    @property
+    def tokens(self) -> int | None:
+        return _whole(_sum([contract.tokens for contract in self.contracts]))
+
+    @property
+    def most_tokens(self) -> int | None:
+        return _whole(_sum([contract.most_tokens for contract in self.contracts]))
+
+    @property
+    def cost_usd(self) -> float | None:
+        return _sum([contract.cost_usd for contract in self.contracts])
+
+    @property
+    def worst_cost_usd(self) -> float | None:
+        return _sum([contract.worst_cost_usd for contract in self.contracts])
+
+    def document(self) -> dict[str, Any]:
+        """Return the estimate as plain data for JSON."""
+        sums = {name: getattr(self, name) for name in _SUMS}
+        return {**asdict(self), **sums}
+
+
+def estimate_change(
+    change: Change,
+    policy: Policy,
+    names: Sequence[str],
+    amounts: Amounts,
+    find_fault: FindFault = no_fault,
+) -> RunEstimate:
+    """Estimate the check of a change. `amounts` says what a request takes; `find_fault` says what
+    is wrong with a model's name.
+
+    All comparisons of the run share the level, so each is estimated at alpha divided by their
+    number: what it has when Holm's procedure tests it first, and what sampling goes by. Raises
+    ContractError and UsageError as the check itself would.
+    """
+    work = plan_check(change, policy, names)
+    amounts = Amounts(*map(_once, (amounts.expected, amounts.worst, amounts.tokens)))
+    shared = _Shared(work.jobs, policy.limits.concurrency)
+    found = RunEstimate(
+        base_sha=change.base.sha,
+        head_sha=change.head.sha,
+        contracts=(
+            *(
+                _estimate_job(job, judging, users, amounts, shared)
+                for job, judging, users in zip(
+                    work.jobs, work.judging_of_jobs, work.users_of_jobs, strict=True
+                )
+            ),
+            *(
+                ContractEstimate(
+                    c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
+                )
+                for c in work.removed
+            ),
+        ),
+        uncovered=work.affected.uncovered,
+        unaffected=work.affected.unaffected,
+        notices=(
+            *work.affected.notices,
+            *(f"{job.contract.name}: {notice}" for job in work.jobs for notice in job.notices),
+        ),
+    )
+    revisions = (change.base, change.head)
+    faults = find_faults(work.models, with_recordings(find_fault, revisions))
+    refused = tuple(
+        f"A check cannot start: {problem}" for problem in faults.with_refused(work.model_problems)
+    )
+    beyond = _beyond_limits(found, work, amounts.worst)
+    never = (w for job in work.jobs if job.paired for w in _never_evaluated(job, amounts.expected))
+    return replace(found, warnings=(*refused, *beyond, *never, *faults.notices))
+
+
+def _once(compute: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    """Return the function with its results remembered, because limits and contracts ask for those
+    of the same requests."""
+    known: dict[int, tuple[Request, Any]] = {}
+
+    def remembered(request: Request) -> Any:
+        if id(request) not in known:
+            known[id(request)] = request, compute(request)  # kept, so that its id stays its own
+        return known[id(request)][1]
+
+    return remembered
+
+
+def _never_evaluated(job: Job, price: Price) -> tuple[str, ...]:
+    """Name limits that no run can evaluate; one that head and base share is named once."""
+    found = (w for evaluation in job.evaluations for w in unpriced_warnings(evaluation, price))
+    return tuple(dict.fromkeys(found))
+
+
+def _beyond_limits(found: RunEstimate, work: Work, worst: Price) -> tuple[str, ...]:
+    limits = work.policy.limits
+    refused = refusal(work, worst, trusted=True)
+    if refused:
+        return (refused,)
+    known = sum(contract.worst_cost_usd or 0.0 for contract in found.contracts)
+    beyond = []
+    if limits.calls is not None and found.calls > limits.calls:
+        beyond.append((f"take {found.calls:,} calls", f"`limits.calls` is {limits.calls:,}"))
+    if limits.cost_usd is not None and known > limits.cost_usd:
+        limit = f"`limits.cost_usd` is {numbers.dollars(limits.cost_usd)}"
+        beyond.append((f"cost {numbers.dollars(known)} at worst", limit))
+    shorter = advise_shorter_answers(trial.request.params for trial in work.trials)
+    return tuple(
+        f"The run may {amount}, but {limit} in {POLICY_PATH}. If the result is still unclear when "
+        "the run reaches this limit, the run ends with `error`. Use fewer fixtures or samples, "
+        f"{shorter}, or raise the limit"
+        for amount, limit in beyond
+    )
+
+
+class _Shared:
+    """Who shares alpha with whom, and how many calls are under way at a time."""
+
+    def __init__(self, jobs: Sequence[Job], concurrency: int) -> None:
+        self.concurrency = concurrency
+        self.levels = levels(jobs)
+        self._contracts = Counter(
+            family
+            for job in jobs
+            for family in {family_of(job, e) for e in job.evaluations if e.base is not None}
+        )
+
+    def compute_power(self, job: Job) -> ComparisonPower | None:
+        """Return what head's evaluation could detect; None if it compares nothing."""
+        evaluation = job.evaluations[0]
+        contract = evaluation.contract
+        level = self.levels.get((contract.name, evaluation.contract_from))
+        if level is None or contract.gate.on == "score":
+            return None  # how much scores vary is not known before
+        together = round(comparison_alpha(contract) / claim_levels(evaluation, level)[ALL])
+        return compute_power(evaluation, together, self._contracts[family_of(job, evaluation)])
+
+
+def _estimate_job(
+    job: Job, judging: JudgeForecast, users: JudgeForecast, amounts: Amounts, shared: _Shared
+) -> ContractEstimate:
+    requests = distinct_requests(job.trials)
+    contract = job.contract
+    power = shared.compute_power(job)
+    calls = estimate_calls(job, shared.levels, len(requests), shared.concurrency)
+    judged, played = len(judging.most), len(users.most)
+    asked = judged + played
+    found = forecast_contract(
+        requests, joined((judging, users)), calls.expected, calls.most, amounts
+    )
+    return ContractEstimate(
+        name=contract.name,
+        path=contract.path,
+        affected_by=job.affected_by,
+        model=contract.target.model,
+        fixtures=len(contract.fixtures),
+        calls=found.most.calls,
+        fewest_calls=calls.fewest + share_made(asked, calls.fewest, calls.most),
+        expected_calls=found.expected.calls,
+        user_calls=played,
+        expected_user_calls=share_made(played, calls.expected, calls.most),
+        judge_calls=judged,
+        expected_judge_calls=share_made(judged, calls.expected, calls.most),
+        tokens=found.expected.tokens,
+        most_tokens=found.most.tokens,
+        cost_usd=found.expected.cost_usd,
+        worst_cost_usd=found.most.cost_usd,
+        minimum_detectable_effect=power.minimum_detectable_effect if power else None,
+        may_stop_early=calls.fewest < calls.most,
+        margin=power.margin if power else None,
+        level=power.level if power else None,
+        fixtures_needed=power.fixtures_needed if power else None,
+        warning=power.warning if power else None,
+    )
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else math.ceil(number)
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None and cost < math.inf]
+    return sum(known) if len(known) == len(costs) else None

@@ -1,0 +1,230 @@
+"""Forecasts what the calls of contracts and runs take: expected if the change is harmless, and at
+most. Calls no model."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gatekeeper.contract.models.names import is_recorded
+from gatekeeper.contract.values.trial import Completion, Request, Trial
+from gatekeeper.gate.comparison.confirmation import most_fresh_samples
+from gatekeeper.gate.comparison.preference import has_preferences
+from gatekeeper.gate.forecast.expected_calls import estimate_calls
+from gatekeeper.gate.forecast.power import Price
+from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.judge_calls import JudgeForecast, joined
+from gatekeeper.gate.results.call_result import Forecast, ForecastAmounts
+from gatekeeper.gate.work import Work
+from gatekeeper.sampling.calls import distinct_requests, group_calls
+
+TokenPair = tuple[float, float]
+"""The tokens of a request and those of its answer."""
+CountTokens = Callable[[Request], tuple[TokenPair, TokenPair]]
+"""The expected number of tokens of a request and its answer, and the highest possible numbers.
+Infinite if there is no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What a request costs in US dollars, `expected` and at `worst`, and the `tokens` it takes."""
+
+    expected: Price
+    worst: Price
+    tokens: CountTokens
+
+
+class _Sums(NamedTuple):
+    """Calls and what they take. The cost is NaN if a price is not known; what nothing bounds is
+    infinite."""
+
+    calls: int = 0
+    prompt: float = 0.0
+    completion: float = 0.0
+    cost: float = 0.0
+
+    def amounts(self, most_cost: float = math.inf) -> ForecastAmounts:
+        cost = self.cost if math.isnan(self.cost) else min(self.cost, most_cost)
+        prompt, completion = map(_known, (self.prompt, self.completion))
+        return ForecastAmounts(
+            self.calls,
+            None if prompt is None else math.ceil(prompt),
+            None if completion is None else math.ceil(completion),
+            _known(cost),
+        )
+
+
+class _Range(NamedTuple):
+    """What calls take: expected, and at most."""
+
+    expected: _Sums = _Sums()
+    most: _Sums = _Sums()
+
+
+def forecast_contract(
+    requests: Sequence[Request],
+    asked: JudgeForecast,
+    calls: int,
+    planned: int,
+    amounts: Amounts,
+    fresh: int = 0,
+) -> Forecast:
+    """Forecast the calls of one contract.
+
+    Args:
+        requests: The requests to the model that the contract tests.
+        asked: What judges and simulated users are asked, if no sample is left out.
+        calls: How many of the requests are expected to be made.
+        planned: How many requests the contract has if none is answered before the run.
+        amounts: What a request takes.
+        fresh: How many fresh samples may follow.
+    """
+    found = _range(requests, asked, calls, planned, amounts, fresh)
+    return Forecast(found.expected.amounts(), found.most.amounts())
+
+
+def forecast_run(
+    work: Work,
+    known: Mapping[int, Completion],
+    amounts: Amounts,
+    unanswered: Sequence[float] | None = None,
+) -> Forecast | None:
+    """Forecast the calls that a run still has to make; None if it has to make none.
+
+    `known` are the answers that take no call, by the trial's index. Answers of recordings take none
+    either. `unanswered` is what `unanswered_shares` returns for them; None if judges have graded
+    them all. The cost limit of the policy bounds the cost.
+    """
+    unanswered = unanswered or [0.0] * len(work.jobs)
+    ranges = [*_ranges_of_jobs(work, known, amounts, unanswered), _anchors(work, amounts)]
+    expected, most = (_total(each) for each in zip(*ranges, strict=True))
+    if not most.calls:
+        return None
+    limit = work.policy.limits.cost_usd
+    highest = most.amounts(math.inf if limit is None else limit)
+    bound = math.inf if highest.cost_usd is None else highest.cost_usd
+    return Forecast(expected.amounts(bound), highest)
+
+
+def share_made(questions: int, calls: int, planned: int) -> int:
+    """Return the questions to judges and users if only so many of the planned calls are made."""
+    return math.ceil(questions * calls / planned) if planned else questions
+
+
+def _ranges_of_jobs(
+    work: Work, known: Mapping[int, Completion], amounts: Amounts, unanswered: Sequence[float]
+) -> Iterator[_Range]:
+    strictest, concurrency = levels(work.jobs), work.policy.limits.concurrency
+    made = {call.trials[0] for call in group_calls(work.trials, known)[0] if not call.known}
+    begin = 0
+    of_jobs = zip(work.jobs, work.judging_of_jobs, work.users_of_jobs, unanswered, strict=True)
+    for job, judging, users, share in of_jobs:
+        own = [t for index, t in enumerate(job.trials, begin) if index in made]
+        begin += len(job.trials)
+        planned, left = _live(job.trials), _live(own)
+        calls = 0
+        if left:
+            whole = estimate_calls(job, strictest, len(planned), concurrency)
+            calls = max(0, whole.expected - (len(planned) - len(left)))
+        # Recordings give answers without a planned call, and judges are asked about them. How many
+        # pairs they compare is certain only at the end.
+        asks = left or not planned or has_preferences(job)
+        asked = joined((judging, users)) if asks else JudgeForecast()
+        # Fresh samples are known from the cache only if all planned ones are.
+        fresh = sum(map(most_fresh_samples, job.evaluations)) if left else 0
+        found = _range(left, _live_questions(asked), calls, len(planned), amounts, fresh)
+        ungraded = math.ceil((len(planned) - len(left)) * share)
+        if ungraded:
+            asked = _live_questions(judging)
+            found = _with_questions(found, asked, ungraded, len(planned), amounts)
+        yield found
+
+
+def _with_questions(
+    found: _Range, asked: JudgeForecast, ungraded: int, planned: int, amounts: Amounts
+) -> _Range:
+    """Return the range with the questions about so many known samples. If it has calls of its own,
+    the most already includes them."""
+    more = _range((), asked, ungraded, planned, amounts)
+    most = found.most if found.most.calls else more.most
+    calls = found.expected.calls + more.expected.calls - ungraded
+    expected = _total((found.expected, more.expected))
+    return _Range(expected._replace(calls=min(calls, most.calls)), most)
+
+
+def _live(trials: Sequence[Trial]) -> tuple[Request, ...]:
+    """Return the distinct requests of the trials that no recording answers."""
+    return distinct_requests([t for t in trials if not is_recorded(t.request.model)])
+
+
+def _live_questions(asked: JudgeForecast) -> JudgeForecast:
+    about, most = ([r for r in each if not is_recorded(r.model)] for each in asked)
+    return JudgeForecast(tuple(about), tuple(most))
+
+
+def _anchors(work: Work, amounts: Amounts) -> _Range:
+    """Return what the questions about the anchors of calibrations take."""
+    questions = tuple(question for plan in work.anchors for question in plan.questions)
+    return _range((), JudgeForecast(questions, questions), 0, 0, amounts)
+
+
+def _range(
+    requests: Sequence[Request],
+    asked: JudgeForecast,
+    calls: int,
+    planned: int,
+    amounts: Amounts,
+    fresh: int = 0,
+) -> _Range:
+    questions = share_made(len(asked.most), calls, planned)
+    share = calls / len(requests) if requests else 0.0
+    asked_share = calls / planned if planned else 1.0
+    about = _total(
+        (
+            _sums(requests, amounts.expected, amounts.tokens, 0, share),
+            _sums(asked.about, amounts.expected, amounts.tokens, 0, asked_share),
+        )
+    )
+    again = fresh + share_made(len(asked.most), fresh, planned) if fresh else 0
+    most = _sums((*requests, *asked.most), amounts.worst, amounts.tokens, 1, again=again)
+    return _Range(about._replace(calls=calls + questions), most)
+
+
+def _sums(
+    requests: Sequence[Request],
+    price: Price,
+    tokens: CountTokens,
+    bound: int,
+    share: float = 1.0,
+    again: int = 0,
+) -> _Sums:
+    """Add up a share of what the requests take. `bound` is 0 for the expected tokens, and 1 for the
+    most. So many of them, the dearest, are sent `again`."""
+    if not share:
+        return _Sums()
+    prompts, answers, costs = array("d"), array("d"), array("d")
+    for request in requests:
+        prompt, answer = tokens(request)[bound]
+        cost = price(request)
+        prompts.append(prompt * share)
+        answers.append(answer * share)
+        costs.append(math.nan if cost is None else cost * share)
+    if not requests:
+        return _Sums()
+    sums = (
+        math.fsum(each) + again * max(each) if again else math.fsum(each)
+        for each in (prompts, answers, costs)
+    )
+    return _Sums(len(requests) + again, *sums)
+
+
+def _total(each: Iterable[_Sums]) -> _Sums:
+    calls, prompts, answers, costs = zip(*each, strict=True)
+    return _Sums(sum(calls), math.fsum(prompts), math.fsum(answers), math.fsum(costs))
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,1 @@
+"""Takes samples, evaluates them as they arrive, and sums them up."""

@@ -1,0 +1,1 @@
+"""Decides objectives and error budgets. Pure."""

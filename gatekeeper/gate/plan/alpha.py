@@ -1,0 +1,117 @@
+"""Divides one contract's alpha among the comparison of the suite, the confirmation of broken
+fixtures, and the limits of cost, tokens, latency and repairs. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gatekeeper.contract.values.definition import Contract
+
+FIXTURES = 0.02
+"""The share of alpha for all broken fixtures together, those that must pass among them. It is
+small, because fresh samples of a fixture are cheap evidence: a stricter level costs one or two
+pairs of them. The comparison of the suite keeps enough to fail at 5 % if five of five fixtures
+break, also if there are limits."""
+
+LIMITS = 0.1
+"""The share of alpha for all limits together. A rise of cost shows on nearly every fixture, so that
+a stricter level costs them few fixtures."""
+
+
+PREFERENCE, PREFERENCE_ALONE = 0.5, 0.9
+"""The share of what is left for the comparison in pairs by judges (`judge: prefer`), if other
+checks gate too and if they do not."""
+
+
+class AlphaShares(NamedTuple):
+    """The part of a contract's alpha that each test has; 0 for tests that the contract does not
+    need. If broken fixtures alone gate, `comparison` is only what its result is shown with."""
+
+    comparison: float
+    fixtures: float
+    limits: float
+    preference: float = 0.0
+
+
+def alpha_shares(contract: Contract) -> AlphaShares:
+    """Divide a contract's alpha among its tests."""
+    fixtures = FIXTURES if confirms_fixtures(contract) else 0.0
+    limits = LIMITS if contract.gate.limits or gates_repairs(contract) else 0.0
+    preference = (1 - fixtures - limits) * _preference(contract)
+    return AlphaShares(1 - fixtures - limits - preference, fixtures, limits, preference)
+
+
+def confirms_fixtures(contract: Contract) -> bool:
+    """Return whether a fixture that seems to have broken is sampled again, and can then fail the
+    contract."""
+    return claims_fixtures(contract) or _must_pass(contract)
+
+
+def claims_fixtures(contract: Contract) -> bool:
+    """Return whether any broken fixture can fail the contract, and not only one that must pass."""
+    return contract.gate.claim != "inputs" and not compares_pairs_alone(contract)
+
+
+def comparison_alpha(contract: Contract) -> float:
+    """Return the part of the contract's alpha for the comparison of the whole suite."""
+    return contract.gate.alpha * alpha_shares(contract).comparison
+
+
+def fixtures_level(contract: Contract, level: float) -> float:
+    """Return the level that broken fixtures share if the comparison of the suite is tested at
+    `level`."""
+    shares = alpha_shares(contract)
+    return level * shares.fixtures / shares.comparison
+
+
+def limit_level(contract: Contract, level: float) -> float:
+    """Return the level of each limit if the comparison of the suite is tested at `level`: all have
+    equal parts, and so has the test of repairs if it can fail the contract (Bonferroni)."""
+    shares = alpha_shares(contract)
+    tests = len(contract.gate.limits) + gates_repairs(contract)
+    return level * shares.limits / shares.comparison / max(1, tests)
+
+
+def preference_level(contract: Contract, level: float) -> float:
+    """Return the level that the comparisons in pairs share if the comparison of the suite is tested
+    at `level`."""
+    shares = alpha_shares(contract)
+    return level * shares.preference / shares.comparison
+
+
+def repairs_apply(contract: Contract) -> bool:
+    """Return whether an output can be repaired."""
+    return contract.mode != "observe" and bool(contract.repair.steps and contract.repair.max_steps)
+
+
+def gates_repairs(contract: Contract) -> bool:
+    """Return whether the contract fails if head needs repairs more often than base."""
+    return contract.gate.repairs == "fail" and repairs_apply(contract)
+
+
+def repair_level(contract: Contract, level: float) -> float:
+    """Return the level of the test of the repair rate if the comparison of the suite is tested at
+    `level`. A warning costs the other tests nothing: its level is apart from theirs, and as
+    strict."""
+    if gates_repairs(contract):
+        return limit_level(contract, level)
+    return contract.gate.alpha * LIMITS
+
+
+def compares_pairs_alone(contract: Contract) -> bool:
+    """Return whether nothing gates but comparisons in pairs, which pass every single output."""
+    return _preference(contract) == PREFERENCE_ALONE
+
+
+def _preference(contract: Contract) -> float:
+    specs = (*contract.checks, *(spec for f in contract.fixtures for spec in f.checks))
+    prefers = [spec.params.get("judge") == "prefer" for spec in specs if spec.severity == "error"]
+    if not any(prefers):
+        return 0.0
+    return PREFERENCE_ALONE if all(prefers) else PREFERENCE
+
+
+def _must_pass(contract: Contract) -> bool:
+    fixtures = contract.fixtures
+    specs = (*contract.checks, *(spec for fixture in fixtures for spec in fixture.checks))
+    return any(fixture.must_pass for fixture in fixtures) or any(spec.must_pass for spec in specs)

@@ -1,0 +1,105 @@
+"""Decides which calibrations count in a run, and what a judge without one means.
+
+They come from the base branch. A pull request cannot bring labels of its own for a judge that is
+there already, or it could choose its corrections. If it brings another judge, the base contract
+grades with the old one too, so the new one may bring its calibration along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gatekeeper.contract.policies.policy import POLICY_PATH, JudgePolicy, Policy
+from gatekeeper.contract.values.calibration_record import Calibrations
+from gatekeeper.errors import Problem
+from gatekeeper.gate.plan.judge_identities import judge_identities, matching_calibrations
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.results.result import Reason
+
+
+def use_calibrations(job: Job) -> Job:
+    """Return the job with the calibrations that count for each evaluation."""
+    if not any(evaluation.evaluator.has_judges for evaluation in job.evaluations):
+        return job
+    evaluations = tuple(
+        replace(evaluation, calibrations=_calibrations(job, evaluation))
+        for evaluation in job.evaluations
+    )
+    return replace(job, evaluations=evaluations)
+
+
+def _calibrations(job: Job, evaluation: Evaluation) -> Calibrations:
+    contract, evaluator = evaluation.contract, evaluation.evaluator
+    if job.base is None:
+        return matching_calibrations(contract, evaluator, contract.calibrations)
+    found = matching_calibrations(contract, evaluator, job.base.calibrations)
+    before = next((e for e in job.evaluations if e.contract_from == "base"), None)
+    if evaluation.contract_from != "head" or before is None:
+        return found
+    old = {name: j.digest for name, j in judge_identities(job.base, before.evaluator).items()}
+    now = judge_identities(contract, evaluator)
+    own = matching_calibrations(contract, evaluator, contract.calibrations)
+    new = {name: own[name] for name in own if now[name].digest not in old.values()}
+    return {**new, **found}
+
+
+def uncalibrated_reasons(job: Job) -> list[Reason]:
+    """Return a note for judges whose errors are not known. It decides nothing."""
+    names = list(dict.fromkeys(name for e in job.evaluations for name in _uncalibrated(e)))
+    if not names:
+        return []
+    listed = ", ".join(f"`{name}`" for name in names)
+    text = (
+        f"Nobody has measured how often the judges of {listed} are wrong, so their verdicts are "
+        "reported without a correction. Label outputs and run `gatekeeper judge calibrate`."
+    )
+    return [Reason("uncalibrated", text, "pass")]
+
+
+def calibration_problems(jobs: Iterable[Job], policy: Policy) -> tuple[Problem, ...]:
+    """Return a problem for each judge that the policy refuses."""
+    found = (
+        problem
+        for job in jobs
+        for e in job.evaluations
+        for problem in _refused(e, policy.at(*job.places))
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _uncalibrated(evaluation: Evaluation) -> Iterator[str]:
+    for name in judge_identities(evaluation.contract, evaluation.evaluator):
+        if name not in evaluation.calibrations:
+            yield name
+
+
+def _refused(evaluation: Evaluation, policy: Policy) -> Iterator[Problem]:
+    contract = evaluation.contract
+    if policy.judge == JudgePolicy():
+        return
+    for name, judge in judge_identities(contract, evaluation.evaluator).items():
+        at = judge.check.position
+        path, line, column = (at.path, at.line, at.column) if at else (contract.path, None, None)
+        calibration = evaluation.calibrations.get(name)
+        if calibration is None:
+            if policy.judge.require_calibration:
+                what = (
+                    "the check's judge has no calibration on the base branch, "
+                    f"but {POLICY_PATH} requires a calibration"
+                )
+                fix = (
+                    "label outputs, run `gatekeeper judge calibrate`, and merge "
+                    "the file that it writes"
+                )
+                yield Problem(path, what, fix, line, column, f"check `{name}`")
+            continue
+        kappa, least = calibration.confusion.kappa(), policy.judge.min_kappa
+        if least is not None and (kappa is None or kappa.value < least):
+            found = "cannot be computed" if kappa is None else f"is {kappa.value:.2f}"
+            what = (
+                f"the kappa of the check's judge {found}, but {POLICY_PATH} requires at "
+                f"least {least:g}"
+            )
+            fix = "make the judge's criteria clearer or choose another judge, then calibrate again"
+            yield Problem(path, what, fix, line, column, f"check `{name}`")

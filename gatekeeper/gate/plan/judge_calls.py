@@ -1,0 +1,147 @@
+"""Forecasts the questions that a run asks judges: how many, and what each can cost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from operator import add
+from typing import NamedTuple
+
+from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
+from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.models.families import family_of
+from gatekeeper.contract.models.faults import NamedModel
+from gatekeeper.contract.reading.size_limits import MOST_JUDGED, QuestionTally
+from gatekeeper.contract.values.trial import Request, Trial
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.samples.answer_comparisons import ComparisonForecast
+from gatekeeper.sampling.calls import group_calls
+
+USUAL_CHARACTERS = 1_000
+"""The expected characters of an answer that a judge grades, if nothing is known of its
+length."""
+_CHARACTERS_A_TOKEN = 4
+
+
+class JudgeForecast(NamedTuple):
+    """The questions if no sample is left out. `about` have answers of a usual length in them,
+    `most` the longest answers that the parameters allow; both are as many."""
+
+    about: tuple[Request, ...] = ()
+    most: tuple[Request, ...] = ()
+
+
+def judge_models(job: Job) -> tuple[NamedModel, ...]:
+    """Return the judges of all evaluations of the job, with the places that name them."""
+    return tuple(named for e in job.evaluations for named in e.evaluator.judge_models)
+
+
+def family_notices(job: Job) -> tuple[str, ...]:
+    """Return a notice for judges of the same family as a model that they grade."""
+    arms = [arm for e in job.evaluations for arm in (e.base, e.head) if arm is not None]
+    graded = {family_of(arm.model): arm.model for arm in arms}
+    own: dict[str, dict[str, None]] = defaultdict(dict)
+    for _, judge in judge_models(job):
+        family = family_of(judge)
+        if family is not None and family in graded:
+            own[family][judge] = None
+    return tuple(
+        (
+            f"In {job.contract.name}, {_listed(judges)} "
+            f"{'grades' if len(judges) == 1 else 'grade'} {graded[family]}, a model of the "
+            f"same family ({family}). Judges favour answers of their own family: use a judge of "
+            "another family, or several judges."
+        )
+        for family, judges in own.items()
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def forecast_judges(jobs: Iterable[Job]) -> list[JudgeForecast]:
+    """Return the questions of all samples of each job. Trials that share a call share questions.
+
+    Raises ContractError for more questions than `MOST_QUESTIONS`; shared ones count each time.
+
+    Questions that are asked again, because the judge's answer was malformed, are not counted, like
+    calls that are repeated; nor is it counted that equal outputs are judged once.
+    """
+    tally = QuestionTally()
+    return [_forecast([job], tally) for job in jobs]
+
+
+def forecast_judges_together(jobs: Sequence[Job]) -> JudgeForecast:
+    """Return the questions of all samples of jobs that share calls, as mutants of a prompt do: a
+    question about a shared call counts once. Raises ContractError as `forecast_judges` does."""
+    return _forecast(jobs, QuestionTally())
+
+
+def _forecast(jobs: Sequence[Job], tally: QuestionTally) -> JudgeForecast:
+    judged = [job for job in jobs if any(e.evaluator.has_judges for e in job.evaluations)]
+    about: list[Request] = []
+    most: list[Request] = []
+    for usual, longest in _questions(judged, tally):
+        about += usual
+        most += longest
+    return JudgeForecast(tuple(about), tuple(most))
+
+
+def joined(forecasts: Iterable[JudgeForecast]) -> JudgeForecast:
+    """Return the questions of several jobs together."""
+    found = list(forecasts)
+    about = tuple(request for one in found for request in one.about)
+    return JudgeForecast(about, tuple(request for one in found for request in one.most))
+
+
+Questions = tuple[Request, ...]
+
+
+def _questions(jobs: Sequence[Job], tally: QuestionTally) -> Iterator[tuple[Questions, Questions]]:
+    """Yield the questions about the answer of each call, if it is of a usual length and if it is as
+    long as possible."""
+    known: dict[tuple[object, ...], tuple[Questions, Questions]] = {}
+    by = [{e.contract_from: e for e in job.evaluations if e.evaluator.has_judges} for job in jobs]
+    comparisons = [{f: ComparisonForecast(e.contract) for f, e in own.items()} for own in by]
+    placed = [(number, trial) for number, job in enumerate(jobs) for trial in job.trials]
+    calls, _ = group_calls([trial for _, trial in placed])
+    for call in calls:
+        shared = len(call.trials) > 1
+        about: dict[object, Request] = {}
+        most: dict[object, Request] = {}
+        for number, trial in (placed[index] for index in call.trials):
+            evaluation = by[number].get(trial.contract_from)
+            if evaluation is None:
+                continue
+            # Repetitions of a trial ask about answers of the same length.
+            place = (number, trial.contract_from, trial.fixture, trial.arm)
+            lengths = USUAL_CHARACTERS, longest_answer(trial.request)
+            if place not in known:
+                usual, longest = (_about(evaluation, trial, length) for length in lengths)
+                known[place] = usual, longest
+            compared = comparisons[number][trial.contract_from]
+            pairs = (compared.about(trial, length) for length in lengths)
+            usual, longest = map(add, known[place], pairs)
+            tally.add(jobs[number].contract, len(longest))
+            if not shared:
+                yield usual, longest
+                continue
+            about |= {question_id(question): question for question in usual}
+            most |= {question_id(question): question for question in longest}
+        if shared:
+            yield tuple(about.values()), tuple(most.values())
+
+
+def _about(evaluation: Evaluation, trial: Trial, characters: int) -> Questions:
+    """Return the questions about one answer alone."""
+    of_repairs = forecast_meanings(evaluation.contract, characters)
+    return (*evaluation.evaluator.forecast(trial, characters), *of_repairs)
+
+
+def longest_answer(request: Request) -> int:
+    """Return the most characters of an answer that a judge is asked about."""
+    written = [request.params.get(n) for n in ("max_tokens", "max_completion_tokens")]
+    limits = [w * _CHARACTERS_A_TOKEN for w in written if isinstance(w, int) and w > 0]
+    return min([MOST_JUDGED, *limits])

@@ -1,0 +1,1 @@
+"""What samples show before anything is compared: outcomes, amounts, agreement."""
