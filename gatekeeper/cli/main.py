@@ -78,7 +78,7 @@ EXITS = "Exit codes: 0 pass, 1 fail, 2 invalid input, 3 could not measure."
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Only --help and bad flags raise SystemExit."""
     open_missing_streams()
-    arguments = _parser().parse_args(argv)
+    arguments = command_parser().parse_args(argv)
     _take_any_text(sys.stdout)
     _take_any_text(sys.stderr)
     with no_secrets_in_errors():
@@ -114,7 +114,8 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
 
 
 @cache
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; docs/commands.md is written from it."""
     parser = Parser(
         prog="gatekeeper", description="Decides whether a prompt change may merge.", epilog=EXITS
     )
