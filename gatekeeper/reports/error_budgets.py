@@ -10,7 +10,7 @@ from gatekeeper import __version__, numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.objectives.error_budgets import ContractBudgets
 from gatekeeper.reports.escape import plain, visible
-from gatekeeper.reports.formats.result_json import error_budget_document
+from gatekeeper.reports.formats.result_json import part_document
 from gatekeeper.reports.terminal.console import log_console
 from gatekeeper.stats.error_budget import BURN_WINDOWS, ErrorBudget
 
@@ -35,7 +35,9 @@ def budget_document(
                 "path": contract.path,
                 "frozen": contract.frozen,
                 "exempt": contract.exempt,
-                "error_budgets": [error_budget_document(b) for b in contract.budgets],
+                "error_budgets": [
+                    part_document("error_budget", budget) for budget in contract.budgets
+                ],
             }
             for contract in found
         ],

@@ -9,7 +9,7 @@ from support.results import arm, failing_contract
 from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.gate.results.step_result import StepResult
 from gatekeeper.reports.annotations import places
-from gatekeeper.reports.formats.result_json import step_documents
+from gatekeeper.reports.formats.result_json import part_document
 from gatekeeper.reports.headline import what_happened
 from gatekeeper.reports.prompt_diff import prompt_changes
 from gatekeeper.reports.step_text import broke_at, plain_step, prompt_texts, step_table
@@ -70,8 +70,8 @@ def test_all_prompts_are_shown_under_their_names() -> None:
     head = chain().head
     assert head is not None
     assert prompt_texts(head) == "[extract]\nGuess\n\n[last prompt]\nAnswer"
-    assert [one["broke_first"] for one in step_documents(head.steps)] == [4, 1]
-    assert step_documents(()) == []
+    assert [one["broke_first"] for one in part_document("arm", head)["steps"]] == [4, 1]
+    assert part_document("arm", replace(head, steps=()))["steps"] == []
 
 
 def test_an_annotation_is_at_the_prompt_of_the_step() -> None:
