@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from gatekeeper.gate.results.judge_result import LEVEL
 from gatekeeper.history.judge_drift import NIGHTS
-from gatekeeper.stats.changed_verdicts import changed_verdicts_p
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
 
 YEAR = 365
 SEED = 14

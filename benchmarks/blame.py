@@ -27,9 +27,9 @@ from benchmarks.simulation_page import rate, show
 from gatekeeper.author.blame.measure import ENOUGH_BROKEN, MOST_CONFIRMED
 from gatekeeper.author.blame.rates import Rates, expected_rates
 from gatekeeper.author.blame.search import Group, find_causes, smallest_revert
-from gatekeeper.stats.first_round_boundary import walk_boundary
-from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.sequential import WALK_SHARE_ALONE
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.paired.first_round_boundary import walk_boundary
+from gatekeeper.stats.paired.sequential import WALK_SHARE_ALONE
 
 BEGIN, END = "<!-- bench-blame:begin -->", "<!-- bench-blame:end -->"
 EDITS, FIXTURES = 10, 40

@@ -33,11 +33,11 @@ from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
 from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
 from gatekeeper.gate.plan.alpha import FIXTURES
-from gatekeeper.stats import sequential
-from gatekeeper.stats.confirmation import MOST_PAIRS, confirm, suspicion
-from gatekeeper.stats.futility import is_look
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.sequential import SequentialTest
+from gatekeeper.stats.paired import sequential
+from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, suspicion
+from gatekeeper.stats.paired.futility import is_look
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.sequential import SequentialTest
 
 BEGIN, END = "<!-- bench-broken-fixtures:begin -->", "<!-- bench-broken-fixtures:end -->"
 ALPHA, MARGIN = 0.05, 0.05

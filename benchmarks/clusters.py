@@ -29,7 +29,7 @@ from gatekeeper.gate.objectives.objectives import slo_results
 from gatekeeper.gate.plan.families import levels
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.work import plan_check
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 ALPHA = 0.05
 TARGET = 0.9

@@ -20,10 +20,10 @@ from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
 from gatekeeper.gate.comparison.alternative_methods import POWER, visible_drop
-from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.power import minimum_detectable_effect
-from gatekeeper.stats.sequential import SequentialTest
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.power import minimum_detectable_effect
+from gatekeeper.stats.paired.sequential import SequentialTest
 
 BEGIN, END = "<!-- bench-detectable-drops:begin -->", "<!-- bench-detectable-drops:end -->"
 LEVEL = 0.05

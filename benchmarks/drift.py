@@ -29,9 +29,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.decisions.table import BRACKETS, write_between_markers
-from gatekeeper.stats.control_chart import ControlPoint
-from gatekeeper.stats.drift import ALPHA, Night, find_drift
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.nights.control_chart import ControlPoint
+from gatekeeper.stats.nights.drift import ALPHA, Night, find_drift
 
 BEGIN, END = "<!-- bench-drift:begin -->", "<!-- bench-drift:end -->"
 YEAR = 365

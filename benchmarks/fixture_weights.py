@@ -2,7 +2,7 @@
 
     python -m benchmarks.fixture_weights [--runs 500] [--seed 5] [--write docs/error-rates.md]
 
-Puts the test of inputs without and with the weights of `gatekeeper.stats.fixture_weights` to the
+Puts the test of inputs without and with the weights of `stats.paired.fixture_weights` to the
 same streams. Each run has a history of its own. Ends with exit status 1 if the test with weights
 blocks more harmless changes than alpha.
 """
@@ -25,8 +25,8 @@ from benchmarks.decisions.scenarios import ALPHA, MARGIN
 from benchmarks.decisions.stream import Floats, Stream
 from benchmarks.decisions.table import markdown_table, write_between_markers
 from gatekeeper.gate.plan.alpha import FIXTURES
-from gatekeeper.stats.fixture_weights import fixture_weights
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.paired.fixture_weights import fixture_weights
 
 BEGIN, END = "<!-- bench-weights:begin -->", "<!-- bench-weights:end -->"
 NIGHTS = 10

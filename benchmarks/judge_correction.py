@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from benchmarks.decisions.table import markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.judge_accuracy import count_confusion
-from gatekeeper.stats.label_shift import corrected_rate
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean, powered_rate
-from gatekeeper.stats.score_shift import corrected_mean
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.judges.judge_accuracy import count_confusion
+from gatekeeper.stats.judges.label_shift import corrected_rate
+from gatekeeper.stats.judges.prediction_powered import PoweredMean, powered_mean, powered_rate
+from gatekeeper.stats.judges.score_shift import corrected_mean
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 BEGIN, END = "<!-- bench-judges:begin -->", "<!-- bench-judges:end -->"
 SENSITIVITY, SPECIFICITY = 0.9, 0.8

@@ -23,7 +23,7 @@ from scipy.stats import binom
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
-from gatekeeper.stats.relative_change import relative_change, rise_beyond
+from gatekeeper.stats.intervals.relative_change import relative_change, rise_beyond
 
 BEGIN, END = "<!-- bench-limits:begin -->", "<!-- bench-limits:end -->"
 LIMIT = 0.25

@@ -20,9 +20,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.checks.text.similarity import similarity
+from gatekeeper.checks.text.overlap.similarity import similarity
 from gatekeeper.providers.local import model_file
-from gatekeeper.stats.calibration import roc_auc
+from gatekeeper.stats.judges.calibration import roc_auc
 
 PROMPTS = ("elements", "extract-names", "text-to-p")
 REFERENCE = "gpt-4o-mini"

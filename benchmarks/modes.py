@@ -38,7 +38,7 @@ from gatekeeper.gate.measuring.monitor import evaluate_sample
 from gatekeeper.gate.plan.as_sent import as_sent
 from gatekeeper.providers.local import MODEL, LocalClient
 from gatekeeper.sampling.trials import plan_trials
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "pcsl"
 MODES: tuple[RepairMode, ...] = ("observe", "repair", "assist", "enforce")

@@ -28,7 +28,7 @@ from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 LEVEL, POWER = 0.05, 0.8
 BEGIN, END = "<!-- bench-mutation:begin -->", "<!-- bench-mutation:end -->"

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
-from gatekeeper.stats.error_budget import FREEZE_ERROR
-from gatekeeper.stats.gaffke import proven_side
-from gatekeeper.stats.intervals import UNSEEN, clustered_rate_interval, wilson
-from gatekeeper.stats.rate_boundary import Look, compare_nights
+from gatekeeper.stats.intervals.gaffke import proven_side
+from gatekeeper.stats.intervals.intervals import UNSEEN, clustered_rate_interval, wilson
+from gatekeeper.stats.objectives.error_budget import FREEZE_ERROR
+from gatekeeper.stats.objectives.rate_boundary import Look, compare_nights
 
 BEGIN, END = "<!-- bench-objectives:begin -->", "<!-- bench-objectives:end -->"
 WINDOW = 28

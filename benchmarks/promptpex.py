@@ -20,9 +20,9 @@ from itertools import combinations
 from pathlib import Path
 
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_rate_interval, rate_interval
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.intervals.intervals import clustered_rate_interval, rate_interval
 from gatekeeper.stats.multiple import holm
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "papers.md"

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.random import Generator
 
 from gatekeeper.gate.plan.alpha import LIMITS
-from gatekeeper.stats.sequential import SequentialTest
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sequential import SequentialTest
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 ALPHA, MARGIN = 0.05, 0.05
 LEVEL = ALPHA * LIMITS

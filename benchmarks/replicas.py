@@ -28,7 +28,7 @@ from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.work import plan_check
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 PERIODS = (2, 3, 4)
 CONCURRENCIES = (1, 2, 16)

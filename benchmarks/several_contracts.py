@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from benchmarks.decisions.table import BRACKETS
 from benchmarks.simulation_page import CountedCases, share
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.multiple import holm_levels
-from gatekeeper.stats.sequential import SequentialTest, Stop
+from gatekeeper.stats.paired.sequential import SequentialTest, Stop
 
 ALPHA = 0.05
 BEGIN, END = "<!-- bench-several:begin -->", "<!-- bench-several:end -->"

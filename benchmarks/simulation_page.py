@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from benchmarks.decisions.table import write_between_markers
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 Table = Callable[[int, int], tuple[str, list[str]]]
 """Takes a seed and a number of runs; returns the text and the promises that are broken."""

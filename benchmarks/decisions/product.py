@@ -17,11 +17,11 @@ from benchmarks.decisions.designs import (
 )
 from benchmarks.decisions.scenarios import ALPHA
 from benchmarks.decisions.stream import Stream
-from gatekeeper.stats.futility import is_look
-from gatekeeper.stats.sequential import SequentialTest, Stop
+from gatekeeper.stats.paired.futility import is_look
+from gatekeeper.stats.paired.sequential import SequentialTest, Stop
 
 if TYPE_CHECKING:
-    from gatekeeper.stats.sequential import Differences
+    from gatekeeper.stats.paired.sequential import Differences
 
 _ENDED: dict[Stop, int] = {
     "regressed": REGRESSED,
@@ -33,7 +33,7 @@ _ENDED: dict[Stop, int] = {
 def adaptive(
     stream: Stream, level: float, margin: float, weights: Sequence[tuple[int, ...]] = ()
 ) -> Decisions:
-    """`gatekeeper.stats.sequential`: the walk through the first round, then the looks.
+    """`gatekeeper.stats.paired.sequential`: the walk through the first round, then the looks.
 
     Where contracts share alpha by Holm, `level` is the strictest, which is watched at while
     samples come in. "Not worse" is each contract's own claim and has the whole alpha. `weights`

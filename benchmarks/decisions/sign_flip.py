@@ -11,7 +11,7 @@ _NO_COSINE = -700.0
 
 
 def sign_flip_p(differences: Ints) -> Floats:
-    """The p-values of `gatekeeper.stats.sign_flip` for each row of `differences` (runs, clusters).
+    """The p-values of `stats.paired.sign_flip` for each row of `differences` (runs, clusters).
 
     Without an effect each difference is as likely its opposite, so a run's sum is compared with
     the sums that all choices of signs give. Their distribution has the characteristic function

@@ -14,7 +14,7 @@ from benchmarks.decisions.designs import Decisions, Design
 from benchmarks.decisions.scenarios import ALPHA, SCENARIOS, Scenario
 from benchmarks.decisions.stream import Bools, Ints
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 _ROWS_AT_ONCE = 500
 """Runs drawn together: some tens of megabytes at the largest scenario."""

@@ -182,7 +182,7 @@ def _waivers(
 def waiver_place(settings: ActionInputs, number: int) -> Place:
     """Return the pull request with the keys that sign its waivers. Raises UsageError."""
     from gatekeeper.action.waivers import Place
-    from gatekeeper.providers.keys import waiver_keys
+    from gatekeeper.providers.models.keys import waiver_keys
 
     return Place(settings.repository, number, waiver_keys(os.environ))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.numbers import dollars
-from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
+from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 
 
 def cost_lines(about: Iterable[tuple[Request, float]], most: Iterable[Request]) -> list[str]:

@@ -23,9 +23,9 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
-from gatekeeper.checks.output import quote, shorten
 from gatekeeper.checks.pair_check import compares_pairs
-from gatekeeper.checks.pattern import compile_seconds
+from gatekeeper.checks.reading.output import quote, shorten
+from gatekeeper.checks.reading.pattern import compile_seconds
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.step_views import (
     StepViews,

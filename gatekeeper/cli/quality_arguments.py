@@ -107,7 +107,7 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
 def _require_embeddings(model: str) -> None:
     """Refuse a model of which no embeddings can be had, before any call. Raises UsageError."""
     from gatekeeper.contract.models.names import is_hosted, read_model_name
-    from gatekeeper.providers.dialects import DIALECTS
+    from gatekeeper.providers.native.dialects import DIALECTS
 
     try:
         known = not model.startswith("local/") and (

@@ -37,7 +37,7 @@ from gatekeeper.gate.results.result import (
 )
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.client import ModelClient
-from gatekeeper.stats.error_budget import Spending
+from gatekeeper.stats.objectives.error_budget import Spending
 
 if TYPE_CHECKING:
     import asyncio

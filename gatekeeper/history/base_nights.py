@@ -18,7 +18,7 @@ from gatekeeper.gate.work import Work
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import MOST_RUNS, flickering_fixtures
 from gatekeeper.history.record import Record
-from gatekeeper.stats.fixture_weights import LEAST_RUNS, fixture_weights
+from gatekeeper.stats.paired.fixture_weights import LEAST_RUNS, fixture_weights
 
 
 def with_nights(work: Work, records: Iterable[Record]) -> Work:

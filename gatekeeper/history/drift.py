@@ -17,10 +17,10 @@ from typing import Literal
 
 from gatekeeper import numbers
 from gatekeeper.history.record import Record
-from gatekeeper.stats.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
-from gatekeeper.stats.drift import ALPHA, Drift, Night, find_drift
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.homogeneity import homogeneity_p
+from gatekeeper.stats.nights.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
+from gatekeeper.stats.nights.drift import ALPHA, Drift, Night, find_drift
+from gatekeeper.stats.nights.homogeneity import homogeneity_p
 
 DriftStatus = Literal["drifted", "watch", "steady", "learning"]
 WatchReason = Literal["tonight", "evidence", "first_nights"]

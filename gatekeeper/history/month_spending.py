@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gatekeeper.history.record import Record
-from gatekeeper.providers.cost_estimate import FREE
+from gatekeeper.providers.models.cost_estimate import FREE
 
 WARNING_SHARE = 0.8
 """The share of the month's limit at which users get a warning."""

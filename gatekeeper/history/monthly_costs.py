@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gatekeeper.history.record import Record
-from gatekeeper.providers.cost_estimate import FREE
+from gatekeeper.providers.models.cost_estimate import FREE
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ from gatekeeper.history.counts import (
     in_categories,
     objective_events,
 )
-from gatekeeper.stats.changed_verdicts import changed_verdicts_p
-from gatekeeper.stats.error_budget import Event, Spending
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.objectives.error_budget import Event, Spending
 
 
 @dataclass(frozen=True, slots=True)

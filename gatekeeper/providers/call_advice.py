@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 from gatekeeper.contract.models.names import is_hosted, read_model_name
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.cost_estimate import FREE
-from gatekeeper.providers.dialects import DIALECTS
-from gatekeeper.providers.model_faults import asks_a_proxy
-from gatekeeper.providers.price_list import price_entry
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.cost_estimate import FREE
+from gatekeeper.providers.models.model_faults import asks_a_proxy
+from gatekeeper.providers.models.price_list import price_entry
+from gatekeeper.providers.native.dialects import DIALECTS
 
 _PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})

@@ -12,22 +12,22 @@ from gatekeeper.contract.checks.embeddings import is_comparison
 from gatekeeper.contract.models.names import read_model_name
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers import anthropic, embeddings, ollama, openai_compatible
-from gatekeeper.providers.answer_stream import AnswerStream
-from gatekeeper.providers.call_requirements import (
+from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.http.answer_stream import AnswerStream
+from gatekeeper.providers.http.http_client import HttpClient, HttpRequest
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.network_guard import NetworkGuard
+from gatekeeper.providers.models.call_requirements import (
     missing_key,
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.dialects import DIALECTS
-from gatekeeper.providers.endings import read_document, refused_request
-from gatekeeper.providers.endpoint import Endpoint, endpoint_of
-from gatekeeper.providers.failures import call_failed
-from gatekeeper.providers.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.network_guard import NetworkGuard
-from gatekeeper.providers.prompt_caching import is_marked
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.native import anthropic, embeddings, ollama, openai_compatible
+from gatekeeper.providers.native.dialects import DIALECTS
+from gatekeeper.providers.native.endings import read_document, refused_request
+from gatekeeper.providers.native.prompt_caching import is_marked
 
 if TYPE_CHECKING:
     from gatekeeper.providers.litellm import LitellmClient

@@ -12,26 +12,26 @@ from gatekeeper.contract.reading.thoughts import without_thoughts
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, ToolCall
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers.answers import fingerprint_of, token_count
-from gatekeeper.providers.anthropic import reasoning_in
-from gatekeeper.providers.call_cost import believed_cost
-from gatekeeper.providers.call_requirements import (
+from gatekeeper.providers.failures import call_failed
+from gatekeeper.providers.http.answers import fingerprint_of, token_count
+from gatekeeper.providers.http.http_client import HttpClient
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.httpx_transport import HttpxTransport, current_exchange
+from gatekeeper.providers.http.network_guard import NetworkGuard
+from gatekeeper.providers.models.call_requirements import (
     missing_key,
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.cost_estimate import FREE
-from gatekeeper.providers.endings import read_document, read_ending, refused_request
-from gatekeeper.providers.endpoint import Endpoint, endpoint_of
-from gatekeeper.providers.failures import call_failed
-from gatekeeper.providers.http_client import HttpClient
-from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.httpx_transport import HttpxTransport, current_exchange
-from gatekeeper.providers.network_guard import NetworkGuard
-from gatekeeper.providers.price_list import price_entry
-from gatekeeper.providers.prompt_caching import MARK, marked_message
+from gatekeeper.providers.models.cost_estimate import FREE
+from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.models.price_list import price_entry
+from gatekeeper.providers.native.anthropic import reasoning_in
+from gatekeeper.providers.native.call_cost import believed_cost
+from gatekeeper.providers.native.endings import read_document, read_ending, refused_request
+from gatekeeper.providers.native.prompt_caching import MARK, marked_message
+from gatekeeper.providers.native.tool_calls import read_chat_calls
 from gatekeeper.providers.quiet_litellm import load_litellm
-from gatekeeper.providers.tool_calls import read_chat_calls
 
 _REHEARSAL_SECONDS = 10.0
 _TIMEOUT_SECONDS = 600.0  # the runner's own limit is far shorter

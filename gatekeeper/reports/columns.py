@@ -31,7 +31,7 @@ from gatekeeper.reports.comparison_text import (
     seeable_effect,
 )
 from gatekeeper.reports.resource_text import cell_lines, changed
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 _UNKNOWN = (numbers.NONE,)
 

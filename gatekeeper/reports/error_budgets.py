@@ -12,7 +12,7 @@ from gatekeeper.gate.objectives.error_budgets import ContractBudgets
 from gatekeeper.reports.escape import plain, visible
 from gatekeeper.reports.formats.result_json import part_document
 from gatekeeper.reports.terminal.console import log_console
-from gatekeeper.stats.error_budget import BURN_WINDOWS, ErrorBudget
+from gatekeeper.stats.objectives.error_budget import BURN_WINDOWS, ErrorBudget
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -81,7 +81,7 @@ class BatchRun(ModelSource):
     def amounts(self) -> Amounts:
         """Return what a request takes in a batch."""
         from gatekeeper.gate.forecast.forecast import Amounts
-        from gatekeeper.providers.cost_estimate import (
+        from gatekeeper.providers.models.cost_estimate import (
             count_tokens,
             expected_batch_cost,
             worst_batch_cost,
@@ -171,7 +171,7 @@ def _require_models(work: Work, client: BatchClient) -> None:
 def _require_prices(work: Work) -> None:
     """Refuse models without a known price under a limit on cost: of single calls the first one
     tells the price, of a batch none does in time. Raises UsageError."""
-    from gatekeeper.providers.cost_estimate import worst_batch_cost
+    from gatekeeper.providers.models.cost_estimate import worst_batch_cost
 
     if work.policy.limits.cost_usd is None:
         return

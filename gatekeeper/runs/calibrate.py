@@ -29,7 +29,7 @@ def calibrate(
     import asyncio
 
     from gatekeeper.gate.calibration.measure import grade_labels
-    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
     from gatekeeper.runs.signals import with_signals
 
     require_recording(replay)

@@ -31,7 +31,11 @@ class RunHooks:
     def amounts(self) -> Amounts:
         """Return what a request takes, as functions of the request."""
         from gatekeeper.gate.forecast.forecast import Amounts
-        from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
+        from gatekeeper.providers.models.cost_estimate import (
+            count_tokens,
+            expected_cost,
+            worst_cost,
+        )
 
         return Amounts(expected_cost, worst_cost, count_tokens)
 

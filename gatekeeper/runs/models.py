@@ -62,7 +62,7 @@ def require_known_models(
     Returns a notice for each model that is likely misspelt. Raises ContractError.
     """
     from gatekeeper.contract.models.faults import find_faults, with_recordings
-    from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.providers.models.model_faults import find_model_fault
 
     faults = find_faults(named, with_recordings(find_model_fault, revisions))
     refused = faults.with_refused(others)
@@ -80,8 +80,8 @@ def prices_within_limits(
     Raises UsageError and MeasurementError if the limits cannot hold.
     """
     from gatekeeper.gate.forecast.spending_limits import require_within_limits
-    from gatekeeper.providers.cost_estimate import worst_cost
-    from gatekeeper.providers.price_list import release_price_list
+    from gatekeeper.providers.models.cost_estimate import worst_cost
+    from gatekeeper.providers.models.price_list import release_price_list
 
     worst = _kept(work, worst or worst_cost)
     notices = require_within_limits(work, worst, trusted=trusted)

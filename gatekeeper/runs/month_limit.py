@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.contract.policies.policy import POLICY_PATH
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.providers.cost_estimate import FREE
+from gatekeeper.providers.models.cost_estimate import FREE
 
 if TYPE_CHECKING:
     from gatekeeper.gate.work import Work

@@ -51,7 +51,7 @@ class SampleCache:
     def of_file(cls, path: Path) -> Self:
         """Open the cache at the path, whatever it is used for."""
         from gatekeeper.providers.cache_file import read_cache
-        from gatekeeper.providers.keys import model_access
+        from gatekeeper.providers.models.keys import model_access
         from gatekeeper.sampling.cache import signing_key
 
         access = model_access(os.environ)

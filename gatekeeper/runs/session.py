@@ -306,7 +306,7 @@ def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[]
 def _prepare_the_end(forecaster: Callable[[], Forecast | None] | None) -> Forecast | None:
     """Load what statistics and reports need, in a thread that hardly delays calls. Returns the
     forecast of the run; None without prices."""
-    from gatekeeper.providers.price_list import release_price_list
+    from gatekeeper.providers.models.price_list import release_price_list
     from gatekeeper.reports.preparation import prepare_reports
     from gatekeeper.runs.process import yield_often
 

@@ -33,7 +33,7 @@ def sweep(
 
     from gatekeeper.gate.sweep.compare import summarise_sweep
     from gatekeeper.gate.sweep.measure import measure_sweep
-    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
     from gatekeeper.reports.redact import environment_redactor
 
     require_recording(replay)
@@ -57,7 +57,7 @@ def sweep(
 def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
     """Load the price list before the first call."""
     from gatekeeper.contract.values.trial import Request
-    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
 
     if policy.limits.cost_usd is not None:
         for model in {setting.target.model for setting in settings}:

@@ -14,7 +14,7 @@ A cache of prompts needs no other order. All fixtures of an arm begin with the s
 (sampling/shared_prefix.py), so every call after the first of its arm finds them. Fixtures that
 share more than this, such as a document, do not follow each other, for two reasons:
 
-- In the first round, the test looks after every pair (stats/sequential.py). If the pairs were
+- In the first round, the test looks after every pair (paired/sequential.py). If the pairs were
   sorted by their texts, the first ones would not be a random sample of all.
 - A cache can be read only after the call that wrote it. Calls that begin alike and start together
   would each write; in a random order, nearly all of them start apart.

@@ -22,7 +22,7 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
-from gatekeeper.providers.response_body import MAX_BYTES
+from gatekeeper.providers.http.response_body import MAX_BYTES
 from gatekeeper.sampling.retries import within
 
 REQUEST = Request("openai/gpt-4o-mini", (Message("user", "Hello"),), {}, None, 0)

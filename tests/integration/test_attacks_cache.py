@@ -21,7 +21,7 @@ from support.recorded_repository import GOOD, RECORDING, WORDS, check, csv, resu
 
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.values.trial import Completion
-from gatekeeper.providers.keys import model_access
+from gatekeeper.providers.models.keys import model_access
 from gatekeeper.sampling.cache import Entry, Pair, read, signing_key, written
 
 KEY = "sk-the-key-of-the-gate"

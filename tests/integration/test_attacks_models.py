@@ -13,7 +13,7 @@ from support.pull_request import BROKEN, HARMLESS, PROMPT, answer
 from support.pull_request import FILES as PULL_REQUEST
 from support.ways_in import KEY, POLICY, RunGate
 
-from gatekeeper.providers.catalogue import CATALOGUE
+from gatekeeper.providers.models.catalogue import CATALOGUE
 
 CONTRACT = "contracts/sentiment.yaml"
 MODEL = "openai/gpt-4o-mini"

@@ -20,7 +20,7 @@ from support.pull_request import BROKEN, PROMPT
 
 from gatekeeper.action.waivers import Place, waiver_line
 from gatekeeper.gate.results.result import Waiver
-from gatekeeper.providers.keys import waiver_keys
+from gatekeeper.providers.models.keys import waiver_keys
 from gatekeeper.reports.markers import WAIVER_MARKER
 
 WAIVE = "/gatekeeper waive sentiment: it is meant"
@@ -281,7 +281,7 @@ def test_without_keys_the_command_must_be_of_a_time_after_the_checks(
     opened: Open, github: FakeGithub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a job without secrets whose models need none."""
-    monkeypatch.setattr("gatekeeper.providers.keys.model_access", lambda _: ())
+    monkeypatch.setattr("gatekeeper.providers.models.keys.model_access", lambda _: ())
     checked_pull = opened()
     assert checked_pull.say(WAIVE) == 0
     assert "not signed" in checked_pull.reply
@@ -295,7 +295,7 @@ def test_without_keys_the_command_must_be_of_a_time_after_the_checks(
 def test_without_keys_and_without_a_run_nothing_is_waived(
     opened: Open, github: FakeGithub, monkeypatch: pytest.MonkeyPatch, fault: Fault | None
 ) -> None:
-    monkeypatch.setattr("gatekeeper.providers.keys.model_access", lambda _: ())
+    monkeypatch.setattr("gatekeeper.providers.models.keys.model_access", lambda _: ())
     checked_pull = opened()
     assert checked_pull.say(WAIVE) == 0
     github.runs.clear()
@@ -309,7 +309,7 @@ def test_an_unsigned_record_counts_for_nothing_in_a_job_with_keys(
 ) -> None:
     checked_pull = opened()
     with monkeypatch.context() as bot:
-        bot.setattr("gatekeeper.providers.keys.model_access", lambda _: ())
+        bot.setattr("gatekeeper.providers.models.keys.model_access", lambda _: ())
         assert checked_pull.say(WAIVE) == 0
     assert still_fails(checked_pull)
     assert "GATEKEEPER_WAIVER_KEY" in str(checked_pull.result()["notices"])

@@ -18,10 +18,10 @@ from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, ask, chat
 from support.openai_batch_server import OpenAIBatchServer, answered, unanswered
 
 from gatekeeper.contract.values.trial import Completion
-from gatekeeper.providers import response_body
 from gatekeeper.providers.batch import client as batch_client
 from gatekeeper.providers.batch import transport
 from gatekeeper.providers.batch.api import count_done
+from gatekeeper.providers.http import response_body
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from support.pull_request import BROKEN, CONTRACT, FEW, FIXTURES, GOOD, HARMLESS
 
 from gatekeeper.action.waivers import Place, waiver_line
 from gatekeeper.gate.results.result import Waiver
-from gatekeeper.providers.keys import waiver_keys
+from gatekeeper.providers.models.keys import waiver_keys
 
 WAIVE = "/gatekeeper waive sentiment: the words are meant to be free"
 Open = Callable[..., CheckedPull]

@@ -30,7 +30,7 @@ from gatekeeper.contract.values.change import Change
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.work import plan_check
 from gatekeeper.providers import cache_file
-from gatekeeper.providers.keys import model_access
+from gatekeeper.providers.models.keys import model_access
 from gatekeeper.runs import session
 from gatekeeper.sampling.cache import Entry, read, signing_key
 

@@ -201,8 +201,8 @@ def test_affected_warns_where_the_limits_may_end_the_check(limits, said, reposit
 
 
 def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch, capsys):
-    monkeypatch.setattr("gatekeeper.providers.cost_estimate.expected_cost", lambda _: 0.01)
-    monkeypatch.setattr("gatekeeper.providers.cost_estimate.worst_cost", lambda _: 0.5)
+    monkeypatch.setattr("gatekeeper.providers.models.cost_estimate.expected_cost", lambda _: 0.01)
+    monkeypatch.setattr("gatekeeper.providers.models.cost_estimate.worst_cost", lambda _: 0.5)
     found = json.loads(_foretold(repository, capsys, "--json"))
     (warning,) = found["warnings"]
     assert warning.startswith("The run may cost 6.00 USD at worst, but `limits.cost_usd` is 2.00")
@@ -215,7 +215,7 @@ def test_affected_compares_the_known_cost_with_the_limit(repository, monkeypatch
 
 @pytest.mark.parametrize("most", [2.5, float("inf")])
 def test_affected_says_what_the_check_would_refuse(most, repository, monkeypatch, capsys):
-    monkeypatch.setattr("gatekeeper.providers.cost_estimate.worst_cost", lambda _: most)
+    monkeypatch.setattr("gatekeeper.providers.models.cost_estimate.worst_cost", lambda _: most)
     (warning,) = json.loads(_foretold(repository, capsys, "--json"))["warnings"]
     assert warning.startswith("one call to ")
     assert "set max_tokens" in warning

@@ -14,7 +14,7 @@ from support.recorded_repository import csv
 from support.words_repository import WITH_OBJECTIVE, commit_words
 
 from gatekeeper.cli.main import main
-from gatekeeper.stats.power import fixtures_needed
+from gatekeeper.stats.paired.power import fixtures_needed
 
 PROMPT = """\
 Answer politely.

@@ -25,8 +25,8 @@ from support.native_clients import (
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, SharedPrefix
-from gatekeeper.providers.catalogue import CATALOGUE
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
+from gatekeeper.providers.models.catalogue import CATALOGUE
 
 # Some of litellm's modules warn when they are imported, which would be taken for a failed call.
 pytestmark = pytest.mark.filterwarnings("ignore")

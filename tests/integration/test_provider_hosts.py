@@ -19,10 +19,10 @@ import pytest
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed, UsageError
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
-from gatekeeper.providers.endpoint import endpoint_of, is_expected_host
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
+from gatekeeper.providers.models.endpoint import endpoint_of, is_expected_host
 
 # Some of litellm's modules warn when they are imported, which would be taken for a failed call.
 pytestmark = pytest.mark.filterwarnings("ignore")

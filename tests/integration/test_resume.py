@@ -21,7 +21,7 @@ from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answ
 from gatekeeper.cli.main import main
 from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
 from gatekeeper.runs.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
-from gatekeeper.stats.confirmation import MOST_PAIRS
+from gatekeeper.stats.paired.confirmation import MOST_PAIRS
 
 KEY = "sk-0123456789abcdef"
 

@@ -31,7 +31,7 @@ from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
-from gatekeeper.stats.error_budget import Event
+from gatekeeper.stats.objectives.error_budget import Event
 
 JUDGE = """\
 contract: 1

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from gatekeeper.stats.error_budget import Event
+from gatekeeper.stats.objectives.error_budget import Event
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

@@ -28,8 +28,8 @@ from gatekeeper.gate.results.result import (
     Reason,
     SloResult,
 )
-from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 BASE_PROMPT = """---
 model: openai/gpt-4o-mini

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from gatekeeper.stats.sequential import SequentialTest
+from gatekeeper.stats.paired.sequential import SequentialTest
 
 ROUNDS = [1, 2, 3, 5]
 LEVELS = st.sampled_from([0.02, 0.05, 0.1, 0.2, 0.35])

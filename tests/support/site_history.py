@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.record import Record
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 MODELS = ("openai/gpt-4o-mini", "openai/gpt-4.1-nano", "anthropic/claude-haiku-4-5")
 NAMES = (

@@ -19,8 +19,8 @@ from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.results.past_run import PastRun
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check, plan_run
-from gatekeeper.stats.error_budget import Event
-from gatekeeper.stats.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.objectives.error_budget import Event
 
 QUEUES = {
     "billing": "My card was charged twice",

@@ -2,7 +2,7 @@
 
 CPython 3.11 refuses to install a trace function while another thread is installing one
 (`reentrant` in `_PyEval_SetTrace`), and the thread that is refused dies before it runs. A thread
-can be interrupted while it installs one, in the audit hooks of providers/network_guard.py and of
+can be interrupted while it installs one, in the audit hooks of network_guard.py and of
 filelock. A lock is held meanwhile. A thread that is refused nevertheless tries again: if it died,
 the thread that started it would wait for ever.
 """

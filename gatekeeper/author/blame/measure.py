@@ -36,7 +36,7 @@ from gatekeeper.sampling.limits import Clock, Price
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.trials import plan_trials
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 _REPETITIONS = 5
 """How often a fixture may be sampled in one test, if answers vary."""

@@ -80,7 +80,7 @@ def search_causes(
     """
     import asyncio
 
-    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
     from gatekeeper.reports.redact import environment_redactor
     from gatekeeper.runs.signals import with_signals
 

@@ -16,7 +16,7 @@ from gatekeeper.author.generation.update import plan_update
 from gatekeeper.contract.values.definition import Message, Prompt
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.numbers import count, dollars
-from gatekeeper.providers.cost_estimate import worst_cost
+from gatekeeper.providers.models.cost_estimate import worst_cost
 
 ASSUMED_RULES = 10
 """Of a prompt for which there is no specification yet."""

@@ -103,7 +103,7 @@ def run_asker(
 
     Raises UsageError, MeasurementError and WriteError.
     """
-    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
 
     require_recording(answers.replay)
     if answers.replay is None:

@@ -15,8 +15,8 @@ from gatekeeper.gate.results.call_result import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.variants import variant_of
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import wilson
-from gatekeeper.stats.power import fixtures_needed
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.paired.power import fixtures_needed
 
 Finding = Literal["noticed", "too_few_broke", "not_noticed", "no_effect", "unknown"]
 """`noticed`: the gate blocks the mutant. `too_few_broke`: it does not, although more fixtures broke

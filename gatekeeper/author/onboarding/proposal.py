@@ -50,7 +50,7 @@ from gatekeeper.gate.forecast.power import rarely_open
 from gatekeeper.gate.plan.judge_calls import judge_models
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.validate import prepare_contract, validate_contracts
-from gatekeeper.providers.model_faults import find_model_fault
+from gatekeeper.providers.models.model_faults import find_model_fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,8 @@ def propose_contracts(
 
 def _require_model(policy: Policy, base: Revision) -> None:
     """Refuse a model that cannot or may not be called, or whose cost cannot be limited."""
-    from gatekeeper.providers.cost_estimate import worst_cost
-    from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.providers.models.cost_estimate import worst_cost
+    from gatekeeper.providers.models.model_faults import find_model_fault
 
     model = policy.propose.model
     named = [(Position(POLICY_PATH), model)]
@@ -146,7 +146,7 @@ async def _each(
     stop: asyncio.Event,
 ) -> ProposedContracts:
     """Generate for one prompt after the other, so that two never get the same files."""
-    from gatekeeper.providers.cost_estimate import worst_cost
+    from gatekeeper.providers.models.cost_estimate import worst_cost
 
     until = time.monotonic() + 60 * _MOST_MINUTES
     proposals: list[Proposal] = []

@@ -28,8 +28,8 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import rate_interval
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 STAGE, RUN_STAGE, COSINE_STAGE = "rules_obeyed", "agreement", "cosine"
 _WORD = re.compile(r"\w+")

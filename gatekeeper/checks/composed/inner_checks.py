@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.checks.check import Finding, InnerCheck, ParameterError, Parameters
 from gatekeeper.checks.judged_check import forecast_of, judge_models_of, questions_of
-from gatekeeper.checks.output import shorten
+from gatekeeper.checks.reading.output import shorten
 from gatekeeper.contract.values.trial import Request, Sample
 
 MOST_CHECKS = 20

@@ -32,8 +32,8 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.grounded.context import CONTEXT, context_ids
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
-from gatekeeper.checks.pattern import Match, TimedPattern
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.reading.pattern import Match, TimedPattern
 
 # Closing quotes, brackets and citations such as [1] belong to the sentence before them.
 _AFTER = r"""["'”’»)\]]*(?:\s?(?:\[[^\[\]\n]{1,80}\]|\([^()\n]{1,80}\)))*"""

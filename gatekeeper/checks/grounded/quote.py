@@ -27,8 +27,8 @@ from gatekeeper.checks.check import (
     parameters,
 )
 from gatekeeper.checks.grounded.context import CONTEXT
-from gatekeeper.checks.output import FIELD, as_text, on_output
-from gatekeeper.checks.output import quote as shown
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output
+from gatekeeper.checks.reading.output import quote as shown
 from gatekeeper.contract.values.nested_texts import nested_texts
 
 _LEAST_LENGTH = 20

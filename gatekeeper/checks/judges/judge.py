@@ -41,7 +41,7 @@ from gatekeeper.checks.judges.presets import (
     require_own,
 )
 from gatekeeper.checks.judges.settings import panel_settings
-from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output
 from gatekeeper.contract.reading.data_blocks import data_message
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED
 from gatekeeper.contract.values.definition import Message, Prompt

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from gatekeeper.checks.check import Finding, undetermined
 from gatekeeper.checks.judges.verdict import AnswerForm
-from gatekeeper.checks.output import quote
+from gatekeeper.checks.reading.output import quote
 from gatekeeper.contract.checks.judge_questions import answer_to
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
 from gatekeeper.contract.values.definition import Message

@@ -14,8 +14,8 @@ from gatekeeper.checks.judges.panel import Decide, Panel, written_calls
 from gatekeeper.checks.judges.presets import PRESETS, filled_prompt, preset_prompt, require_own
 from gatekeeper.checks.judges.settings import panel_settings
 from gatekeeper.checks.judges.verdict import Choice, ChoiceForm
-from gatekeeper.checks.output import as_text, on_output
 from gatekeeper.checks.pair_check import PairFinding, Preferred
+from gatekeeper.checks.reading.output import as_text, on_output
 from gatekeeper.contract.calls.conversation import spoken
 from gatekeeper.contract.reading.data_blocks import data_message
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED

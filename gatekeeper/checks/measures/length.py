@@ -27,7 +27,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output
 from gatekeeper.checks.text.words import spaced_words
 from gatekeeper.contract.values.trial import Completion, Sample
 

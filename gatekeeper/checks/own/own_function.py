@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from gatekeeper.checks.check import Files, Finding, ParameterError, Parameters, undetermined
-from gatekeeper.checks.output import shorten
+from gatekeeper.checks.reading.output import shorten
 from gatekeeper.contract.checks.own_code_paths import MODULES
 from gatekeeper.contract.syntax.parsing import BrokenTextError, read_functions
 from gatekeeper.sandbox.frames import FrameError

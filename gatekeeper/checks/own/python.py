@@ -57,7 +57,6 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, shorten
 from gatekeeper.checks.own.own_function import (
     LONGEST_MESSAGE,
     NAMED_FUNCTION,
@@ -66,6 +65,7 @@ from gatekeeper.checks.own.own_function import (
     OwnFunction,
     own_function,
 )
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, shorten
 
 _PASS = 0.5
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gatekeeper.checks.field_path import parse_path
-from gatekeeper.checks.output import NotJson, parse_json
+from gatekeeper.checks.reading.field_path import parse_path
+from gatekeeper.checks.reading.output import NotJson, parse_json
 
 
 def lowercase(text: str) -> str:

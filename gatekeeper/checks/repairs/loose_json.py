@@ -12,7 +12,7 @@ import math
 import re
 from typing import Any
 
-from gatekeeper.checks.output import NotJson, parse_json
+from gatekeeper.checks.reading.output import NotJson, parse_json
 
 MOST_CHARACTERS = 50_000
 """The longest text that is repaired. json-repair takes up to half a second for it."""

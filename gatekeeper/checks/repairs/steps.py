@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from gatekeeper.checks.output import NotJson, parse_json, same_json
+from gatekeeper.checks.reading.output import NotJson, parse_json, same_json
 from gatekeeper.checks.repairs.extract_json import extract_json
 from gatekeeper.checks.repairs.letter_case import lowercase, lowercase_fields
 from gatekeeper.checks.repairs.loose_json import json_loose_parse

@@ -28,7 +28,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.safety.plain_text import plain_words, too_long
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Sample

@@ -46,7 +46,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output
 from gatekeeper.checks.safety.national_ids import COUNTRIES
 from gatekeeper.checks.safety.personal_data import KINDS, TooManyCandidatesError
 from gatekeeper.checks.safety.plain_text import plain, too_long

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from gatekeeper.checks.text.references import LONGEST
+from gatekeeper.checks.text.overlap.references import LONGEST
 from gatekeeper.checks.text.words import UNSPACED
 from gatekeeper.contract.reading.data_blocks import INVISIBLE
 

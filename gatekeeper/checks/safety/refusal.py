@@ -44,7 +44,7 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.safety.plain_text import plain
 from gatekeeper.checks.safety.refusal_phrases import find_refusal
 from gatekeeper.contract.reading.thoughts import without_thoughts

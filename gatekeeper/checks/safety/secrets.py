@@ -30,7 +30,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output
 from gatekeeper.checks.safety.plain_text import plain, too_long
 from gatekeeper.checks.safety.secret_forms import FORMS, find_secrets
 

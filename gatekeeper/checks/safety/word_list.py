@@ -27,7 +27,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.safety.plain_text import plain_words, too_long
 
 _MOST_SHOWN = 5

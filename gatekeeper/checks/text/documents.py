@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gatekeeper.checks.text.references import LONGEST
+from gatekeeper.checks.text.overlap.references import LONGEST
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess, Limits
 

@@ -47,8 +47,8 @@ from gatekeeper.checks.check import (
     undetermined,
 )
 from gatekeeper.checks.extras import import_extra
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
-from gatekeeper.checks.text.references import LONGEST
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.text.overlap.references import LONGEST
 
 _MIN = 0.5
 _LONG_WORD = re.compile(r"\S{200}")

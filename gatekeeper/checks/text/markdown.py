@@ -31,7 +31,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.text.documents import UnreadableError, read_document
 
 _NOT_LOOKED_UP = ("#", "mailto:")

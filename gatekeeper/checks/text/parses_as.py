@@ -45,7 +45,7 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
 from gatekeeper.checks.text.documents import UnreadableError, read_document
 from gatekeeper.checks.text.sql_statements import KINDS
 

@@ -17,8 +17,8 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, IGNORE_CASE, as_text, on_output, quote, shorten
-from gatekeeper.checks.pattern import DEFAULT_TIMEOUT_MS, TimedPattern
+from gatekeeper.checks.reading.output import FIELD, IGNORE_CASE, as_text, on_output, quote, shorten
+from gatekeeper.checks.reading.pattern import DEFAULT_TIMEOUT_MS, TimedPattern
 
 _TIMEOUT_MS: Parameters = {
     "x-looser": "change",

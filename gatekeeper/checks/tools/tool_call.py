@@ -32,7 +32,7 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import NotJson, parse_json, quote, same_json
+from gatekeeper.checks.reading.output import NotJson, parse_json, quote, same_json
 from gatekeeper.checks.values import json_schema
 from gatekeeper.contract.values.trial import Completion, Sample, ToolCall
 

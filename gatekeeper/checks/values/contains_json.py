@@ -28,8 +28,8 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, as_text, on_output, quote, shorten
-from gatekeeper.checks.schema import compile_schema, load_schema
+from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote, shorten
+from gatekeeper.checks.schemas.schema import compile_schema, load_schema
 
 _LONGEST = 100_000
 _MOST_BRACES = 1_000

@@ -24,9 +24,9 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.field_path import Missing, find, is_query, parse_path
-from gatekeeper.checks.json_path import JsonPath, QueryError
-from gatekeeper.checks.output import on_json
+from gatekeeper.checks.reading.field_path import Missing, find, is_query, parse_path
+from gatekeeper.checks.reading.json_path import JsonPath, QueryError
+from gatekeeper.checks.reading.output import on_json
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatekeeper.checks.alike import unseen_difference
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -21,7 +20,8 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import (
+from gatekeeper.checks.reading.alike import unseen_difference
+from gatekeeper.checks.reading.output import (
     EXACT_UNICODE,
     FIELD,
     IGNORE_CASE,

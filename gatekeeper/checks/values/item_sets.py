@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import (
     Check,
     Example,
@@ -28,9 +27,10 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.field_path import is_query
-from gatekeeper.checks.json_path import JsonPath, Selected
-from gatekeeper.checks.output import (
+from gatekeeper.checks.reading.canonical_json import canonical_json
+from gatekeeper.checks.reading.field_path import is_query
+from gatekeeper.checks.reading.json_path import JsonPath, Selected
+from gatekeeper.checks.reading.output import (
     FIELD,
     IGNORE_CASE,
     as_text,

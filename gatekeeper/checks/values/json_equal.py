@@ -15,8 +15,6 @@ from collections.abc import Mapping, Set
 from typing import Any
 from unicodedata import normalize
 
-from gatekeeper.checks.alike import unseen_difference
-from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -29,7 +27,9 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import (
+from gatekeeper.checks.reading.alike import unseen_difference
+from gatekeeper.checks.reading.canonical_json import canonical_json
+from gatekeeper.checks.reading.output import (
     FIELD,
     NotJson,
     as_text,

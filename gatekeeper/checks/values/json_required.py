@@ -19,8 +19,8 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.field_path import Missing, find, parse_path
-from gatekeeper.checks.output import FIELD, on_json_part
+from gatekeeper.checks.reading.field_path import Missing, find, parse_path
+from gatekeeper.checks.reading.output import FIELD, on_json_part
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

@@ -45,8 +45,8 @@ from gatekeeper.checks.check import (
     parameters,
     undetermined,
 )
-from gatekeeper.checks.output import FIELD, on_json_part, shorten
-from gatekeeper.checks.schema import compile_schema, load_schema
+from gatekeeper.checks.reading.output import FIELD, on_json_part, shorten
+from gatekeeper.checks.schemas.schema import compile_schema, load_schema
 
 _SHOWN = 200
 

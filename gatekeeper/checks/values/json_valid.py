@@ -24,7 +24,7 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.output import FIELD, NotJson, on_json, on_output, parse_json
+from gatekeeper.checks.reading.output import FIELD, NotJson, on_json, on_output, parse_json
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

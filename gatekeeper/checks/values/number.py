@@ -29,8 +29,8 @@ from gatekeeper.checks.check import (
     failed,
     parameters,
 )
-from gatekeeper.checks.numbers_in_text import NotANumber, as_number, only_number_in
-from gatekeeper.checks.output import FIELD, on_output
+from gatekeeper.checks.reading.numbers_in_text import NotANumber, as_number, only_number_in
+from gatekeeper.checks.reading.output import FIELD, on_output
 
 
 def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:

@@ -113,7 +113,7 @@ def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) 
     """
     if text is None:
         return None
-    from gatekeeper.stats.objective import parse_window
+    from gatekeeper.stats.objectives.objective import parse_window
 
     try:
         return now - parse_window(text)

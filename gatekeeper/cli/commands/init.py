@@ -48,7 +48,7 @@ def init(arguments: argparse.Namespace) -> int:
     from gatekeeper.cli.installed_release import installed_release
     from gatekeeper.contract.discovery.places import is_about_the_project
     from gatekeeper.gate.validate import repository_path
-    from gatekeeper.providers.catalogue import key_variable, setting_variables
+    from gatekeeper.providers.models.catalogue import key_variable, setting_variables
     from gatekeeper.reports.terminal.console import log_console
 
     def policy_text(proposal: Proposal) -> str:

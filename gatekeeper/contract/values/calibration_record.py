@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gatekeeper.stats.judge_accuracy import Confusion
+    from gatekeeper.stats.judges.judge_accuracy import Confusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CheckCalibration:
 
     @property
     def confusion(self) -> Confusion:
-        from gatekeeper.stats.judge_accuracy import count_confusion
+        from gatekeeper.stats.judges.judge_accuracy import count_confusion
 
         return count_confusion([x.human for x in self.labels], [x.judge for x in self.labels])
 

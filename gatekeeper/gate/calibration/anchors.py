@@ -29,7 +29,7 @@ from gatekeeper.gate.plan.judge_identities import judge_identities
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.judge_result import AnchorResult, AnchorResults
 from gatekeeper.sampling.runner import Run
-from gatekeeper.stats.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
 
 ANCHORS = 30
 """How many labels of a check keep their output, unless the command line says otherwise."""

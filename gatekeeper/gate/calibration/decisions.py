@@ -17,8 +17,8 @@ from gatekeeper.gate.calibration.labels import (
 )
 from gatekeeper.gate.calibration.rows import LabelRow
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.intervals import rate_interval
-from gatekeeper.stats.judge_bias import Choice, position_bias
+from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.judges.judge_bias import Choice, position_bias
 
 _CHOICES: Mapping[str, Choice] = {"A>B": "first", "B>A": "second", "A=B": "tie", "B=A": "tie"}
 _SWAPPED: Mapping[Choice, Choice] = {"first": "second", "second": "first", "tie": "tie"}

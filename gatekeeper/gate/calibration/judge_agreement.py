@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
-from gatekeeper.stats.calibration import Threshold, best_threshold, roc_auc
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.judge_accuracy import Confusion, count_confusion
-from gatekeeper.stats.judge_bias import PositionBias, length_bias
-from gatekeeper.stats.prediction_powered import powered_rate
+from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
+from gatekeeper.stats.judges.calibration import Threshold, best_threshold, roc_auc
+from gatekeeper.stats.judges.judge_accuracy import Confusion, count_confusion
+from gatekeeper.stats.judges.judge_bias import PositionBias, length_bias
+from gatekeeper.stats.judges.prediction_powered import powered_rate
 
 _SEED = 14
 

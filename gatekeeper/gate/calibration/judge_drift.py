@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatekeeper.contract.values.calibration_record import CheckCalibration
-from gatekeeper.stats.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
 
 ALPHA = 0.01
 """As for the drift of models: the check runs every night."""

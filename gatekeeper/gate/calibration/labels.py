@@ -12,8 +12,8 @@ from typing import Any
 from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.rows import LabelRow, read_rows
-from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
 from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
 
 WORDS: Mapping[str, bool] = {
     **dict.fromkeys(("pass", "true", "yes", "good", "1"), True),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from gatekeeper.contract.values.trial import Arm, CheckResult, Outcome
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.labels import SettledLabel, require_last_output, require_texts
-from gatekeeper.stats.prediction_powered import PoweredMean, powered_mean
+from gatekeeper.stats.judges.prediction_powered import PoweredMean, powered_mean
 
 Shares = Mapping[str, float]
 """By fixture, or cluster: the share of its outputs that pass, or their mean score."""

@@ -14,11 +14,11 @@ from statistics import NormalDist, fmean
 from gatekeeper.contract.values.trial import Arm, Completion, Outcome
 from gatekeeper.gate.results.result import Difference
 from gatekeeper.gate.samples.arm_intervals import CONFIDENCE, given, rng
-from gatekeeper.stats.bootstrap import paired_bootstrap_interval
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import paired_difference_interval
-from gatekeeper.stats.mcnemar import mcnemar_chi_square, mcnemar_exact
-from gatekeeper.stats.power import minimum_detectable_effect, smallest_spread_drop
+from gatekeeper.stats.intervals.bootstrap import paired_bootstrap_interval
+from gatekeeper.stats.intervals.intervals import paired_difference_interval
+from gatekeeper.stats.paired.mcnemar import mcnemar_chi_square, mcnemar_exact
+from gatekeeper.stats.paired.power import minimum_detectable_effect, smallest_spread_drop
 
 POWER = 0.8
 _SMALLEST_SCORE = 0.01

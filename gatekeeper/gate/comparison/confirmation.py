@@ -31,8 +31,8 @@ from gatekeeper.gate.results.fixture_result import (
 )
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.trial_order import in_order
-from gatekeeper.stats.confirmation import MOST_PAIRS, confirm, suspicion
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, suspicion
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 _FEWEST_SUSPECTS, _SUSPECTS_SHARE = 10, 10
 """Of so many units, and of one in so many if that is more, suspects are sampled again. Of a

@@ -28,9 +28,9 @@ from gatekeeper.gate.comparison.resources import resource_changes
 from gatekeeper.gate.results.fixture_result import FixtureResult
 from gatekeeper.gate.results.result import PairedResult, Stopped
 from gatekeeper.gate.samples.outcomes import Change
-from gatekeeper.stats.intervals import paired_difference_interval
-from gatekeeper.stats.power import fixtures_needed
-from gatekeeper.stats.sequential import SequentialTest
+from gatekeeper.stats.intervals.intervals import paired_difference_interval
+from gatekeeper.stats.paired.power import fixtures_needed
+from gatekeeper.stats.paired.sequential import SequentialTest
 
 Fate = Literal["both", "broke", "fixed", "neither", "unknown"]
 

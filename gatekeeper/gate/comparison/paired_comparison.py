@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.samples.outcomes import ARMS, aggregate
-from gatekeeper.stats.sequential import SequentialResult, SequentialTest, Stop
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sequential import SequentialResult, SequentialTest, Stop
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 if TYPE_CHECKING:
-    from gatekeeper.stats.sequential import Differences, Sizes
+    from gatekeeper.stats.paired.sequential import Differences, Sizes
 
 
 _MOST_WEIGHT, _MOST_WEIGHT_OF_SCORES = 100, 10

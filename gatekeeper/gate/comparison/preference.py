@@ -17,7 +17,7 @@ from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.preference_result import PreferenceResult, name_against_base
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import rate_interval
 
 PairKey = tuple[str, int]
 """A fixture and a repetition."""

@@ -15,7 +15,7 @@ from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.plan.alpha import gates_repairs, repair_level, repairs_apply
 from gatekeeper.gate.results.repair_result import Passed, RepairResult, RepairTally
 from gatekeeper.gate.results.result import Reason
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 
 def repair_result(

@@ -15,7 +15,7 @@ from gatekeeper.gate.comparison.resources import MEASURES, Measure
 from gatekeeper.gate.plan.alpha import limit_level
 from gatekeeper.gate.results.resource_result import LimitResult
 from gatekeeper.gate.results.result import Reason
-from gatekeeper.stats.relative_change import UNEVEN_BELOW, Rise, rise_beyond
+from gatekeeper.stats.intervals.relative_change import UNEVEN_BELOW, Rise, rise_beyond
 
 _MEASURED: Mapping[LimitName, Measure] = {
     "cost": MEASURES["cost_per_call_usd"],

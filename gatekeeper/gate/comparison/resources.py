@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.values.trial import Arm, Completion, Outcome
 from gatekeeper.gate.results.resource_result import Resource, ResourceChange
-from gatekeeper.stats.relative_change import relative_change
+from gatekeeper.stats.intervals.relative_change import relative_change
 
 CONFIDENCE = 0.99
 """The confidence of each interval; every comparison has four."""

@@ -68,8 +68,8 @@ from gatekeeper.gate.results.result import (
     Verdict,
     Waiver,
 )
-from gatekeeper.stats.error_budget import ErrorBudget, Spending
 from gatekeeper.stats.multiple import OPPOSITE, benjamini_hochberg, holm_levels
+from gatekeeper.stats.objectives.error_budget import ErrorBudget, Spending
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import DEFAULT_WINDOW
-from gatekeeper.stats.objective import parse_window
+from gatekeeper.stats.objectives.objective import parse_window
 
 _MOST_NAMES = 5
 _LONGEST_STORED = 32

@@ -44,7 +44,7 @@ from gatekeeper.gate.results.result import (
     Reason,
     ReasonCode,
 )
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run

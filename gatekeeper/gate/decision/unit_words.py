@@ -5,7 +5,7 @@ from __future__ import annotations
 from gatekeeper import numbers
 from gatekeeper.contract.values.clusters import ClusterCounts
 from gatekeeper.gate.results.result import PairedResult
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 _FEWEST_FLIPS = 3
 """The smallest number of changes in each direction that is reported. Below it, chance alone

@@ -17,8 +17,8 @@ from gatekeeper.gate.plan.alpha import alpha_shares, confirms_fixtures
 from gatekeeper.gate.plan.families import ALL, claim_levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.sampling.calls import distinct_calls
-from gatekeeper.stats.sequential import looks
-from gatekeeper.stats.stopping_time import stopping_time
+from gatekeeper.stats.paired.sequential import looks
+from gatekeeper.stats.paired.stopping_time import stopping_time
 
 
 class CallEstimate(NamedTuple):

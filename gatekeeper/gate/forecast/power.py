@@ -16,8 +16,8 @@ from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives.objectives import count_units, inputs_to_prove
 from gatekeeper.gate.plan.alpha import comparison_alpha, gates_repairs, repair_level
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect
-from gatekeeper.stats.sequential import looks
+from gatekeeper.stats.paired.power import fixtures_needed, minimum_detectable_effect
+from gatekeeper.stats.paired.sequential import looks
 
 FAIR = 0.05
 """How often a harmless change may end inconclusive where that blocks it."""

@@ -43,7 +43,7 @@ from gatekeeper.gate.samples.answer_comparisons import AnswerComparisons
 from gatekeeper.gate.samples.long_answers import recalled_outcome
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.stored_text import stored_outcome
-from gatekeeper.stats.sequential import looks
+from gatekeeper.stats.paired.sequential import looks
 
 OBJECTIVE_ERROR = 0.05
 """The probability that any objective of a contract is decided wrongly, over all times at

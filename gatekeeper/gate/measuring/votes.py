@@ -10,8 +10,8 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.trial import CheckResult, Outcome, Vote
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.judge_result import JudgeAgreement
-from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
 from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
 
 _WEAK = 0.4
 """Landis, J. R. and Koch, G. G. (1977), The measurement of observer agreement for categorical data,

@@ -13,9 +13,9 @@ from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.objectives.objectives import concerned
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.stats.gaffke import gaffke_interval
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.intervals.gaffke import gaffke_interval
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,12 @@ from types import MappingProxyType
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.stats.error_budget import FREEZE_ERROR, ErrorBudget, Spending, error_budget
+from gatekeeper.stats.objectives.error_budget import (
+    FREEZE_ERROR,
+    ErrorBudget,
+    Spending,
+    error_budget,
+)
 
 Shares = Mapping[str, tuple[float, float]]
 """The interval of the share of good events, `(low, high)`, by objective."""

@@ -1,7 +1,7 @@
 """Corrects rates and differences that rest on a judge by its calibration. Pure.
 
 The labels are older than the run, so the correction is by sensitivity and specificity
-(stats/label_shift.py). It supposes that the judge makes these errors on both arms alike.
+(stats/judges/label_shift.py). It supposes that the judge makes these errors on both arms alike.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.results.result import Difference
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.label_shift import corrected_difference
-from gatekeeper.stats.score_shift import corrected_mean
+from gatekeeper.stats.judges.label_shift import corrected_difference
+from gatekeeper.stats.judges.score_shift import corrected_mean
 
 
 def judge_behind(

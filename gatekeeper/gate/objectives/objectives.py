@@ -28,11 +28,11 @@ from gatekeeper.gate.samples.amounts import cost_of, most_cost, most_tokens, tok
 from gatekeeper.gate.samples.consistency import pairs_of_units
 from gatekeeper.gate.samples.outcomes import quantile
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.gaffke import gaffke_interval, inputs_needed, proven_side
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_mean_interval
-from gatekeeper.stats.label_shift import corrected_rate
-from gatekeeper.stats.objective import decide
+from gatekeeper.stats.intervals.gaffke import gaffke_interval, inputs_needed, proven_side
+from gatekeeper.stats.intervals.intervals import clustered_mean_interval
+from gatekeeper.stats.judges.label_shift import corrected_rate
+from gatekeeper.stats.objectives.objective import decide
 
 
 def slo_results(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.checks.output import quote
+from gatekeeper.checks.reading.output import quote
 from gatekeeper.contract.changes.affected import AffectedContract
 from gatekeeper.contract.changes.renaming import find_renaming, same_everywhere
 from gatekeeper.contract.fixtures.unused_variables import names_sent

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.objectives.error_budget import Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from gatekeeper.gate.results.promises import PromptPromises
 from gatekeeper.gate.results.repair_result import RepairResult
 from gatekeeper.gate.results.resource_result import LimitResult, ResourceChange
 from gatekeeper.gate.results.step_result import StepResult
-from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 Verdict = Literal["pass", "fail", "inconclusive", "error"]
 ReasonCode = Literal[

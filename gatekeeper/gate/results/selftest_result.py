@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.stats.intervals import wilson
+from gatekeeper.stats.intervals.intervals import wilson
 
 Count = tuple[int, int]
 """How many runs there were, and how many of them were blocked."""

@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.values.trial import Outcome
-from gatekeeper.stats.bootstrap import (
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals.bootstrap import (
     block_bootstrap_interval,
     clustered_bootstrap_interval,
     mean_interval,
 )
-from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_rate_interval, jeffreys, quantile_bounds, wilson
+from gatekeeper.stats.intervals.intervals import (
+    clustered_rate_interval,
+    jeffreys,
+    quantile_bounds,
+    wilson,
+)
 
 if TYPE_CHECKING:
     import numpy as np

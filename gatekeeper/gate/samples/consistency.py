@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from gatekeeper.checks.canonical_json import canonical_json
-from gatekeeper.checks.output import NotJson, parse_json
+from gatekeeper.checks.reading.canonical_json import canonical_json
+from gatekeeper.checks.reading.output import NotJson, parse_json
 from gatekeeper.contract.checks.embeddings import meaning_question, means_the_same
 from gatekeeper.contract.values.similar_texts import SimilarTexts
 from gatekeeper.contract.values.trial import JudgeAnswer, Outcome, QuestionId, Request, Sample

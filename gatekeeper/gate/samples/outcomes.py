@@ -23,9 +23,9 @@ from gatekeeper.gate.results.step_result import StepResult
 from gatekeeper.gate.samples.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.stored_text import shorten
-from gatekeeper.stats.fisher import fisher_exact
-from gatekeeper.stats.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import rate_interval
 from gatekeeper.stats.multiple import benjamini_hochberg
+from gatekeeper.stats.paired.fisher import fisher_exact
 
 ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
 Change = tuple[bool | None, bool | None]

@@ -22,7 +22,7 @@ from gatekeeper.gate.sweep.measure import Measured
 from gatekeeper.gate.sweep.pairs import PairOfSettings, compare_pairs, passes_of
 from gatekeeper.gate.sweep.price import Price, price_of
 from gatekeeper.gate.sweep.suitability import Suitability, summarise_suitability
-from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.paired.power import minimum_detectable_effect
 
 __all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "summarise_sweep"]
 

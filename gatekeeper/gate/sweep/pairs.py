@@ -9,7 +9,7 @@ from itertools import combinations
 
 from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.stats.multiple import holm
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 Passes = Mapping[tuple[str, int], bool]
 """Whether the sample passed, by fixture and repetition; unmeasured ones are left out."""

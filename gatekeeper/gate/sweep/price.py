@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.values.trial import Completion, Outcome
 from gatekeeper.gate.sweep.cell import Cell
-from gatekeeper.stats.relative_change import relative_change
+from gatekeeper.stats.intervals.relative_change import relative_change
 
 CONFIDENCE = 0.99
 MATERIAL = 0.1

@@ -30,7 +30,7 @@ from gatekeeper.gate.sweep.pairs import (
     with_adjusted,
 )
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_rate_interval
+from gatekeeper.stats.intervals.intervals import clustered_rate_interval
 
 TestSet = Literal["rule", "inverse_rule", "both", "valid", "baseline"]
 """`both` are the tests of rules and of their opposites, `valid` those of them that are valid."""

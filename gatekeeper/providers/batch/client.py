@@ -33,17 +33,17 @@ from gatekeeper.providers.batch.api import (
 from gatekeeper.providers.batch.journal import BatchJournal, KnownBatch
 from gatekeeper.providers.batch.openai import OpenAIBatches
 from gatekeeper.providers.batch.transport import BatchTransport
-from gatekeeper.providers.call_requirements import (
+from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
+from gatekeeper.providers.http.http_client import HttpClient, HttpRequest
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.network_guard import NetworkGuard
+from gatekeeper.providers.models.call_requirements import (
     missing_key,
     require_endpoint,
     require_known_params,
 )
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.endpoint import Endpoint, endpoint_of
-from gatekeeper.providers.hosted import NATIVE_APIS, read_completion
-from gatekeeper.providers.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.network_guard import NetworkGuard
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 from gatekeeper.sampling.retries import Sleep
 
 

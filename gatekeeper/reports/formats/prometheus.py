@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from gatekeeper import __version__
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, Verdict
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

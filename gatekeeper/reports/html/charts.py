@@ -21,7 +21,7 @@ from gatekeeper.gate.results.past_run import PastRun
 from gatekeeper.gate.results.result import ArmResult, ContractResult
 from gatekeeper.gate.samples.outcomes import latencies, quantile
 from gatekeeper.reports.escape import clip, visible
-from gatekeeper.stats.error_budget import ErrorBudget, error_budget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget, error_budget
 
 MOST_RUNS = 60
 """The most runs in a trend; older runs say little about today."""

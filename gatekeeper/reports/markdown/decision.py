@@ -32,7 +32,7 @@ from gatekeeper.reports.repair_text import repair_details, repair_table
 from gatekeeper.reports.resource_text import details, limit_details
 from gatekeeper.reports.slice_text import slice_table
 from gatekeeper.reports.step_text import step_table
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 _MOST = 1_000
 """Characters of what was added; result.json has all of it."""

@@ -19,8 +19,8 @@ from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import Record, events_of
 from gatekeeper.reports.columns import share_left
 from gatekeeper.reports.drift import drifted, status_text
-from gatekeeper.stats.error_budget import CLOCK_SKEW, ErrorBudget
-from gatekeeper.stats.objective import parse_window
+from gatekeeper.stats.objectives.error_budget import CLOCK_SKEW, ErrorBudget
+from gatekeeper.stats.objectives.objective import parse_window
 
 MISSED_AFTER = timedelta(days=2)
 """If a contract has not run for this long before the latest nightly run, that run left it

@@ -8,7 +8,7 @@ from datetime import datetime
 from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.history.drift import ContractDrift
 from gatekeeper.history.record import Count, Record, objective_counts
-from gatekeeper.stats.objective import parse_window
+from gatekeeper.stats.objectives.objective import parse_window
 
 
 def budget_left(records: Sequence[Record], objective: Objective) -> list[float | None]:

@@ -40,8 +40,8 @@ def affected(
     """
     from gatekeeper.gate.forecast.estimate import estimate_change
     from gatekeeper.gate.forecast.forecast import Amounts
-    from gatekeeper.providers.cost_estimate import count_tokens, expected_cost, worst_cost
-    from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost
+    from gatekeeper.providers.models.model_faults import find_model_fault
 
     given = check_arguments(
         repo=Path(repo), base=base, head=head, worktree=worktree, contract=contract

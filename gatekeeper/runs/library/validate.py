@@ -34,8 +34,8 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
     """
     from gatekeeper.gate.validate import repository_path, validate_contracts
     from gatekeeper.providers.call_advice import advise_on_calls
-    from gatekeeper.providers.cost_estimate import expected_cost
-    from gatekeeper.providers.model_faults import find_model_fault
+    from gatekeeper.providers.models.cost_estimate import expected_cost
+    from gatekeeper.providers.models.model_faults import find_model_fault
 
     named = [paths] if isinstance(paths, str | os.PathLike) else paths
     with Repository.open(Path(repo)) as repository:

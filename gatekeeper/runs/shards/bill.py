@@ -10,7 +10,7 @@ from gatekeeper import numbers
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.forecast.spending_limits import refusal
 from gatekeeper.gate.work import Work
-from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
+from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 from gatekeeper.runs.models import require_no_conversations, require_no_judges
 from gatekeeper.runs.shards.plan_file import ShardedWork, make_plan
 from gatekeeper.sampling.calls import distinct_requests

@@ -30,8 +30,8 @@ from benchmarks.decisions.sign_flip import sign_flip_p
 from benchmarks.decisions.simulation import DESIGNS, STOPPING, simulate
 from benchmarks.decisions.stream import Stream
 from benchmarks.decisions.table import BEGIN, END, tables, write_between_markers
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 ALPHA = 0.05
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import detectable_drops as bench
-from gatekeeper.stats.power import regression_power
+from gatekeeper.stats.paired.power import regression_power
 
 PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.checks import json_path_worker
-from gatekeeper.checks.json_path_worker import answer
+from gatekeeper.checks.reading import json_path_worker
+from gatekeeper.checks.reading.json_path_worker import answer
 from gatekeeper.sandbox.process_limits import TimeUpError
 
 VALUE = {"a": [1, 2, 3]}

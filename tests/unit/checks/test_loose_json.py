@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks.output import NotJson, parse_json, same_json
+from gatekeeper.checks.reading.output import NotJson, parse_json, same_json
 from gatekeeper.checks.repairs.letter_case import lowercase_fields
 from gatekeeper.checks.repairs.loose_json import MOST_CHARACTERS, json_loose_parse
 

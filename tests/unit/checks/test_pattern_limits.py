@@ -18,9 +18,9 @@ from unit.checks.conftest import apply_check
 from unit.checks.test_evaluate import contract, spec
 
 from gatekeeper.checks import evaluate as evaluation
-from gatekeeper.checks import pattern, pattern_worker
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.pattern import TIMEOUTS_ALLOWED, TimedPattern, is_simple
+from gatekeeper.checks.reading import pattern, pattern_worker
+from gatekeeper.checks.reading.pattern import TIMEOUTS_ALLOWED, TimedPattern, is_simple
 from gatekeeper.contract.values.definition import Fixture
 from gatekeeper.errors import ContractError
 from gatekeeper.sandbox.process import Answers

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from gatekeeper.checks import schema_steps
 from gatekeeper.checks.check import Files, ParameterError, SampleEvaluator
+from gatekeeper.checks.schemas import schema_steps
 from gatekeeper.checks.values.json_schema import CHECK
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial

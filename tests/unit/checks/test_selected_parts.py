@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from gatekeeper.checks import output
 from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.reading import output
 
 PARTS = {"field": "$[*]", "value": "a", "max": 0}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.contract.reading.chat_tokens import FAMILIES, TOKENS, take_apart
 from gatekeeper.contract.reading.data_blocks import clean
-from gatekeeper.providers.price_list import price_list
+from gatekeeper.providers.models.price_list import price_list
 
 BARRED = [
     *("<|im_start|>", "<|eot_id|>", "<|start_header_id|>", "<|channel|>", "<|end_of_role|>"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import cases
 
-from gatekeeper.stats.mcnemar import mcnemar_chi_square, mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_chi_square, mcnemar_exact
 
 counts = st.integers(0, 300)
 

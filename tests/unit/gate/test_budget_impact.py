@@ -13,7 +13,7 @@ from gatekeeper.contract.values.objectives import Objective, read_objectives
 from gatekeeper.contract.values.trial import CheckResult
 from gatekeeper.gate.objectives.budget_impact import burns
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.stats.gaffke import gaffke_interval
+from gatekeeper.stats.intervals.gaffke import gaffke_interval
 
 NAMES = [f"f{i}" for i in range(20)]
 SLO = read_objectives(

@@ -16,7 +16,7 @@ from gatekeeper.gate.decision.reasons import (
     budget_reasons,
 )
 from gatekeeper.gate.objectives.budget_impact import Burn
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 SPENT = ErrorBudget("28d", 100, 5.0, 14, -9.0, freezes_at=13)
 

@@ -20,8 +20,8 @@ from gatekeeper.gate.objectives.objectives import slo_results
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.fixture_result import FixtureResult
 from gatekeeper.gate.results.result import PairedResult
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 Drops = list[list[int | None]]
 """By family: 1 where a fixture broke, -1 where it was fixed, 0 where it stayed, None if lost."""

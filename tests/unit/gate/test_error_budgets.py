@@ -15,7 +15,7 @@ from gatekeeper.gate.objectives.error_budgets import (
     is_exempt,
     most_pressing,
 )
-from gatekeeper.stats.error_budget import ErrorBudget, Event
+from gatekeeper.stats.objectives.error_budget import ErrorBudget, Event
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTRACT = contract(

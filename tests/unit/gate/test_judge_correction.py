@@ -21,7 +21,7 @@ from gatekeeper.gate.objectives.judge_correction import (
 )
 from gatekeeper.gate.objectives.objectives import objective_status, slo_results
 from gatekeeper.reports.columns import observed_value
-from gatekeeper.stats.label_shift import corrected_rate
+from gatekeeper.stats.judges.label_shift import corrected_rate
 
 
 def calibration(right_pass=90, wrong_pass=20, right_fail=80, wrong_fail=10) -> CheckCalibration:

@@ -16,9 +16,9 @@ from gatekeeper.contract.values.trial import CheckResult, Outcome
 from gatekeeper.gate.decision.objective_reasons import slo_reasons
 from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives.objectives import objective_status, slo_results
-from gatekeeper.stats.gaffke import gaffke_interval
-from gatekeeper.stats.intervals import quantile_bounds
-from gatekeeper.stats.sequential import looks
+from gatekeeper.stats.intervals.gaffke import gaffke_interval
+from gatekeeper.stats.intervals.intervals import quantile_bounds
+from gatekeeper.stats.paired.sequential import looks
 
 
 def made(

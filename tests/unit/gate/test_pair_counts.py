@@ -11,7 +11,7 @@ from gatekeeper.gate.comparison.pair_counts import Pairs, count_pairs, fate, met
 from gatekeeper.gate.results.fixture_result import FixtureResult
 from gatekeeper.gate.samples.outcomes import aggregate
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 
 def fixture(name: str, base: bool | None, head: bool | None, duplicate_of: str | None = None):

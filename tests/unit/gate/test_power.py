@@ -26,7 +26,7 @@ from gatekeeper.gate.forecast.power import (
 )
 from gatekeeper.gate.validate import validate_contracts
 from gatekeeper.gate.validation import Validation
-from gatekeeper.stats.power import minimum_detectable_effect
+from gatekeeper.stats.paired.power import minimum_detectable_effect
 
 
 def _foresight(

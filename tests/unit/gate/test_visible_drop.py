@@ -16,9 +16,9 @@ from support.verdicts import called_for, paired
 from gatekeeper.gate.comparison.alternative_methods import POWER, visible_breaks, visible_drop
 from gatekeeper.gate.decision.unit_words import detectable_sizes
 from gatekeeper.gate.results.fixture_result import BrokenFixtures
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.power import minimum_detectable_effect, regression_power
-from gatekeeper.stats.sequential import SequentialTest
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.power import minimum_detectable_effect, regression_power
+from gatekeeper.stats.paired.sequential import SequentialTest
 
 LEVEL, RUNS = 0.05, 2000
 Drops = NDArray[np.int8]

@@ -21,8 +21,8 @@ from gatekeeper.gate.samples.outcomes import quantile
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.lines import to_lines, to_record
 from gatekeeper.history.record import ModeRecord, Record, events_of, records_of
-from gatekeeper.stats.error_budget import Event
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.objectives.error_budget import Event
 
 STARTED = datetime(2026, 11, 3, 10, 15, tzinfo=UTC)
 WAIVER = Waiver("words", "waive", "octocat", "b" * 40, "it is meant", "2026-11-03T09:00:00Z")

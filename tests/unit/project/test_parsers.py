@@ -63,7 +63,7 @@ BOUNDED = """
 author/mutation/prompt_parts.py OURS markdown_it
 author/onboarding/example_values.py OURS jinja2
 checks/evaluate.py SIZE jinja2
-checks/json_path_worker.py CHILD jsonpath
+checks/reading/json_path_worker.py CHILD jsonpath
 checks/repairs/loose_json.py SIZE json_repair
 checks/text/document_worker.py CHILD ast csv markdown_it sqlglot xml yaml
 checks/text/html_tags.py SIZE html.parser
@@ -87,7 +87,7 @@ contract/templates/structure.py SIZE jinja2
 gate/calibration/rows.py SIZE csv
 gate/sweep/grid.py OURS yaml
 providers/failures.py OURS email
-providers/response_body.py SIZE zlib
+providers/http/response_body.py SIZE zlib
 reports/formats/csv_parquet.py OURS pyarrow
 reports/formats/junit.py OURS xml
 reports/html/body.py OURS jinja2
@@ -138,7 +138,7 @@ def test_every_parser_has_a_bound() -> None:
         ("gatekeeper.contract.syntax.parsing", "gatekeeper.contract.syntax.parsing_worker"),
         ("gatekeeper.contract.templates.client", "gatekeeper.contract.templates.worker"),
         ("gatekeeper.checks.text.documents", "gatekeeper.checks.text.document_worker"),
-        ("gatekeeper.checks.json_path", "gatekeeper.checks.json_path_worker"),
+        ("gatekeeper.checks.reading.json_path", "gatekeeper.checks.reading.json_path_worker"),
     ],
 )
 def test_the_child_processes_have_limits(module: str, name: str) -> None:

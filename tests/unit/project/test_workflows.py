@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gatekeeper.providers.catalogue import CATALOGUE
+from gatekeeper.providers.models.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))

@@ -11,12 +11,12 @@ import pytest
 from support.native_clients import chat, messages
 from support.streamed_answers import DONE, chat_events, chunk, message_events
 
-from gatekeeper.providers import answer_stream
-from gatekeeper.providers.answer_stream import AnswerStream, JoinedAnswer, read_events
-from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.anthropic_stream import MessageStream
-from gatekeeper.providers.openai_stream import ChatStream
-from gatekeeper.providers.response_body import UnreadableBody
+from gatekeeper.providers.http import answer_stream
+from gatekeeper.providers.http.answer_stream import AnswerStream, JoinedAnswer, read_events
+from gatekeeper.providers.http.answers import UnreadableAnswer
+from gatekeeper.providers.http.response_body import UnreadableBody
+from gatekeeper.providers.native.anthropic_stream import MessageStream
+from gatekeeper.providers.native.openai_stream import ChatStream
 
 
 def read(stream: AnswerStream, *parts: bytes) -> JoinedAnswer:

@@ -8,17 +8,17 @@ import pytest
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.providers import call_cost as costs
-from gatekeeper.providers import cost_estimate as prices
-from gatekeeper.providers.answers import TokenUsage
-from gatekeeper.providers.call_cost import call_cost
-from gatekeeper.providers.cost_estimate import (
+from gatekeeper.providers.http.answers import TokenUsage
+from gatekeeper.providers.models import cost_estimate as prices
+from gatekeeper.providers.models.cost_estimate import (
     expected_batch_cost,
     expected_cost,
     worst_batch_cost,
     worst_cost,
 )
-from gatekeeper.providers.price_list import price_list
+from gatekeeper.providers.models.price_list import price_list
+from gatekeeper.providers.native import call_cost as costs
+from gatekeeper.providers.native.call_cost import call_cost
 
 MODEL = "openai/gpt-4o-mini"
 USAGE = TokenUsage(1_000, 100)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.providers.answers import TokenUsage
-from gatekeeper.providers.call_cost import (
+from gatekeeper.providers.hosted import NATIVE_APIS
+from gatekeeper.providers.http.answers import TokenUsage
+from gatekeeper.providers.models.price_list import price_entry, price_list
+from gatekeeper.providers.native.call_cost import (
     call_cost,
     is_billed_by_tokens,
     knows_off_peak,
     off_peak_prices,
 )
-from gatekeeper.providers.hosted import NATIVE_APIS
-from gatekeeper.providers.price_list import price_entry, price_list
 from gatekeeper.providers.quiet_litellm import load_litellm
 
 OPENAI = "openai/gpt-4o-mini"

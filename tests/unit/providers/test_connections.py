@@ -14,11 +14,11 @@ import httpx
 import pytest
 from support.local_server import JsonHandler, LocalServer
 
-from gatekeeper.providers.endpoint import endpoint_of
-from gatekeeper.providers.http_client import HttpClient, HttpRequest
-from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.httpx_transport import HttpxTransport, current_exchange
-from gatekeeper.providers.openai_stream import ChatStream
+from gatekeeper.providers.http.http_client import HttpClient, HttpRequest
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.httpx_transport import HttpxTransport, current_exchange
+from gatekeeper.providers.models.endpoint import endpoint_of
+from gatekeeper.providers.native.openai_stream import ChatStream
 
 KEY = "sk-own-0123456789abcdef"
 

@@ -11,7 +11,7 @@ import pytest
 from gatekeeper.contract.calls.conversation import calls_of, filled, with_turns
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.providers.cost_estimate import expected_cost, worst_cost
+from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
 from gatekeeper.providers.quiet_litellm import load_litellm
 
 BAD_MAXIMA: list[dict[str, Any]] = [

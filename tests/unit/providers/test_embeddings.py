@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.embeddings import read_answer
-from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.http.answers import UnreadableAnswer
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.native.embeddings import read_answer
 
 MODEL = "openai/text-embedding-3-small"
 

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from gatekeeper.errors import UsageError
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.endpoint import endpoint_of, is_expected_host
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.endpoint import endpoint_of, is_expected_host
 
 KEY = "sk-own-0123456789abcdef"
 OTHER = "sk-other-0123456789abcdef"

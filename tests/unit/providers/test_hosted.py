@@ -25,11 +25,11 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.providers import litellm as litellm_client
-from gatekeeper.providers.cost_estimate import expected_cost
-from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.hosted import NATIVE_APIS, HostedClient
-from gatekeeper.providers.http_client import HttpClient
-from gatekeeper.providers.httpx_transport import HttpxTransport
+from gatekeeper.providers.http.http_client import HttpClient
+from gatekeeper.providers.http.httpx_transport import HttpxTransport
+from gatekeeper.providers.models.cost_estimate import expected_cost
+from gatekeeper.providers.models.endpoint import endpoint_of
 
 KEY = "sk-test-0123456789abcdef"
 

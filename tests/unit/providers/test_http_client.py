@@ -20,14 +20,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from support.answering_server import Answer, AnsweringServer
 
-from gatekeeper.providers.endpoint import Endpoint, endpoint_of
-from gatekeeper.providers.http_client import (
+from gatekeeper.providers.http.http_client import (
     HttpClient,
     HttpRequest,
     RequestRefused,
     tls_settings,
 )
-from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
 
 KEY = "sk-own-0123456789abcdef"
 OTHER = "gsk-other-0123456789abcdef"

@@ -11,10 +11,14 @@ import httpx
 import pytest
 from support.answering_server import Answer, AnsweringServer
 
-from gatekeeper.providers.endpoint import endpoint_of
-from gatekeeper.providers.http_client import HttpClient
-from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.httpx_transport import HttpxTransport, RequestRefused, current_exchange
+from gatekeeper.providers.http.http_client import HttpClient
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.http.httpx_transport import (
+    HttpxTransport,
+    RequestRefused,
+    current_exchange,
+)
+from gatekeeper.providers.models.endpoint import endpoint_of
 
 KEY = "sk-own-0123456789abcdef"
 OTHER = "gsk-other-0123456789abcdef"

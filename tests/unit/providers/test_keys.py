@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.errors import UsageError
-from gatekeeper.providers.keys import WAIVER_KEY, model_access, waiver_keys
+from gatekeeper.providers.models.keys import WAIVER_KEY, model_access, waiver_keys
 
 KEY = {"OPENAI_API_KEY": "sk-0123456789abcdef"}
 ADDRESS = {"OPENAI_BASE_URL": "https://models.example/v1", "AZURE_API_BASE": "https://a.example"}

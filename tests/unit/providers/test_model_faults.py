@@ -9,8 +9,8 @@ from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.models.faults import find_faults, named_model, with_recordings
 from gatekeeper.contract.values.definition import Position
 from gatekeeper.errors import Problem
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.model_faults import find_model_fault
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.model_faults import find_model_fault
 
 PLACE = Position("contracts/a.yaml", 4, 8)
 

@@ -10,13 +10,13 @@ import pytest
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers import anthropic, openai_compatible
-from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.catalogue import CATALOGUE
-from gatekeeper.providers.endpoint import Endpoint, endpoint_of
 from gatekeeper.providers.hosted import NATIVE_APIS
-from gatekeeper.providers.http_client import HttpRequest
-from gatekeeper.providers.http_exchange import Exchange
+from gatekeeper.providers.http.answers import UnreadableAnswer
+from gatekeeper.providers.http.http_client import HttpRequest
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.models.catalogue import CATALOGUE
+from gatekeeper.providers.models.endpoint import Endpoint, endpoint_of
+from gatekeeper.providers.native import anthropic, openai_compatible
 
 KEY = "sk-0123456789abcdef"
 HELLO = (Message("system", "Be short."), Message("user", "Hello"))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gatekeeper.providers import network_guard
-from gatekeeper.providers.network_guard import HostRefused, NetworkGuard
+from gatekeeper.providers.http import network_guard
+from gatekeeper.providers.http.network_guard import HostRefused, NetworkGuard
 
 
 @pytest.fixture

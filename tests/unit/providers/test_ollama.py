@@ -16,10 +16,10 @@ from support.native_clients import LLAMA, OLLAMA_KEY, ask, asked, ollama_chat, p
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.providers import ollama
-from gatekeeper.providers.endpoint import endpoint_of
 from gatekeeper.providers.hosted import HostedClient
-from gatekeeper.providers.http_client import HttpRequest
+from gatekeeper.providers.http.http_client import HttpRequest
+from gatekeeper.providers.models.endpoint import endpoint_of
+from gatekeeper.providers.native import ollama
 
 TOOL = {"type": "function", "function": {"name": "now"}}
 

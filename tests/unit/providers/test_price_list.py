@@ -10,9 +10,9 @@ import pytest
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.providers import price_list as module
-from gatekeeper.providers.cost_estimate import expected_cost
-from gatekeeper.providers.price_list import mistyped_model, price_entry, price_list
+from gatekeeper.providers.models import price_list as module
+from gatekeeper.providers.models.cost_estimate import expected_cost
+from gatekeeper.providers.models.price_list import mistyped_model, price_entry, price_list
 from gatekeeper.providers.quiet_litellm import load_litellm
 
 # What the list calls some providers by, next to the names that a contract uses for them.
@@ -111,7 +111,7 @@ def test_without_a_list_no_price_is_known(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_a_price_is_read_without_importing_litellm() -> None:
     program = (
-        "import sys; from gatekeeper.providers.price_list import price_entry; "
+        "import sys; from gatekeeper.providers.models.price_list import price_entry; "
         "assert price_entry('openai/gpt-4o-mini'); sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -10,12 +10,12 @@ from support.native_clients import CLAUDE, KEY, chat, counted, messages, used
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request, SharedPrefix
-from gatekeeper.providers import anthropic, openai_compatible
-from gatekeeper.providers.cost_estimate import worst_cost
-from gatekeeper.providers.endpoint import endpoint_of
-from gatekeeper.providers.http_exchange import Exchange
-from gatekeeper.providers.price_list import price_entry
-from gatekeeper.providers.prompt_caching import is_marked, marked_message
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.models.cost_estimate import worst_cost
+from gatekeeper.providers.models.endpoint import endpoint_of
+from gatekeeper.providers.models.price_list import price_entry
+from gatekeeper.providers.native import anthropic, openai_compatible
+from gatekeeper.providers.native.prompt_caching import is_marked, marked_message
 
 LONG = "word " * 4_000
 MESSAGES = (Message("system", LONG), Message("user", "Hi"))

@@ -17,7 +17,7 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.hosted import HostedClient
-from gatekeeper.providers.rate_limits import (
+from gatekeeper.providers.http.rate_limits import (
     LONGEST_PAUSE,
     pause_until_reset,
     read_duration,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.providers.http_client import is_redirect, redirect_refused
+from gatekeeper.providers.http.http_client import is_redirect, redirect_refused
 
 
 @pytest.mark.parametrize(

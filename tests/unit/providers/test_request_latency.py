@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.providers.http_client import own_time_ms
+from gatekeeper.providers.http.http_client import own_time_ms
 
 
 class FakeSocket:

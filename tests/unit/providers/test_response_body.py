@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.providers.response_body import (
+from gatekeeper.providers.http.response_body import (
     MAX_BYTES,
     MAX_CHOICES,
     MAX_NAME,

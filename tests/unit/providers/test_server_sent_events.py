@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.providers import server_sent_events
-from gatekeeper.providers.answers import UnreadableAnswer
-from gatekeeper.providers.response_body import UnreadableBody
-from gatekeeper.providers.server_sent_events import Event, EventReader
+from gatekeeper.providers.http import server_sent_events
+from gatekeeper.providers.http.answers import UnreadableAnswer
+from gatekeeper.providers.http.response_body import UnreadableBody
+from gatekeeper.providers.http.server_sent_events import Event, EventReader
 
 
 def read(*parts: bytes) -> list[Event]:

@@ -17,8 +17,8 @@ from gatekeeper.reports.columns import columns, status_text
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.console import print_result
-from gatekeeper.stats.error_budget import ErrorBudget
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
 def _read(result: GateResult) -> str:

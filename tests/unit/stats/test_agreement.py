@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import cases, ends
 
-from gatekeeper.stats.agreement import cohen_kappa, fleiss_kappa
 from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
 
 Z = 1.959963984540054
 

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import cases, ends
 
-from gatekeeper.stats.bootstrap import (
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals.bootstrap import (
     block_bootstrap_interval,
     clustered_bootstrap_interval,
     mean_interval,
     paired_bootstrap_interval,
     politis_white_block_length,
 )
-from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals import clustered_rate_interval
+from gatekeeper.stats.intervals.intervals import clustered_rate_interval
 
 
 def seeded(seed=0):
@@ -305,7 +305,7 @@ def test_blocks_cover_where_the_ordinary_bootstrap_does_not():
 def test_long_series_are_resampled_in_parts(monkeypatch):
     values = seeded(8).normal(size=3000).tolist()
     whole = block_bootstrap_interval(values, 0.95, seeded(9))
-    monkeypatch.setattr("gatekeeper.stats.bootstrap._BLOCK", 5000)
+    monkeypatch.setattr("gatekeeper.stats.intervals.bootstrap._BLOCK", 5000)
     assert block_bootstrap_interval(values, 0.95, seeded(9)) == whole
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import cases, ends
 
-from gatekeeper.stats.calibration import Threshold, best_threshold, roc_auc
 from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.judges.calibration import Threshold, best_threshold, roc_auc
 
 Z = 1.959963984540054
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.gaffke import gaffke_interval
-from gatekeeper.stats.intervals import UNSEEN, clustered_mean_interval
+from gatekeeper.stats.intervals.gaffke import gaffke_interval
+from gatekeeper.stats.intervals.intervals import UNSEEN, clustered_mean_interval
 
 amounts = st.lists(st.floats(0.01, 1e3), min_size=1, max_size=20)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatekeeper.stats.confirmation import MOST_PAIRS, confirm, p_value, suspicion
+from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, p_value, suspicion
 
 LEVELS = st.sampled_from((0.005, 0.01, 0.05))
 

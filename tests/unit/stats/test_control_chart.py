@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, norm
 
-from gatekeeper.stats.control_chart import (
+from gatekeeper.stats.nights.control_chart import (
     NIGHTS_PER_FALSE_ALARM,
     WEIGHT,
     average_run_length,

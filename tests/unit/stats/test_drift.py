@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from gatekeeper.stats.drift import Night, find_drift
+from gatekeeper.stats.nights.drift import Night, find_drift
 
 STAKE = 0.6
 

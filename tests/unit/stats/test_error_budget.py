@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.budget_events import NOW, ago, events, objectives, windows
 
-from gatekeeper.stats.error_budget import ErrorBudget, Event, error_budget
-from gatekeeper.stats.objective import parse_window
+from gatekeeper.stats.objectives.error_budget import ErrorBudget, Event, error_budget
+from gatekeeper.stats.objectives.objective import parse_window
 
 
 def test_a_worked_month():

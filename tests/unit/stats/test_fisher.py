@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.fisher import fisher_exact
+from gatekeeper.stats.paired.fisher import fisher_exact
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json").read_text())
 

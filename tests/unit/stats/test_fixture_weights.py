@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, drawn, every_sign, plan, run, table
 
-from gatekeeper.stats.fixture_weights import fixture_weights
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.fixture_weights import fixture_weights
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 COUNTS = st.integers(0, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
 WEIGHTS = st.lists(st.integers(1, 8), min_size=7, max_size=7).map(tuple)

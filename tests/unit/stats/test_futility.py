@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, drawn, every_sign, plan, table
 
-from gatekeeper.stats import futility
-from gatekeeper.stats.futility import FUTILE, is_futile, is_look, predictive_power
+from gatekeeper.stats.paired import futility
+from gatekeeper.stats.paired.futility import FUTILE, is_futile, is_look, predictive_power
 
 NOTHING = table([]).reshape(0)
 

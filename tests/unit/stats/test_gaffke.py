@@ -10,7 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
-from gatekeeper.stats.gaffke import chance_below, gaffke_interval, inputs_needed, proven_side
+from gatekeeper.stats.intervals.gaffke import (
+    chance_below,
+    gaffke_interval,
+    inputs_needed,
+    proven_side,
+)
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 levels = st.sampled_from([0.5, 0.9, 0.95, 0.999])

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from support.reference_values import cases, ends
 
-from gatekeeper.stats.intervals import clustered_rate_interval, jeffreys, rate_interval, wilson
+from gatekeeper.stats.intervals.intervals import (
+    clustered_rate_interval,
+    jeffreys,
+    rate_interval,
+    wilson,
+)
 
 rates = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.01, 0.999)

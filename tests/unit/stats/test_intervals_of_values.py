@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import cases, ends
 
-from gatekeeper.stats.intervals import paired_difference_interval, quantile_bounds
+from gatekeeper.stats.intervals.intervals import paired_difference_interval, quantile_bounds
 
 rates = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.floats(0.01, 0.999)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import ends
 
-from gatekeeper.stats.agreement import cohen_kappa
-from gatekeeper.stats.intervals import rate_interval
-from gatekeeper.stats.judge_accuracy import Confusion, count_confusion
-from gatekeeper.stats.label_shift import corrected_difference, corrected_rate
+from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.judges.agreement import cohen_kappa
+from gatekeeper.stats.judges.judge_accuracy import Confusion, count_confusion
+from gatekeeper.stats.judges.label_shift import corrected_difference, corrected_rate
 
 labels = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40)
 confusions = st.builds(Confusion, *[st.integers(0, 60)] * 4)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.calibration import roc_auc
-from gatekeeper.stats.judge_bias import length_bias, position_bias
+from gatekeeper.stats.judges.calibration import roc_auc
+from gatekeeper.stats.judges.judge_bias import length_bias, position_bias
 
 choices = st.sampled_from(["first", "second", "tie"])
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json").read_text())
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from scipy.stats import t as t_distribution
 
-from gatekeeper.stats.noninferiority import drop_bound, most_broken, not_worse
+from gatekeeper.stats.paired.noninferiority import drop_bound, most_broken, not_worse
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "sequential.json").read_text())
 DROPS = st.lists(st.integers(-10, 10).map(lambda d: d / 10), min_size=2, max_size=80)

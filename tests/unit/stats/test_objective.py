@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.objective import decide, parse_window
+from gatekeeper.stats.objectives.objective import decide, parse_window
 
 numbers = st.floats(-1e6, 1e6)
 

@@ -8,9 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import bdtrc
 
-from gatekeeper.stats import power as power_module
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.power import fixtures_needed, minimum_detectable_effect, regression_power
+from gatekeeper.stats.paired import power as power_module
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.power import (
+    fixtures_needed,
+    minimum_detectable_effect,
+    regression_power,
+)
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "statistics.json").read_text())
 

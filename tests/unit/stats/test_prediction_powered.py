@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.reference_values import cases
 
-from gatekeeper.stats.prediction_powered import powered_mean, powered_rate
+from gatekeeper.stats.judges.prediction_powered import powered_mean, powered_rate
 
 Z = 1.959963984540054
 share = st.sampled_from([0.0, 0.25, 0.5, 1.0])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.rate_boundary import fewest_failures, spent_share
+from gatekeeper.stats.objectives.rate_boundary import fewest_failures, spent_share
 
 NIGHTS, SAMPLES = 28, 20
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.relative_change import Rise, _draws, relative_change, rise_beyond
+from gatekeeper.stats.intervals.relative_change import Rise, _draws, relative_change, rise_beyond
 
 AMOUNTS = st.lists(st.floats(0.01, 1e6), min_size=1, max_size=4)
 

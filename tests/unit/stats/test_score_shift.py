@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.judge_accuracy import count_confusion
-from gatekeeper.stats.label_shift import corrected_rate
-from gatekeeper.stats.score_shift import corrected_mean
+from gatekeeper.stats.judges.judge_accuracy import count_confusion
+from gatekeeper.stats.judges.label_shift import corrected_rate
+from gatekeeper.stats.judges.score_shift import corrected_mean
 
 share = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 labels = st.lists(st.tuples(share, share), min_size=2, max_size=30)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, ROUNDS, drawn, plan, run, table
 
-from gatekeeper.stats.e_process import not_worse_capital
-from gatekeeper.stats.noninferiority import not_worse
-from gatekeeper.stats.sequential import (
+from gatekeeper.stats.paired.e_process import not_worse_capital
+from gatekeeper.stats.paired.noninferiority import not_worse
+from gatekeeper.stats.paired.sequential import (
     BETTING_SHARE,
     BETWEEN_SHARE,
     WALK_SHARE,
@@ -16,7 +16,7 @@ from gatekeeper.stats.sequential import (
     SequentialTest,
     looks,
 )
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 # --- one answer, however it is asked ------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, ROUNDS, every_sign, plan
 
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 
 def totals(rows):

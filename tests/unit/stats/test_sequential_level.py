@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, ROUNDS, drawn, every_sign, plan, run, table
 
-from gatekeeper.stats import sequential
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired import sequential
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 # --- the false alarm ----------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatekeeper.stats.sequential import SequentialTest
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.sequential import SequentialTest
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 ROUNDS = 3
 

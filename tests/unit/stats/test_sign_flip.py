@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from gatekeeper.stats.mcnemar import mcnemar_exact
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "sequential.json").read_text())
 FEW = st.lists(st.integers(-8, 8), max_size=9)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sequential_designs import plan, run
 
-from gatekeeper.stats.stopping_time import ASSUMED_PASS_RATE, stopping_time
+from gatekeeper.stats.paired.stopping_time import ASSUMED_PASS_RATE, stopping_time
 
 DESIGNS = [(40, 1, 0.2), (60, 5, 0.1), (200, 1, 0.05), (1000, 3, 0.05)]
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sequential_designs import drawn, every_sign, run, table
 
-from gatekeeper.stats.mcnemar import mcnemar_exact
 from gatekeeper.stats.multiple import OPPOSITE, holm_levels
-from gatekeeper.stats.sequential import SequentialTest
-from gatekeeper.stats.sign_flip import sign_flip_test
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.sequential import SequentialTest
+from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 ALPHA = 0.2
 """Few units change in an example, so that a smaller alpha would reject nothing."""

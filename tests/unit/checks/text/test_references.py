@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.checks.text.rouge import VARIANTS, rouge
+from gatekeeper.checks.text.overlap.rouge import VARIANTS, rouge
 from gatekeeper.checks.text.words import lettered_words
 
 # rouge-score 0.1.2 without its stemmer, rounded to six places: precision, recall, F-measure.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.checks.check import Files
 from gatekeeper.checks.registry import CHECKS, SHAPES
-from gatekeeper.checks.text.similarity import similarity
+from gatekeeper.checks.text.overlap.similarity import similarity
 
 TEXT = st.text(max_size=30)
 

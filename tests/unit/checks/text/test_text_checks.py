@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.check import PASSED, Files, ParameterError
-from gatekeeper.checks.output import normaliser, parse_json, quote, same_json, shorten
-from gatekeeper.checks.pattern import TIMEOUTS_ALLOWED
+from gatekeeper.checks.reading.output import normaliser, parse_json, quote, same_json, shorten
+from gatekeeper.checks.reading.pattern import TIMEOUTS_ALLOWED
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 

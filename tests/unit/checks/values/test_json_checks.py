@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.field_path import Missing, find, parse_path
+from gatekeeper.checks.reading.field_path import Missing, find, parse_path
 
 DRAFT7 = "http://json-schema.org/draft-07/schema#"
 OBJECT = {
@@ -67,7 +67,7 @@ class TestValid:
 
     @given(st.text())
     def test_agrees_with_a_strict_reading_of_any_text(self, text):
-        from gatekeeper.checks.output import NotJson, parse_json
+        from gatekeeper.checks.reading.output import NotJson, parse_json
 
         result = parse_json(text)
         try:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.checks.canonical_json import canonical_json
 from gatekeeper.checks.check import ParameterError
+from gatekeeper.checks.reading.canonical_json import canonical_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),

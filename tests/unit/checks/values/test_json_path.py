@@ -7,8 +7,8 @@ import json
 import pytest
 
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.field_path import is_query
-from gatekeeper.checks.json_path import MOST_VALUES, JsonPath, QueryError
+from gatekeeper.checks.reading.field_path import is_query
+from gatekeeper.checks.reading.json_path import MOST_VALUES, JsonPath, QueryError
 
 # The example of RFC 9535, section 1.5, without the titles.
 BOOKS = json.loads("""

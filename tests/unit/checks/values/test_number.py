@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.check import ParameterError
-from gatekeeper.checks.numbers_in_text import NotANumber, as_number, only_number_in
+from gatekeeper.checks.reading.numbers_in_text import NotANumber, as_number, only_number_in
 
 
 @pytest.mark.parametrize(

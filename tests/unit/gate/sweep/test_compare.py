@@ -16,7 +16,7 @@ from gatekeeper.gate.results.result import Calls
 from gatekeeper.gate.sweep.compare import summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured
-from gatekeeper.stats.mcnemar import mcnemar_exact
+from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 FIXTURES = tuple(f"f{i:03}" for i in range(60))
 

@@ -13,7 +13,7 @@ from support.rule_tests import rule_fixtures, swept
 
 from gatekeeper.gate.sweep.pairs import compare_two
 from gatekeeper.gate.sweep.suitability import Suitability, summarise_suitability
-from gatekeeper.stats.intervals import clustered_rate_interval
+from gatekeeper.stats.intervals.intervals import clustered_rate_interval
 
 
 def suitability(*arguments, **named) -> Suitability:

@@ -20,7 +20,7 @@ from gatekeeper.gate.objectives.error_budgets import most_pressing
 from gatekeeper.gate.results.past_run import PastRun
 from gatekeeper.gate.results.result import ContractResult, GateResult, SloResult
 from gatekeeper.reports.html import charts, render_html
-from gatekeeper.stats.error_budget import Event, error_budget
+from gatekeeper.stats.objectives.error_budget import Event, error_budget
 
 TAG = re.compile(r"<[^>]+>")
 SVG = re.compile(r"<svg .*?</svg>", re.DOTALL)

@@ -9,7 +9,7 @@ from support import results as examples
 
 from gatekeeper.gate.results.result import GateResult, Reason
 from gatekeeper.reports.markdown.comment import render_comment
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
 def _read(result: GateResult) -> str:

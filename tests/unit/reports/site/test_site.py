@@ -24,8 +24,8 @@ from gatekeeper.reports.site.folder import MANIFEST, write_site
 from gatekeeper.reports.site.frame import Site, page_path
 from gatekeeper.reports.site.index_page import summary
 from gatekeeper.reports.site.trends import budget_left
-from gatekeeper.stats.error_budget import error_budget
 from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.objectives.error_budget import error_budget
 
 NOW = STARTED + timedelta(hours=12)
 HOSTILE = "</script><script>window.owned=1</script><img src=x onerror=alert(1)>\u202e"

@@ -18,7 +18,7 @@ from support import results as examples
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.gate.results.result import GateResult, Reason
 from gatekeeper.reports.terminal.console import print_estimate, print_result
-from gatekeeper.stats.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
 @dataclass(frozen=True)

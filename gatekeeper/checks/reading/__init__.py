@@ -1,0 +1,1 @@
+"""How checks read an output: text, JSON, paths into it, numbers and patterns."""

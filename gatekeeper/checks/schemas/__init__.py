@@ -1,0 +1,1 @@
+"""JSON Schemas that are safe to apply."""

@@ -1,0 +1,1 @@
+"""How far an output's words are those of a reference."""

@@ -1,0 +1,97 @@
+"""The output, or one field of it, is similar to a reference translation. The check measures the
+similarity with the metric BLEU for one sentence.
+
+The library sacrebleu computes the BLEU value of one output and all its references. The **score** of
+the check is the BLEU value divided by 100. BLEU counts the sequences of up to four words that the
+output shares with a reference. If the output is shorter than the reference, BLEU lowers the score.
+If the output has fewer than four words, BLEU counts only sequences that are no longer than the
+output. `smoothing` decides how the score changes if the output and the references share, for
+example, no sequence of four words. `exp` lowers the score, and `floor` makes the score almost 0.
+`tokenize` chooses how sacrebleu splits a text into words: `13a` suits European languages, `zh`
+suits Chinese, and `char` treats each character as a word. The mean of the scores of several outputs
+is not the BLEU of a whole test set. If an output has more than 100,000 characters, the check is
+undetermined.
+
+To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
+image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its
+dependencies to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package)
+names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper.checks.check import (
+    Check,
+    Example,
+    Files,
+    Parameters,
+    SampleEvaluator,
+    parameters,
+)
+from gatekeeper.checks.extras import import_extra
+from gatekeeper.checks.reading.output import FIELD, IGNORE_CASE
+from gatekeeper.checks.text.overlap.references import (
+    REFERENCES,
+    least_score,
+    reference_texts,
+    scored_by,
+)
+
+_MIN = 0.3
+_SMOOTHING: Mapping[str, Mapping[str, Any]] = {
+    "exp": {"smooth_method": "exp"},
+    "floor": {"smooth_method": "floor", "smooth_value": 1e-7},
+}
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    references = reference_texts(params)
+    metric = import_extra("sacrebleu.metrics", "text", "bleu").BLEU(
+        tokenize=params.get("tokenize", "13a"),
+        lowercase=params.get("ignore_case", False),
+        effective_order=True,
+        **_SMOOTHING[params.get("smoothing", "exp")],
+    )
+
+    def score(text: str) -> float:
+        return float(metric.sentence_score(text, references).score) / 100
+
+    return scored_by(params, references, params.get("min", _MIN), score)
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value=REFERENCES,
+        min=least_score(_MIN),
+        tokenize={
+            "enum": ["13a", "intl", "zh", "char", "none"],
+            "default": "13a",
+            "description": ("How sacrebleu splits a text into words: 13a, intl, zh, char or none."),
+        },
+        smoothing={
+            "enum": ["exp", "floor"],
+            "default": "exp",
+            "description": (
+                "The rule for texts that share, for example, no sequence of four words: exp lowers "
+                "the score, floor makes the score almost 0."
+            ),
+        },
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+    scores=True,
+    group="text",
+    examples=(
+        Example(
+            '{type: bleu, value: "{{ expected }}", min: 0.4}',
+            "Your refund is on its way to your account.",
+            "We have sent the money back.",
+            expected=["Your refund is on its way to your bank account."],
+        ),
+    ),
+)

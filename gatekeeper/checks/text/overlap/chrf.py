@@ -1,0 +1,79 @@
+"""The output, or one field of it, is similar to a reference translation. The check measures the
+similarity with the metric chrF, which compares sequences of characters.
+
+The library sacrebleu computes the chrF value. The **score** of the check is the chrF value divided
+by 100. The metric chrF is an F-measure over sequences of one to six characters, in which recall
+counts twice as much as precision. With `word_order: 2`, the metric also compares words and pairs of
+words (chrF++). The metric chrF does not need to split a text into words. For languages in which
+words have many endings, chrF agrees better with human ratings than [bleu](#bleu) does. If the
+output has more than 100,000 characters, the check is undetermined.
+
+To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
+image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its
+dependencies to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package)
+names.
+"""
+
+from __future__ import annotations
+
+from gatekeeper.checks.check import (
+    Check,
+    Example,
+    Files,
+    Parameters,
+    SampleEvaluator,
+    parameters,
+)
+from gatekeeper.checks.extras import import_extra
+from gatekeeper.checks.reading.output import FIELD, IGNORE_CASE
+from gatekeeper.checks.text.overlap.references import (
+    REFERENCES,
+    least_score,
+    reference_texts,
+    scored_by,
+)
+
+_MIN = 0.5
+
+
+def _prepare(params: Parameters, _files: Files) -> SampleEvaluator:
+    references = reference_texts(params)
+    metric = import_extra("sacrebleu.metrics", "text", "chrf").CHRF(
+        word_order=params.get("word_order", 0), lowercase=params.get("ignore_case", False)
+    )
+
+    def score(text: str) -> float:
+        return float(metric.sentence_score(text, references).score) / 100
+
+    return scored_by(params, references, params.get("min", _MIN), score)
+
+
+CHECK = Check(
+    parameters(
+        required=("value",),
+        value=REFERENCES,
+        min=least_score(_MIN),
+        word_order={
+            "x-looser": "change",
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 4,
+            "default": 0,
+            "description": "The length of the longest word sequence to compare, in addition to "
+            "characters: 0 for chrF, 2 for chrF++.",
+        },
+        ignore_case=IGNORE_CASE,
+        field=FIELD,
+    ),
+    _prepare,
+    scores=True,
+    group="text",
+    examples=(
+        Example(
+            '{type: chrf, value: "{{ expected }}", min: 0.6}',
+            "Ihre Rückzahlung ist unterwegs.",
+            "Wir melden uns.",
+            expected="Ihre Rückzahlung ist schon unterwegs.",
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""The network: one HTTP client, streamed answers, and what is forbidden."""

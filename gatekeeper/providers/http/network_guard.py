@@ -1,0 +1,108 @@
+"""Blocks connections to other hosts than the models' while hosted models are called.
+
+Most traffic uses the HTTP clients of this package, which check each request. Some traffic does not:
+code that looks for AWS or Google credentials, and HTTP clients that a provider's library creates.
+All of it must look up a name or open a connection, and Python reports both to audit hooks
+(PEP 578). A hook cannot be removed, so there is one for the process. It allows everything unless a
+guard is active.
+
+Connections to this machine, to Unix sockets and to the proxies of the environment are always
+allowed. The hook does not see libraries in C that open connections themselves (psycopg), nor other
+programs (git); none of them runs while models are called.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from gatekeeper.providers.http.proxies import environment_proxies
+from gatekeeper.providers.models.endpoint import is_expected_host
+
+_LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_CONNECTIONS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+
+
+class HostRefused(ConnectionRefusedError):
+    """A connection to a host that no model was called at."""
+
+
+class NetworkGuard:
+    """Refuses other hosts between `start` and `stop`. `refused` are those it refused, in order."""
+
+    _active: ClassVar[list[NetworkGuard]] = []
+    _hooked: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+        self._patterns = {urlsplit(url).hostname or "" for url in environment_proxies().values()}
+        self._addresses: set[str] = set()
+        self._own_lookup: Callable[..., Any] = socket.getaddrinfo
+
+    def allow(self, patterns: Iterable[str]) -> None:
+        """Let hosts pass; `*` in a pattern stands for one part of a name."""
+        self._patterns.update(patterns)
+
+    def start(self) -> None:
+        """Start to refuse connections. Safe to call twice."""
+        if self in NetworkGuard._active:
+            return
+        if not NetworkGuard._hooked:
+            NetworkGuard._hooked = True
+            sys.addaudithook(_audit)
+        self._own_lookup = socket.getaddrinfo
+        socket.getaddrinfo = self._remembering_lookup
+        NetworkGuard._active.append(self)
+
+    def stop(self) -> None:
+        """Let everything pass again. Safe to call twice."""
+        if self in NetworkGuard._active:
+            NetworkGuard._active.remove(self)
+            socket.getaddrinfo = self._own_lookup
+
+    def check(self, host: str, *, lookup: bool) -> None:
+        """Raise HostRefused for a host, or an address, that is not expected."""
+        if _is_this_machine(host) or is_expected_host(host, self._patterns):
+            return
+        if not lookup and host in self._addresses:
+            return
+        self.refused.append(host)
+        raise HostRefused(f"{host} is not a host of the models that this run calls")
+
+    def _remembering_lookup(self, *args: Any, **named: Any) -> Any:
+        """Look up a name, and remember that its addresses may be connected to."""
+        found = self._own_lookup(*args, **named)
+        self._addresses.update(str(address[0]) for *_, address in found)
+        return found
+
+
+def _audit(
+    event: str, args: tuple[Any, ...], active: list[NetworkGuard] = NetworkGuard._active
+) -> None:
+    # When the interpreter ends, the names of this module are gone before the hook is.
+    if not active or not event.startswith("socket."):
+        return
+    if event in _LOOKUPS:
+        host: Any = args[0]
+    elif event in _CONNECTIONS and isinstance(args[1], tuple):
+        host = args[1][0]
+    else:
+        return
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    for guard in active:
+        guard.check(str(host or ""), lookup=event in _LOOKUPS)
+
+
+def _is_this_machine(host: str) -> bool:
+    if host in ("", "localhost") or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host == socket.gethostname()
+    return address.is_loopback or address.is_unspecified

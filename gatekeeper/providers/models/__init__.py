@@ -1,0 +1,1 @@
+"""What is known of providers and models without a call: addresses, keys, prices."""

@@ -1,0 +1,288 @@
+"""Estimates what a request may cost before it is made, by litellm's price list.
+
+There are two numbers, for two questions. `expected_cost` is for planning: the approximate cost of a
+check. `worst_cost` is for limits: the highest possible cost of one request. It is often a hundred
+times as much, because few answers are as long as they may be.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeGuard
+
+from gatekeeper.contract.calls.conversation import count_inserted
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.kept_results import kept_by_identity
+from gatekeeper.contract.values.trial import Request
+from gatekeeper.providers.models.price_list import price_entry
+
+_CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English
+_ASSUMED_ANSWER_TOKENS = 256
+_MOST_TOKENS = 1_000_000_000
+
+# What a provider puts around the messages is not ours to see: roles and separators, a system prompt
+# of its own, and instructions for tools and formats (Anthropic counts 346 tokens for tools).
+_TOKENS_AROUND_A_REQUEST = 512
+_TOKENS_AROUND_A_MESSAGE = 32
+
+FREE = ("local/", "recorded/", "ollama/", "ollama_chat/")
+"""Models on this machine or from a file. litellm would request the price, 0, from ollama's
+server."""
+
+_INPUT = ("input_cost_per_token", "cache_creation_input_token_cost")
+_OUTPUT = ("output_cost_per_token", "output_cost_per_reasoning_token")
+_THRESHOLD = re.compile(r"_above_(\d+)(k?)_tokens")
+_UPLIFT = re.compile(r"regional_(?:processing|endpoint)_uplift_multiplier")
+_BATCHES = "_batches"
+_PLAIN_TIERS = frozenset({"default", "standard", "standard_only", "flex"})
+
+
+def expected_cost(request: Request) -> float | None:
+    """Return the approximate cost of the request in US dollars, for a person to plan with.
+
+    The answer is taken to use up `max_tokens`, or 256 tokens if it is not set: an answer of the
+    model's maximum is rare. None if the price is not known. An embedded or recorded model costs
+    nothing.
+    """
+    if request.model.startswith(FREE):
+        return 0.0
+    return _expected(request, _plain_rates)
+
+
+def expected_batch_cost(request: Request) -> float | None:
+    """Return the approximate cost of the request in a batch, as `expected_cost` does for a request
+    alone. A token costs half as much if the list does not say otherwise."""
+    return _expected(request, _plain_batch_rates)
+
+
+def _expected(request: Request, rates: Callable[[str, int], _Rates]) -> float | None:
+    entry = price_entry(request.model)
+    if entry is None:
+        return None
+    tokens, answer = _expected_tokens(request)
+    paid_input, paid_output = rates(request.model, tokens)
+    if paid_input is None and paid_output is None:
+        return None
+    cost = (paid_input or 0.0) * tokens + (paid_output or 0.0) * answer
+    return cost + _fee_per_request(entry)
+
+
+def worst_cost(request: Request) -> float | None:
+    """Return the highest possible cost of the request in US dollars, as limits need it.
+
+    Every byte of the input is counted as a token, and the answer is as long as it may be: by
+    `max_tokens` or `max_completion_tokens`, else by the model's own maximum. Of several prices
+    for a token the highest counts that the request can come under. None if no price is known;
+    infinite if there is a price and nothing bounds the answer. An embedded or recorded model
+    costs nothing.
+
+    A provider that answers with more tokens than requested can still cost more.
+    """
+    if request.model.startswith(FREE):
+        return 0.0
+    tier = request.params.get("service_tier")
+    known = tier if tier is None or isinstance(tier, str) else repr(tier)
+    tokens = _most_input_tokens(request)
+    return _worst(request, tokens, _highest_rates(request.model, tokens, known))
+
+
+def worst_batch_cost(request: Request) -> float | None:
+    """Return the most that the request can cost in a batch in US dollars, as `worst_cost` does for
+    a request alone. A token costs at most half as much, or what the list says if that is more."""
+    tokens = _most_input_tokens(request)
+    return _worst(request, tokens, _highest_batch_rates(request.model, tokens))
+
+
+_Rates = tuple[float | None, float | None]
+"""The highest prices of an input and of an output token; None for one that is not known."""
+
+
+def _worst(request: Request, tokens: int, rates: _Rates) -> float | None:
+    """Return the highest possible cost of a request with so many tokens of input."""
+    entry = price_entry(request.model)
+    if entry is None:
+        return None
+    paid_input, paid_output = rates
+    if paid_input is None and paid_output is None:
+        return None
+    if _has_unbounded_fees(entry, request.params):
+        return math.inf
+    answer = 0.0
+    if paid_output:
+        answer = paid_output * _longest_answer(entry, request.params)
+    cost = _uplift(entry) * ((paid_input or 0.0) * tokens + answer)
+    return cost + _fee_per_request(entry)
+
+
+@lru_cache(maxsize=4096)
+def _plain_rates(model: str, tokens: int) -> _Rates:
+    """Return the prices without a service tier. Kept like `_highest_rates`."""
+    entry = price_entry(model) or {}
+    paid_input = max(_rates(entry, _INPUT[:1], tokens, "default"), default=None)
+    return paid_input, max(_rates(entry, _OUTPUT[:1], tokens, "default"), default=None)
+
+
+@lru_cache(maxsize=4096)
+def _plain_batch_rates(model: str, tokens: int) -> _Rates:
+    """Return the prices in a batch."""
+    entry = price_entry(model) or {}
+    paid_input, paid_output = (entry.get(f"{kinds[0]}{_BATCHES}") for kinds in (_INPUT, _OUTPUT))
+    if _is_number(paid_input) and _is_number(paid_output):
+        return paid_input, paid_output
+    halves = (None if price is None else price / 2 for price in _plain_rates(model, tokens))
+    paid_input, paid_output = halves
+    return paid_input, paid_output
+
+
+@lru_cache(maxsize=4096)
+def _highest_rates(model: str, tokens: int, tier: str | None) -> _Rates:
+    """Return the highest prices that the request can come under. Kept, because every request of a
+    run asks twice."""
+    entry = price_entry(model) or {}
+    paid_input = max(_rates(entry, _INPUT, tokens, tier), default=None)
+    return paid_input, max(_rates(entry, _OUTPUT, tokens, tier), default=None)
+
+
+@lru_cache(maxsize=4096)
+def _highest_batch_rates(model: str, tokens: int) -> _Rates:
+    """Return the highest prices that the request can come under in a batch."""
+    entry = price_entry(model) or {}
+
+    def highest(kinds: tuple[str, ...]) -> float | None:
+        plain = max(_rates(entry, kinds, tokens, "default"), default=None)
+        names = tuple(f"{kind}{_BATCHES}" for kind in kinds)
+        listed = [price for name, price in entry.items() if name in names and _is_number(price)]
+        return None if plain is None else max(plain / 2, *listed, 0.0)
+
+    return highest(_INPUT), highest(_OUTPUT)
+
+
+def count_tokens(request: Request) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the tokens of the request and those of its answer: about, as `expected_cost` takes
+    them to be, and at most, as `worst_cost` does. Infinite if nothing bounds the answer."""
+    longest = _longest_answer(price_entry(request.model) or {}, request.params)
+    return _expected_tokens(request), (_most_input_tokens(request), longest)
+
+
+def _expected_tokens(request: Request) -> tuple[int, int]:
+    characters = sum(len(message.content) for message in request.messages)
+    answer = _written_maximum(request.params) or _ASSUMED_ANSWER_TOKENS
+    earlier = count_inserted(request) * answer
+    return -(-characters // _CHARACTERS_PER_TOKEN) + earlier, answer
+
+
+@kept_by_identity
+def _written_maximum(params: Mapping[str, Any]) -> int | None:
+    """Return the most tokens that the parameters allow; None if they set no valid maximum. What the
+    head of a fork sets must not make a price low or negative."""
+    written = (params.get(name) for name in ("max_completion_tokens", "max_tokens"))
+    counts = [w for w in written if _is_number(w) and w > 0]
+    return int(min(max(counts), _MOST_TOKENS)) or 1 if counts else None
+
+
+def _longest_answer(entry: Mapping[str, Any], params: Mapping[str, Any]) -> float:
+    written = _written_maximum(params)
+    if written is None:
+        known = entry.get("max_output_tokens") or entry.get("max_tokens")
+        return float(known) if _is_number(known) and known > 0 else math.inf
+    thinking = params.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
+    return max(written, min(budget, _MOST_TOKENS)) if _is_number(budget) else written
+
+
+def _most_input_tokens(request: Request) -> int:
+    """Return the number of bytes, because no tokenizer makes more tokens than that. An answer or
+    output of an earlier call that is inserted is as long as it may be."""
+    around = _TOKENS_AROUND_A_REQUEST + _TOKENS_AROUND_A_MESSAGE * len(request.messages)
+    earlier = count_inserted(request)
+    if earlier:
+        longest = _longest_answer(price_entry(request.model) or {}, request.params)
+        around += earlier * int(min(longest, _MOST_TOKENS))
+    return _message_bytes(request.messages) + _param_bytes(request.params) + around
+
+
+@kept_by_identity
+def _message_bytes(messages: tuple[Message, ...]) -> int:
+    return sum(len(message.content.encode("utf-8", "surrogatepass")) for message in messages)
+
+
+@kept_by_identity
+def _param_bytes(params: Mapping[str, Any]) -> int:
+    # Tools and formats are sent as input too; with ASCII escapes JSON is at its longest.
+    return len(json.dumps(dict(params), default=str))
+
+
+def _rates(
+    entry: Mapping[str, Any], kinds: tuple[str, ...], tokens: int, tier: object
+) -> Iterator[float]:
+    """Yield each price of a token of these kinds that can apply to the request."""
+    for name, price in _prices(entry, tokens):
+        kind = next((kind for kind in kinds if name.startswith(kind)), None)
+        if kind is None or not _is_number(price):
+            continue
+        variant = name.removeprefix(kind)
+        threshold = _THRESHOLD.search(variant)
+        if threshold:
+            if tokens <= int(threshold[1]) * (1000 if threshold[2] else 1):
+                continue
+            variant = variant.replace(threshold[0], "")
+        if _is_possible(variant.removeprefix("_"), tier, entry):
+            yield float(price)
+
+
+def _prices(entry: Mapping[str, Any], tokens: int) -> Iterator[tuple[str, Any]]:
+    yield from entry.items()
+    for stage in entry.get("tiered_pricing") or ():
+        start = (stage.get("range") or [0])[0]
+        if start <= tokens:
+            yield from stage.items()
+
+
+def _is_possible(variant: str, tier: object, entry: Mapping[str, Any]) -> bool:
+    """Return whether a request of that service tier may be billed by that variant of a price.
+    Without a tier, OpenAI uses the settings of the project, which may say priority."""
+    if not variant:
+        return True
+    if tier in (None, "auto"):
+        by_project = tier == "auto" or entry.get("litellm_provider") == "openai"
+        return variant == "priority" and by_project
+    return not (isinstance(tier, str) and tier in _PLAIN_TIERS)
+
+
+@kept_by_identity
+def _uplift(entry: Mapping[str, Any]) -> float:
+    """Return the factor, at least 1, by which a region can make the price higher."""
+    regions = [entry[name] for name in entry if _UPLIFT.match(name)]
+    places = entry.get("provider_specific_entry") or {}
+    regions += [factor for name, factor in places.items() if name != "fast"]
+    return max([1.0, *(float(factor) for factor in regions if _is_number(factor))])
+
+
+@kept_by_identity
+def _fee_per_request(entry: Mapping[str, Any]) -> float:
+    """Return what a request costs beyond its tokens: models that always search bill each search."""
+    fees = entry.get("input_cost_per_request")
+    cost = float(fees) if _is_number(fees) else 0.0
+    name = f"{entry.get('litellm_provider')} {entry.get('key')}"
+    if "perplexity" in name or "search" in name:
+        searches = (entry.get("search_context_cost_per_query") or {}).values()
+        cost += max((float(price) for price in searches if _is_number(price)), default=0.0)
+    return cost
+
+
+def _has_unbounded_fees(entry: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
+    """Return whether fees depend on how often the model uses citations or the provider's own tools,
+    such as a web search."""
+    tools = params.get("tools")
+    own = isinstance(tools, list | tuple) and any(
+        not isinstance(tool, Mapping) or tool.get("type") != "function" for tool in tools
+    )
+    return own or "citation_cost_per_token" in entry
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value

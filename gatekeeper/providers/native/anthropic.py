@@ -1,0 +1,297 @@
+"""Anthropic's Messages API. https://docs.anthropic.com/en/api/messages
+
+A request is sent natively only if litellm would send the same; what needs more (thinking, formats,
+conversations that litellm rewrites, sign-in tokens) goes through litellm.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.models.params import TOOL_PARAMS
+from gatekeeper.contract.values.definition import Message
+from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.http.answers import (
+    TokenUsage,
+    UnreadableAnswer,
+    count_in,
+    fingerprint_of,
+    token_count,
+)
+from gatekeeper.providers.http.http_client import HttpRequest, encode_json
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.models.endpoint import Endpoint
+from gatekeeper.providers.models.price_list import price_entry
+from gatekeeper.providers.native.anthropic_stream import MessageStream
+from gatekeeper.providers.native.call_cost import call_cost, is_billed_by_tokens
+from gatekeeper.providers.native.endings import OPENAI_REASONS, read_document, read_ending
+from gatekeeper.providers.native.prompt_caching import MARK, marked_message
+from gatekeeper.providers.native.tool_calls import read_message_calls
+
+# Tools as Anthropic's Messages API takes them, from the parameters in OpenAI's form.
+#
+# https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use
+
+
+_PLAIN_KEYS = frozenset({"name", "description", "parameters"})
+_SCHEMA_KEYS = frozenset({"type", "properties", "required", "additionalProperties", "$defs"})
+_CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+
+
+def tool_fields(params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the fields `tools` and `tool_choice`, none without tools; None if litellm must
+    translate them."""
+    tools, choice = params.get("tools"), params.get("tool_choice")
+    parallel = params.get("parallel_tool_calls")
+    if tools is None:
+        return {} if choice is None and parallel is None else None
+    found = [_tool(tool) for tool in tools] if isinstance(tools, Sequence) else [None]
+    if not found or None in found:
+        return None
+    chosen = _choice(choice)
+    if chosen is None:
+        return None
+    if isinstance(parallel, bool):
+        if chosen.get("type", "auto") != "auto":
+            return None
+        chosen = {"type": "auto", "disable_parallel_tool_use": not parallel}
+    return {"tools": found, **({"tool_choice": chosen} if chosen else {})}
+
+
+def _tool(tool: object) -> dict[str, Any] | None:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping) or not set(function) <= _PLAIN_KEYS:
+        return None
+    schema = function.get("parameters")
+    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+        return None
+    if not set(schema) <= _SCHEMA_KEYS or "properties" not in schema:
+        return None
+    described = {n: function[n] for n in ("description",) if function.get(n)}
+    return {"name": function["name"], "input_schema": schema, "type": "custom", **described}
+
+
+def _choice(choice: object) -> dict[str, Any] | None:
+    """Return Anthropic's form of a choice, empty for none; None if it has no such form."""
+    if choice is None:
+        return {}
+    if isinstance(choice, str):
+        return {"type": _CHOICES[choice]} if choice in _CHOICES else None
+    function = choice.get("function") if isinstance(choice, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return {"type": "tool", "name": name} if isinstance(name, str) else None
+
+
+_VERSION = "2023-06-01"
+_SIGN_IN_TOKEN = "sk-ant-oat"  # noqa: S105
+_ASSUMED_MAXIMUM = 4096
+"""litellm's `max_tokens` for a model that its list does not have; the API asks for one."""
+
+_SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+_MAXIMA = frozenset({"max_tokens", "max_completion_tokens"})
+
+
+def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
+    """Return the HTTP request; None if litellm must send it."""
+    url, key = _url(endpoint), endpoint.api_key
+    own_key = key and not key.startswith(_SIGN_IN_TOKEN) and not _signed_in()
+    conversation = _conversation(request.messages, marked_message(request))
+    fields = _fields(endpoint.model, request.params)
+    if url is None or not own_key or conversation is None or fields is None:
+        return None
+    if not is_billed_by_tokens(endpoint.model):
+        return None
+    document = {"model": read_model_name(endpoint.model).name, **conversation, **fields}
+    if request.streamed:
+        document["stream"] = True
+    headers = {"x-api-key": key or "", "anthropic-version": _VERSION}
+    return HttpRequest(url, headers, encode_json(document))
+
+
+def open_stream() -> MessageStream:
+    """Return what joins a streamed answer."""
+    return MessageStream()
+
+
+def read_answer(model: str, exchange: Exchange) -> Completion:
+    """Return what was answered. Raises UnreadableAnswer and CallFailed if nothing was."""
+    document = read_document(exchange.body)
+    if not isinstance(document, Mapping):
+        raise UnreadableAnswer("the answer is not a JSON object")
+    if "error" in document:
+        raise UnreadableAnswer(str(document["error"]))
+    said = document.get("usage")
+    if not isinstance(said, Mapping):
+        raise UnreadableAnswer("the answer has no `usage`")
+    reason = document.get("stop_reason")
+    known = OPENAI_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
+    ending = read_ending(document, _text(document) or None, known)
+    if ending is None:
+        raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
+    usage = _usage(said)
+    if usage and exchange.batched:
+        usage = replace(usage, batched=True)
+    return Completion(
+        text=ending.text,
+        latency_ms=exchange.latency_ms,
+        prompt_tokens=usage.prompt if usage else None,
+        completion_tokens=usage.completion if usage else None,
+        cost_usd=call_cost(model, document.get("model"), usage) if usage else None,
+        fingerprint=fingerprint_of(document.get("model")),
+        finish_reason=ending.reason,
+        ttft_ms=exchange.ttft_ms,
+        cached_tokens=token_count(said.get("cache_read_input_tokens")),
+        cache_write_tokens=token_count(said.get("cache_creation_input_tokens")),
+        reasoning_tokens=usage.reasoning if usage else None,
+        tool_calls=read_message_calls(document),
+    )
+
+
+def _url(endpoint: Endpoint) -> str | None:
+    base = (endpoint.api_base or "").rstrip("/")
+    if "?" in base or "#" in base or os.environ.get("LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"):
+        return None
+    return base if base.endswith("/v1/messages") else f"{base}/v1/messages"
+
+
+def _signed_in() -> bool:
+    """Return whether there is a token of a sign-in, which litellm prefers to a key."""
+    return bool(os.environ.get("ANTHROPIC_AUTH_TOKEN"))
+
+
+def _conversation(messages: Sequence[Message], marked: int | None) -> dict[str, Any] | None:
+    """Return the fields `system` and `messages`, with the mark for the cache; None if litellm would
+    rewrite the conversation: it merges messages of one role, moves late ones of the system, and
+    replaces or trims texts."""
+    first = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
+    system, turns = messages[:first], messages[first:]
+    alternate = all(one.role != two.role for one, two in pairwise(turns))
+    if not turns or not alternate or any(m.role not in ("user", "assistant") for m in turns):
+        return None
+    if not all(m.content.strip() for m in messages):
+        return None
+    if any(m.role == "assistant" and m.content != m.content.rstrip() for m in turns):
+        return None
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": m.content} for m in messages]
+    if marked is not None:
+        blocks[marked]["cache_control"] = MARK
+    said = [{"role": m.role, "content": [b]} for m, b in zip(turns, blocks[first:], strict=True)]
+    return {"messages": said, **({"system": blocks[:first]} if system else {})}
+
+
+def _fields(model: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the other fields; None if litellm must translate or refuse a parameter."""
+    entry = price_entry(model) or {}
+    offered = tool_fields(params)
+    if offered is None:
+        return None
+    fields: dict[str, Any] = dict(offered)
+    for name, value in params.items():
+        if name in TOOL_PARAMS:
+            continue
+        if name in _MAXIMA and isinstance(value, int) and "max_tokens" not in fields:
+            fields["max_tokens"] = value
+        elif name == "stop" and (stops := _stop_sequences(value)):
+            fields["stop_sequences"] = stops
+        elif name in _SAMPLING and _takes_sampling(entry) and isinstance(value, int | float):
+            fields[name] = value
+        else:
+            return None
+    longest = entry.get("max_output_tokens") or entry.get("max_tokens") or _ASSUMED_MAXIMUM
+    return {"max_tokens": longest, **fields}
+
+
+def _stop_sequences(value: object) -> list[str]:
+    stops = value if isinstance(value, list) else [value]
+    sound = [stop for stop in stops if isinstance(stop, str) and stop]
+    return sound if len(sound) == len(stops) else []
+
+
+def _takes_sampling(entry: Mapping[str, Any]) -> bool:
+    """Return whether the model certainly takes a temperature: later ones do not, and an unknown
+    model may be one of those."""
+    return bool(entry) and entry.get("supports_sampling_params") is not False
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return "".join(block["text"] for block in _text_blocks(document.get("content")))
+
+
+def _text_blocks(content: object) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(content, list):
+        raise UnreadableAnswer("the answer has no `content`")
+    for block in content:
+        if not isinstance(block, Mapping):
+            raise UnreadableAnswer("a part of `content` is not a JSON object")
+        if block.get("type") == "text":
+            if not isinstance(block.get("text"), str):
+                raise UnreadableAnswer("the text of a text block is not a string")
+            yield block
+
+
+def _counts_both(part: object) -> bool:
+    required = ("input_tokens", "output_tokens")
+    return isinstance(part, Mapping) and all(
+        token_count(part.get(name)) is not None for name in required
+    )
+
+
+def reasoning_in(said: Mapping[str, Any], completion: int) -> int | None:
+    """Return how many tokens of the answer are thoughts; None if the API does not count them."""
+    rounds = said.get("iterations")
+    counts = list(map(_thoughts, rounds)) if isinstance(rounds, list) else []
+    if not counts or None in counts:
+        counts = [_thoughts(said)]
+    known = [count for count in counts if count is not None]
+    return min(sum(known), completion) if known else None
+
+
+def _thoughts(part: object) -> int | None:
+    details = part.get("output_tokens_details") if isinstance(part, Mapping) else None
+    said = details.get("thinking_tokens") if isinstance(details, Mapping) else None
+    return token_count(said)
+
+
+def _usage(said: Mapping[str, Any]) -> TokenUsage | None:
+    """Return the tokens; None if the provider does not report them. No prompt has no tokens."""
+    rounds = said.get("iterations")
+    parts = rounds if isinstance(rounds, list) and rounds else [said]
+    # What is missing or no count is unknown, and never zero.
+    if not all(_counts_both(part) for part in parts):
+        return None
+    plain, completion, written, cached = (
+        sum(count_in(part, name) for part in parts)
+        for name in (
+            "input_tokens",
+            "output_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+        )
+    )
+    prompt = plain + written + cached
+    if not prompt:
+        return None
+    tier, region, speed = (said.get(name) for name in ("service_tier", "inference_geo", "speed"))
+    return TokenUsage(
+        prompt,
+        completion,
+        cached=cached,
+        cache_writes=written,
+        cache_writes_1h=min(
+            sum(count_in(part, "cache_creation", "ephemeral_1h_input_tokens") for part in parts),
+            written,
+        ),
+        reasoning=reasoning_in(said, completion),
+        tier=tier if isinstance(tier, str) else None,
+        surcharges=tuple(
+            name.lower()
+            for name in (region, speed if speed == "fast" else None)
+            if isinstance(name, str) and name.lower() not in ("global", "not_available")
+        ),
+    )

@@ -1,0 +1,218 @@
+"""OpenAI's Chat Completions, which most providers and servers speak.
+
+https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from gatekeeper.contract.models.names import read_model_name
+from gatekeeper.contract.values.trial import Completion, Request
+from gatekeeper.errors import CallFailed
+from gatekeeper.providers.http.answers import (
+    TokenUsage,
+    UnreadableAnswer,
+    count_in,
+    fingerprint_of,
+    token_count,
+)
+from gatekeeper.providers.http.http_client import HttpRequest, encode_json
+from gatekeeper.providers.http.http_exchange import Exchange
+from gatekeeper.providers.models.endpoint import Endpoint
+from gatekeeper.providers.native.call_cost import believed_cost, call_cost
+from gatekeeper.providers.native.dialects import DIALECTS, chat_fields
+from gatekeeper.providers.native.endings import OPENAI_REASONS, read_document, read_ending
+from gatekeeper.providers.native.openai_stream import ChatStream
+from gatekeeper.providers.native.tool_calls import read_chat_calls
+
+_AZURE_VERSION = "2025-02-01-preview"
+"""litellm's, for the variable AZURE_API_VERSION that is not set."""
+
+
+def build_request(endpoint: Endpoint, request: Request) -> HttpRequest | None:
+    """Return the HTTP request; None if litellm must send it."""
+    model = read_model_name(endpoint.model)
+    fields = chat_fields(model.provider, model.name, request)
+    url = chat_url(endpoint, model.provider, model.name)
+    headers = auth_headers(endpoint, model.provider)
+    if fields is None or url is None or headers is None:
+        return None
+    if model.provider == "openrouter":
+        fields["usage"] = {"include": True}  # so that the answer has its price
+    if request.streamed:
+        fields["stream"] = True
+        if DIALECTS[model.provider].counts_streams:
+            fields["stream_options"] = {"include_usage": True}
+    name = model.name
+    if model.provider == "fireworks_ai" and not name.startswith("accounts/"):
+        name = f"accounts/fireworks/models/{name}"
+    document = {
+        "model": name,
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        **fields,
+    }
+    return HttpRequest(url, headers, encode_json(document))
+
+
+def open_stream() -> ChatStream:
+    """Return what joins a streamed answer."""
+    return ChatStream()
+
+
+def read_answer(model: str, exchange: Exchange) -> Completion:
+    """Return what was answered. Raises UnreadableAnswer and CallFailed if nothing was."""
+    document = read_document(exchange.body)
+    choice = _choice(document)
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise UnreadableAnswer("a choice of the answer has no `message`")
+    ending = read_ending(document, _text(message.get("content")), _reason(choice, message))
+    if ending is None:
+        raise CallFailed(f"{model}: the answer has no text", retryable=True, billable=True)
+    usage = _usage(document)
+    if usage and exchange.batched:
+        usage = replace(usage, batched=True)
+    answered_by = _full_name(model, document.get("model"))
+    return Completion(
+        text=ending.text,
+        latency_ms=exchange.latency_ms,
+        prompt_tokens=usage.prompt if usage else None,
+        completion_tokens=usage.completion if usage else None,
+        cost_usd=_cost(model, document, usage) if usage else None,
+        fingerprint=fingerprint_of(answered_by, document.get("system_fingerprint")),
+        finish_reason=ending.reason,
+        ttft_ms=exchange.ttft_ms,
+        cached_tokens=usage.cached if usage and usage.says_cached else None,
+        reasoning_tokens=usage.reasoning if usage else None,
+        tool_calls=read_chat_calls(message),
+    )
+
+
+def _full_name(model: str, answered_by: object) -> object:
+    """Return the name of the model that answered, with the provider's if litellm adds that too."""
+    provider = read_model_name(model).provider
+    known = isinstance(answered_by, str) and answered_by
+    return f"{provider}/{answered_by}" if known and DIALECTS[provider].named else answered_by
+
+
+def chat_url(endpoint: Endpoint, provider: str, name: str) -> str | None:
+    """Return the address of Chat Completions; None if litellm must find it."""
+    base = (endpoint.api_base or "").rstrip("/")
+    if "?" in base or "#" in base or base.endswith("/chat/completions"):
+        return None
+    if provider == "azure":
+        if urlsplit(base).path:
+            return None
+        version = os.environ.get("AZURE_API_VERSION") or _AZURE_VERSION
+        deployment = quote(name, safe="")
+        query = f"api-version={quote(version, safe='')}"
+        return f"{base}/openai/deployments/{deployment}/chat/completions?{query}"
+    if provider == "mistral" and not base.endswith("/v1"):
+        base += "/v1"
+    return f"{base}/chat/completions"
+
+
+def auth_headers(endpoint: Endpoint, provider: str) -> dict[str, str] | None:
+    """Return the headers of the key and of the account; None if litellm must find them."""
+    if provider == "azure":
+        return {"api-key": endpoint.api_key} if endpoint.api_key else None
+    headers = {"Authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+    if provider == "openai":
+        if os.environ.get("OPENAI_CUSTOM_HEADERS"):
+            return None
+        account = os.environ.get("OPENAI_ORGANIZATION") or os.environ.get("OPENAI_ORG_ID")
+        project = os.environ.get("OPENAI_PROJECT_ID")
+        headers |= {"OpenAI-Organization": account} if account else {}
+        headers |= {"OpenAI-Project": project} if project else {}
+    return headers
+
+
+def _choice(document: Any) -> Mapping[str, Any]:
+    if not isinstance(document, Mapping):
+        raise UnreadableAnswer("the answer is not a JSON object")
+    error = document.get("error")
+    if error:
+        text = error.get("message") if isinstance(error, Mapping) else error
+        raise UnreadableAnswer(str(text or error))
+    choices = document.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        raise UnreadableAnswer("an answer without choices")
+    return choices[0]
+
+
+def _text(content: object) -> object:
+    """Return the text of an answer, without the thoughts that Mistral's models list beside it.
+    https://docs.mistral.ai/capabilities/reasoning/"""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _reason(choice: Mapping[str, Any], message: Mapping[str, Any]) -> str:
+    said = choice.get("finish_reason")
+    reason = OPENAI_REASONS.get(said, "stop") if isinstance(said, str) else "stop"
+    return "tool_calls" if reason == "stop" and message.get("tool_calls") else reason
+
+
+def _usage(document: Mapping[str, Any]) -> TokenUsage | None:
+    """Return the tokens; None if the provider does not report them. No prompt has no tokens."""
+    said = document.get("usage")
+    if not isinstance(said, Mapping):
+        return None
+    prompt, completion = (
+        token_count(said.get(name)) for name in ("prompt_tokens", "completion_tokens")
+    )
+    if not prompt or completion is None:
+        return None
+    given, made = "prompt_tokens_details", "completion_tokens_details"
+    others = [count_in(said, part, kind) for part in (given, made) for kind in _OTHER_KINDS]
+    tier = document.get("service_tier") or said.get("service_tier")
+    return TokenUsage(
+        prompt,
+        completion,
+        says_cached=_says_cached(said),
+        cached=count_in(said, "prompt_cache_hit_tokens") or count_in(said, given, "cached_tokens"),
+        cache_writes=count_in(said, given, "cache_write_tokens")
+        or count_in(said, given, "cache_creation_tokens"),
+        reasoning=_reasoning(said, completion),
+        tier=tier if isinstance(tier, str) else None,
+        other=any(others),
+    )
+
+
+def _says_cached(usage: Mapping[str, Any]) -> bool:
+    details = usage.get("prompt_tokens_details")
+    said = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    return any(token_count(c) is not None for c in (said, usage.get("prompt_cache_hit_tokens")))
+
+
+def _reasoning(usage: Mapping[str, Any], completion: int) -> int | None:
+    """Return how many tokens of the answer are reasoning, at most all of them; None if the provider
+    does not count them."""
+    details = usage.get("completion_tokens_details")
+    said = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    counts = (token_count(count) for count in (said, usage.get("reasoning_tokens")))
+    return next((min(count, completion) for count in counts if count is not None), None)
+
+
+_OTHER_KINDS = ("audio_tokens", "image_tokens", "video_tokens")
+
+
+def _cost(model: str, document: Mapping[str, Any], usage: TokenUsage) -> float | None:
+    """Return what the call cost. OpenRouter reports it."""
+    if model.startswith("openrouter/"):
+        stated = believed_cost(document["usage"].get("cost"))
+        if document["usage"].get("is_byok") is True:
+            details = document["usage"].get("cost_details")
+            found = details.get("upstream_inference_cost") if isinstance(details, Mapping) else None
+            upstream = believed_cost(found)
+            return None if upstream is None or stated is None else stated + upstream
+        if stated is not None:
+            return stated
+    return call_cost(model, document.get("model"), usage)

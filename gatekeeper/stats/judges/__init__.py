@@ -1,0 +1,1 @@
+"""How far judges can be trusted, and rates corrected for their mistakes."""

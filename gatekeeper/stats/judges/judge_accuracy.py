@@ -1,0 +1,82 @@
+"""Measures how often a judge gives the verdict of a person: confusion, sensitivity, specificity.
+
+The person's verdict is the truth here. None means that there is no label of that kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gatekeeper.stats.arguments import require_count, require_inside, require_same_length
+from gatekeeper.stats.estimate import Estimate
+from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.judges.agreement import cohen_kappa
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How many outputs people and the judge passed or failed. `false_pass` are outputs that people
+    fail and the judge passes."""
+
+    true_pass: int
+    false_pass: int
+    true_fail: int
+    false_fail: int
+
+    def __post_init__(self) -> None:
+        for name in ("true_pass", "false_pass", "true_fail", "false_fail"):
+            require_count(name, getattr(self, name))
+
+    @property
+    def labels(self) -> int:
+        return self.true_pass + self.false_pass + self.true_fail + self.false_fail
+
+    @property
+    def human_passes(self) -> int:
+        return self.true_pass + self.false_fail
+
+    @property
+    def human_fails(self) -> int:
+        return self.true_fail + self.false_pass
+
+    def sensitivity(self, confidence: float = 0.95) -> Estimate | None:
+        """Return the share of the outputs that people pass and the judge passes too."""
+        return _share(self.true_pass, self.human_passes, confidence)
+
+    def specificity(self, confidence: float = 0.95) -> Estimate | None:
+        """Return the share of the outputs that people fail and the judge fails too."""
+        return _share(self.true_fail, self.human_fails, confidence)
+
+    def accuracy(self, confidence: float = 0.95) -> Estimate | None:
+        """Return the share of outputs with the same verdict of people and the judge."""
+        return _share(self.true_pass + self.true_fail, self.labels, confidence)
+
+    def kappa(self, confidence: float = 0.95) -> Estimate | None:
+        """Return Cohen's kappa of the judge with people."""
+        human, judge = self.verdicts()
+        return cohen_kappa(human, judge, confidence)
+
+    def verdicts(self) -> tuple[list[bool], list[bool]]:
+        """Return verdicts of people and of the judge with these counts."""
+        counts = (self.true_pass, self.false_fail, self.false_pass, self.true_fail)
+        cells = ((True, True), (True, False), (False, True), (False, False))
+        pairs = [cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)]
+        return [human for human, _ in pairs], [judge for _, judge in pairs]
+
+
+def count_confusion(human: Sequence[bool], judge: Sequence[bool]) -> Confusion:
+    """Count the verdicts of people and of the judge on the same outputs."""
+    require_same_length("judge", judge, "human", human)
+    pairs = [(bool(a), bool(b)) for a, b in zip(human, judge, strict=True)]
+    return Confusion(
+        true_pass=pairs.count((True, True)),
+        false_pass=pairs.count((False, True)),
+        true_fail=pairs.count((False, False)),
+        false_fail=pairs.count((True, False)),
+    )
+
+
+def _share(hits: int, n: int, confidence: float) -> Estimate | None:
+    require_inside("confidence", confidence)
+    return Estimate(hits / n, rate_interval(hits, n, confidence)) if n else None

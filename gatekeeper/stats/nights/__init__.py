@@ -1,0 +1,1 @@
+"""Tests whether nightly runs change although nothing else did."""

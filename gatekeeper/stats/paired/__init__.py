@@ -1,0 +1,1 @@
+"""Tests of head against base on the same fixtures."""
