@@ -19,6 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple
 from unittest.mock import patch
@@ -28,9 +29,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
-from gatekeeper import numbers
 from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
 from gatekeeper.gate.plan.alpha import FIXTURES
 from gatekeeper.stats.paired import sequential
@@ -209,32 +209,25 @@ PROMISES = (
 
 
 _INTRODUCTION = """\
-Each entry has {runs:,} runs with seed {seed}. Of two figures in an entry, the first is that of the
-comparison of the suite as it was, and the second that of the default. Shares are % of runs, and
-their 95 % intervals reach at most {wide:.0f} points to either side."""
-_SPREAD_OUT = """\
-The first table shows **runs blocked** for changes of all inputs, or of a share of them. Every
-fixture passes in 95 % of its samples on base. The standard error of the difference of two figures
-is at most {error:.1f} points, because they come from the same runs."""
-_CALLS = """\
-The second table shows the **mean number of calls** in the same runs."""
-_OUTRIGHT = """\
-The next table shows **fixtures found that always fail on head**. They always passed on base. All
-other fixtures pass in 95 % of their samples."""
-_IN_PART = """\
-The next table shows **fixtures found that fail half of the time on head**."""
+Each entry has {runs:,} runs with seed {seed}. "a→b" is the comparison of the suite as it was →
+the default. {precise}
+
+**Runs blocked, %**, if a change affects all inputs, or a share of them. Every fixture passes in
+95 % of its samples on base. Differences have a standard error of at most {error:.1f} points."""
+_CALLS = "**Mean number of calls** in the same runs:"
+_FOUND = """\
+**Fixtures found that broke**, %, if 1 or 5 did. They always passed on base; all others pass in 95 %
+of their samples. Calls are those for 1."""
 _AMONG_FLICKERING = """\
-The next table shows **fixtures found that always fail on head in a suite that flickers**: 30 % of
-the other fixtures pass in half of their samples."""
-_HARMLESS = """\
-The next table shows **harmless changes blocked**, and the mean number of calls."""
+**The same in a suite that flickers**: 30 % of the others pass in half of their samples."""
+_HARMLESS = "**Harmless changes blocked**, %:"
 _EVENED_OUT = """\
-In the next table, **a change evens out over all inputs, but single fixtures got worse**. The
-comparison of the suite must not block such a change, unless most inputs get worse, as in the last
-rows. The default may, because it also makes a claim about each fixture."""
+**A change evens out over all inputs, but single fixtures got worse**. The comparison of the suite
+must not block it, unless most inputs get worse, as in the last row. The default may, because it
+also makes a claim about each fixture. Blocked, %:"""
 _PROMISED = """\
-The last table shows **fixtures that must pass**. A harmless change counts as blocked if any of them
-blocks it. The fixture that is found passed as often as the others on base, and never on head."""
+**Fixtures that must pass**, %. A harmless change counts as blocked if any of them blocks it. The
+one that is found passed as often as the others on base, and never on head."""
 
 
 def decide(case: Case, rng: Generator) -> Decided:
@@ -438,21 +431,27 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
         promised = [(n, promise, runs, seed) for n, promise in enumerate(PROMISES)]
         kept = pool.starmap(keep, promised, chunksize=1)
     parts = (
-        _INTRODUCTION.format(runs=runs, seed=seed, wide=98 / runs**0.5),
-        _SPREAD_OUT.format(error=100 * max(counted[c].error(runs) for c in _DROPS)),
+        _INTRODUCTION.format(
+            runs=runs,
+            seed=seed,
+            precise=precision(runs),
+            error=100 * max(counted[c].error(runs) for c in _DROPS),
+        ),
         _spread_out(counted, lambda one: (one.blocked_before, one.blocked), 100 / runs),
         _CALLS,
         _spread_out(counted, lambda one: (one.calls_before, one.calls), 1),
-        _OUTRIGHT,
-        _found(OUTRIGHT, counted, runs),
-        _IN_PART,
-        _found(IN_PART, counted, runs),
+        _FOUND,
+        _found({"always fail": OUTRIGHT, "fail half of the time": IN_PART}, counted, runs),
         _AMONG_FLICKERING,
-        _found(AMONG_FLICKERING, counted, runs),
-        f"{_HARMLESS}\n{BRACKETS}",
-        _blocked(HARMLESS, counted, runs),
+        _found({"always fail": AMONG_FLICKERING}, counted, runs),
+        _HARMLESS,
+        _by_change(HARMLESS, counted, partial(_blocked, runs=runs)),
+        _CALLS,
+        _by_change(HARMLESS, counted, _calls),
         _EVENED_OUT,
-        _blocked([*EVENED_OUT, *MOST_FALL], counted, runs),
+        _by_change([*EVENED_OUT, *MOST_FALL], counted, partial(_blocked, runs=runs)),
+        _CALLS,
+        _by_change([*EVENED_OUT, *MOST_FALL], counted, _calls),
         _PROMISED,
         _promises(kept, runs),
     )
@@ -461,7 +460,7 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
 
 
 def _pair(before: float, after: float) -> str:
-    return f"{before:.0f} → {after:.0f}"
+    return f"{before:.0f}→{after:.0f}"
 
 
 def _spread_out(
@@ -478,42 +477,51 @@ def _spread_out(
     return markdown_table(header, ([str(row[0].suite), *cells(row)] for row in SPREAD_OUT))
 
 
-def _found(rows: Sequence[Sequence[Case]], counted: dict[Case, Counted], runs: int) -> str:
+def _found(
+    kinds: dict[str, Sequence[Sequence[Case]]], counted: dict[Case, Counted], runs: int
+) -> str:
     def cells(row: Sequence[Case]) -> Iterator[str]:
-        for case in row:
+        for case in (row[0], row[-1]):
             found = counted[case]
             yield _pair(found.blocked_before / runs * 100, found.blocked / runs * 100)
-        calls = [counted[case] for case in (row[0], row[-1])]
-        yield from (_pair(each.calls_before, each.calls) for each in calls)
+        yield _calls(counted[row[0]])
 
-    header = ["suite", "1 broke", "2 broke", "3 broke", "4 broke", "5 broke"]
-    header += ["calls, 1 broke", "calls, 5 broke"]
-    return markdown_table(header, ([str(row[0].suite), *cells(row)] for row in rows))
-
-
-def _blocked(cases: Sequence[Case], counted: dict[Case, Counted], runs: int) -> str:
-    header = ["change", "suite", "blocked before", "blocked now", "calls"]
-    rows = (
-        [
-            case.change,
-            str(case.suite),
-            rate(found.blocked_before, runs),
-            rate(found.blocked, runs),
-            _pair(found.calls_before, found.calls),
-        ]
-        for case in cases
-        if (found := counted[case])
+    header = ["suite"]
+    for kind in kinds:
+        header += [f"1: {kind}", f"5: {kind}", "calls"]
+    rows = zip(*kinds.values(), strict=True)
+    return markdown_table(
+        header, ([str(row[0][0].suite), *(c for one in row for c in cells(one))] for row in rows)
     )
-    return markdown_table(header, rows)
+
+
+def _by_change(
+    cases: Sequence[Case], counted: dict[Case, Counted], read: Callable[[Counted], str]
+) -> str:
+    """One row for each change, and one column for each suite."""
+    suites = list(dict.fromkeys(case.suite for case in cases))
+    shown = {(case.change, case.suite): read(counted[case]) for case in cases}
+    rows = (
+        [change, *(shown.get((change, suite), "–") for suite in suites)]
+        for change in dict.fromkeys(case.change for case in cases)
+    )
+    return markdown_table(["change", *map(str, suites)], rows)
+
+
+def _blocked(found: Counted, runs: int) -> str:
+    return f"{rate(found.blocked_before, runs)}→{rate(found.blocked, runs)}"
+
+
+def _calls(found: Counted) -> str:
+    return _pair(found.calls_before, found.calls)
 
 
 def _promises(kept: Sequence[tuple[int, int, float]], runs: int) -> str:
-    header = ["must pass", "samples of each", "pass rate", "harmless change blocked"]
-    header += ["one that always fails found", "calls for fresh samples, nothing changed"]
+    header = ["must pass", "pass rate", "harmless change blocked", "one that always fails found"]
+    header += ["fresh calls, nothing changed"]
     rows = (
         [
-            numbers.count(promise.fixtures, "fixture"),
-            numbers.count(promise.samples, "sample"),
+            f"{promise.fixtures} × {promise.samples}",
             f"{promise.passing * 100:.0f} %",
             rate(wrong, runs),
             rate(found, runs),

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from benchmarks.decisions.table import BRACKETS
+from benchmarks.decisions.table import precision
 from benchmarks.simulation_page import CountedCases, share
 from gatekeeper import numbers
 from gatekeeper.contract.policies.policy import Policy
@@ -182,7 +182,7 @@ def _count(case: Case, runs: int, seed: int) -> int:
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
         f"Each entry has {runs:,} runs with seed {seed}. If a family flips, each of its fixtures "
-        f"flips with a probability of {_TAKEN_ALONG}. {BRACKETS}",
+        f"flips with a probability of {_TAKEN_ALONG}. {precision(runs)}",
         "",
         "| families | families that flip | samples of each fixture | harmless change blocked, "
         "fixtures count separately | harmless change blocked, clusters | 30 % of families broken, "

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
 from gatekeeper.gate.comparison.alternative_methods import POWER, visible_drop
@@ -40,7 +40,9 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
     rng = np.random.default_rng(seed)
     broken: list[str] = []
     drops = [_drop_row(rng, runs, *case, broken) for case in DROPS]
-    said = f"Each row has {runs:,} runs with seed {seed}. Figures are % of runs. {BRACKETS}\n\n"
+    said = (
+        f"Each row has {runs:,} runs with seed {seed}. Figures are % of runs. {precision(runs)}\n\n"
+    )
     header = [
         "fixtures",
         "flicker",

@@ -18,7 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import BRACKETS, write_between_markers
+from benchmarks.decisions.table import markdown_table, precision, write_between_markers
+from benchmarks.simulation_page import rate
 from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.nights.control_chart import ControlPoint
 from gatekeeper.stats.nights.drift import ALPHA, Night, find_drift
@@ -196,59 +197,38 @@ def tables(
     seed: int,
 ) -> str:
     quiet_rows = (
-        [s.name, _rate(wrong), f"{np.mean(alarms):.2f}"] for s, (wrong, alarms) in quiet.items()
-    )
-    drift_rows = (
-        [s.name, f"{drop * 100:.0f} points", *_delays(found[:, 0]), *_delays(found[:, 1])]
-        for (s, drop), found in drifts.items()
+        [s.name, rate(sum(wrong), len(wrong)), f"{np.mean(alarms):.2f}"]
+        for s, (wrong, alarms) in quiet.items()
     )
     return "\n\n".join(
         (
-            f"Each row has {runs:,} runs with seed {seed}.",
-            f"The table shows years of nights in which **nothing changes**. {BRACKETS}",
-            _markdown(
-                [
-                    "setting",
-                    "change test wrongly finds a change, % of years",
-                    "alarms of the control chart a year",
-                ],
+            f"Each row has {runs:,} runs with seed {seed}. {precision(runs)}",
+            "Years of nights in which **nothing changes**:",
+            markdown_table(
+                ["setting", "change test wrong, % of years", "alarms of the control chart a year"],
                 quiet_rows,
             ),
-            f"In the next table, **the pass rate drops** after {BEFORE} nights. The table shows "
-            "how many nights the change test needs to find the drop, and how many nights the "
-            "control chart needs to give an alarm. The first night with the drop counts as night "
-            "1. The table shows the median and the 90th percentile over all runs. The sign – "
-            f"stands for more than {AFTER} nights.",
-            _markdown(
-                [
-                    "setting",
-                    "drop",
-                    "nights until found: median",
-                    "nights until found: 90th percentile",
-                    "nights until alarm: median",
-                    "nights until alarm: 90th percentile",
-                ],
-                drift_rows,
+            f"**The pass rate drops** after {BEFORE} nights. Nights until the change test finds it "
+            "/ until the control chart gives an alarm, the first with the drop being night 1: the "
+            f"median, and in brackets the 90th percentile. The sign – is more than {AFTER} nights.",
+            markdown_table(
+                ["setting", *(f"{drop * 100:.0f} points" for drop in DROPS)],
+                _delay_rows(drifts),
             ),
         )
     )
 
 
-def _rate(happened: Sequence[bool]) -> str:
-    interval = wilson(sum(happened), len(happened))
-    rate = sum(happened) / len(happened)
-    return f"{rate * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
+def _delay_rows(drifts: Mapping[tuple[Setting, float], Floats]) -> Iterator[list[str]]:
+    for setting in dict.fromkeys(setting for setting, _ in drifts):
+        found = (drifts[setting, drop] for drop in DROPS)
+        yield [setting.name, *(" / ".join(map(_delay, each.T)) for each in found)]
 
 
-def _delays(nights: Floats) -> Iterator[str]:
-    for q in (0.5, 0.9):
-        delay = np.quantile(nights, q, method="inverted_cdf")
-        yield f"{delay:.0f}" if np.isfinite(delay) else "–"
-
-
-def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    rule = ["---"] + ["---:"] * (len(header) - 1)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, rule, *rows))
+def _delay(nights: Floats) -> str:
+    median, most = (np.quantile(nights, q, method="inverted_cdf") for q in (0.5, 0.9))
+    shown = [f"{delay:.0f}" if np.isfinite(delay) else "–" for delay in (median, most)]
+    return f"{shown[0]} ({shown[1]})"
 
 
 def _arguments() -> argparse.Namespace:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import markdown_table
+from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.intervals import wilson
@@ -229,8 +229,8 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
     ]
     text = "\n\n".join(
         (
-            f"{runs:,} runs of each case, seed {seed}. Brackets contain the 95 % interval of the "
-            "simulation itself (Wilson). All figures are % of runs.",
+            f"{runs:,} runs of each case, seed {seed}. All figures are % of runs. "
+            f"{precision(runs)}",
             "**The labels are of a random part of this run's inputs.**",
             markdown_table(COLUMNS, rows),
             "**The labels come from an earlier run.** This run has 400 inputs, and 80 % of the "

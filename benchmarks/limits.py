@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
 from gatekeeper.stats.intervals.relative_change import relative_change, rise_beyond
@@ -140,7 +140,7 @@ def table(seed: int, runs: int, worlds: Sequence[World] = WORLDS) -> tuple[str, 
         f'Each row has {runs:,} runs for the column "wrongly exceeded", and '
         f"{max(1, runs // 5):,} runs for each other column, with seed {seed}. The limit is "
         f"+{LIMIT * 100:g} %, and the level of the test is {LEVEL * 100:g} %. Figures are % of "
-        f"runs. {BRACKETS}\n\n"
+        f"runs. {precision(runs)}\n\n"
     )
     head = [
         "what is limited",

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.decisions.table import BRACKETS
+from benchmarks.decisions.table import precision
 from benchmarks.simulation_page import CountedCases, rate
 from gatekeeper import numbers
 from gatekeeper.author.mutation.measure import plan_mutation
@@ -108,7 +108,7 @@ def table(counts: Mapping[Case, int], runs: int, seed: int) -> str:
     """The table of the page."""
     lines = [
         f"Each row has {runs:,} runs with seed {seed} and {_FIXTURES} fixtures. Figures are % of "
-        f"runs. {BRACKETS}",
+        f"runs. {precision(runs)}",
         "",
         "| parts of the prompt | samples of each fixture | pass rate | "
         "harmless part noticed, % of runs | important part noticed, % of runs |",

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
 from gatekeeper.stats.intervals.gaffke import proven_side
 from gatekeeper.stats.intervals.intervals import UNSEEN, clustered_rate_interval, wilson
@@ -323,7 +323,7 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
     )
     text = "\n\n".join(
         (
-            f"Each suite and each prompt has {runs:,} runs, with seed {seed}. {BRACKETS}",
+            f"Each suite and each prompt has {runs:,} runs, with seed {seed}. {precision(runs)}",
             f"The table shows **rates that are exactly at their target**, {in_percent}",
             markdown_table(["suite", "target", *_decision_columns("Korn and Graubard")], rates),
             f"The table shows **costs or tokens whose mean is exactly the target**, {in_percent}",

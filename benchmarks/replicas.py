@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from benchmarks.decisions.table import BRACKETS
+from benchmarks.decisions.table import precision
 from benchmarks.simulated_time import SimulatedLoop
 from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.contract.policies.policy import Limits, Policy
@@ -142,7 +142,8 @@ def cases() -> Iterator[Case]:
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     lines = [
         f"Each entry has {runs:,} runs with seed {seed}. Each run has {_FIXTURES} fixtures, and a "
-        f"pass rate of {_GOOD:.0%} on a good replica and {_BAD:.0%} on the bad replica. {BRACKETS}",
+        f"pass rate of {_GOOD:.0%} on a good replica and {_BAD:.0%} on the bad replica. "
+        f"{precision(runs)}",
         "",
         "| replicas | calls at a time | harmless change blocked, random order | harmless change "
         "blocked, base always first | regression found, random order | regression found, base "

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.decisions.table import BRACKETS
+from benchmarks.decisions.table import precision
 from benchmarks.simulation_page import CountedCases, share
 from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.multiple import holm_levels
@@ -105,7 +105,7 @@ def count(case: Case, runs: int, seed: int) -> int:
 def table(found: Mapping[Case, int], runs: int, seed: int) -> str:
     """Return the tables of the page."""
     lines = [
-        f"Each entry has {runs:,} runs with seed {seed}. {BRACKETS}",
+        f"Each entry has {runs:,} runs with seed {seed}. {precision(runs)}",
         "",
         "| fixtures | samples | other comparisons | their fixtures that change | harmless change "
         "blocked |",

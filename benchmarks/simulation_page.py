@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from benchmarks.decisions.table import write_between_markers
-from gatekeeper.stats.intervals.intervals import wilson
 
 Table = Callable[[int, int], tuple[str, list[str]]]
 """Takes a seed and a number of runs; returns the text and the promises that are broken."""
 
 
 def rate(happened: int, runs: int) -> str:
-    """A rate in percent, with the 95 % interval of the simulation itself (Wilson)."""
-    interval = wilson(happened, runs)
-    return f"{happened / runs * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
+    """A rate in percent."""
+    return f"{happened / runs * 100:.1f}"
 
 
 def show(
@@ -88,8 +86,5 @@ class CountedCases(Generic[C]):
 
 
 def share(count: int | None, runs: int) -> str:
-    """A share with the 95 % interval of the simulation itself (Wilson)."""
-    if count is None:
-        return "–"
-    interval = wilson(count, runs, 0.95)
-    return f"{count / runs:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+    """A share in percent, or a dash for what was not counted."""
+    return "–" if count is None else f"{count / runs:.1%}"

@@ -8,7 +8,6 @@ of bounded random variables by betting, Journal of the Royal Statistical Society
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,23 +45,6 @@ def _needed_to_reject(alpha: float, steps: int) -> Ints:
 def _log_capital(broke: int, fixed: int) -> float:
     logs = broke * np.log1p(_STAKES) + fixed * np.log1p(-_STAKES)
     return float(np.logaddexp.reduce(logs) - np.log(_STAKES.size))
-
-
-def not_worse(differences: NDArray[np.int8], alpha: float, margin: float) -> Bools:
-    """Where capital bet against "worse by `margin` or more" has reached 1 / alpha."""
-    broke = np.cumsum(differences == 1, axis=1, dtype=np.int32)
-    fixed = np.cumsum(differences == -1, axis=1, dtype=np.int32)
-    neither = np.arange(1, differences.shape[1] + 1) - broke - fixed
-    log_capital: Any = np.full(differences.shape, -np.inf)
-    for stake in _STAKES / (1 - margin):
-        log_capital = np.logaddexp(
-            log_capital,
-            broke * np.log1p(stake * (margin - 1))
-            + fixed * np.log1p(stake * (margin + 1))
-            + neither * np.log1p(stake * margin),
-        )
-    reached: Bools = log_capital - np.log(_STAKES.size) >= -np.log(alpha)
-    return reached
 
 
 def first(reached: Bools) -> Ints:

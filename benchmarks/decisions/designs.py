@@ -7,7 +7,7 @@ rivals.py has the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.decisions import betting
 from benchmarks.decisions.sign_flip import sign_flip_p
-from benchmarks.decisions.stream import Bools, Floats, Ints, Stream
+from benchmarks.decisions.stream import Bools, Ints, Stream
 
 EXHAUSTED, REGRESSED, NOT_WORSE, UNMEASURED = 0, 1, 2, 3
 
@@ -87,61 +87,3 @@ def fixed(stream: Stream, alpha: float, margin: float) -> Decisions:  # noqa: AR
     call without an answer had spoken for head."""
     counts = stream.kindest_by_cluster.sum(axis=2, dtype=np.int32)
     return decided_at_the_end(stream, sign_flip_p(counts) <= alpha)
-
-
-@dataclass(frozen=True)
-class Look:
-    """A look when this many rounds are complete, with its share of alpha."""
-
-    rounds: int
-    share: float
-
-
-ROUND_ONE_SHARE = 0.3
-LOOKS = (Look(2, 0.1), Look(3, 0.1), Look(5, 0.1), Look(10, 0.4))
-
-
-def prototype(stream: Stream, alpha: float, margin: float) -> Decisions:
-    """Round one under watch of two bettors, then four looks that share the rest of alpha."""
-    runs = Undecided(stream)
-    _watch_round_one(stream, ROUND_ONE_SHARE * alpha, margin, runs)
-    for look in _looks_within(LOOKS, stream.rounds):
-        _look(stream, look, alpha, margin, runs)
-    return runs.decisions()
-
-
-def _looks_within(looks: Sequence[Look], rounds: int) -> list[Look]:
-    """Where there are fewer rounds, the last look comes after them and takes what is left."""
-    early = [look for look in looks if look.rounds < rounds]
-    left = sum(look.share for look in looks) - sum(look.share for look in early)
-    return [*early, Look(rounds, left)]
-
-
-def _watch_round_one(stream: Stream, level: float, margin: float, runs: Undecided) -> None:
-    round_one = stream.by_cluster[:, :, 0]
-    worse = betting.first(betting.worse(round_one, level))
-    fine = betting.first(betting.not_worse(round_one, level, margin))
-    clusters = round_one.shape[1]
-    for steps, other, ended in ((worse, fine, REGRESSED), (fine, worse, NOT_WORSE)):
-        stopped = np.flatnonzero((steps < clusters) & (steps <= other))
-        runs.end(stopped, ended, stream.pairs_after_cluster[steps[stopped]])
-
-
-def _look(stream: Stream, look: Look, alpha: float, margin: float, runs: Undecided) -> None:
-    going_on = runs.open
-    counts = stream.by_cluster[going_on, :, : look.rounds].sum(axis=2, dtype=np.int32)
-    drawn = look.rounds * stream.fixtures
-    regressed = sign_flip_p(counts) <= look.share * alpha
-    runs.end(going_on[regressed], REGRESSED, drawn)
-    fine = ~regressed & (_highest_drop(counts / look.rounds, look.share * alpha) < margin)
-    runs.end(going_on[fine], NOT_WORSE, drawn)
-
-
-def _highest_drop(means: Floats, level: float) -> Floats:
-    """Upper confidence bound, by Student's t, for the mean over inputs of `means`."""
-    from scipy.stats import t
-
-    n = means.shape[1]
-    spread = means.std(axis=1, ddof=1) / np.sqrt(n)
-    bound: Floats = means.mean(axis=1) + t.isf(level, n - 1) * spread
-    return bound

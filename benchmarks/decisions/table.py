@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.decisions.scenarios import SCENARIOS, Truth
-from benchmarks.decisions.simulation import DESIGNS, STOPPING, Outcome, Results
-from gatekeeper.stats.interval import ConfidenceInterval
+from benchmarks.decisions.simulation import DESIGNS, Outcome, Results
+from gatekeeper.stats.intervals.intervals import wilson
 
 BEGIN = "<!-- bench-stats:begin -->"
 END = "<!-- bench-stats:end -->"
-BRACKETS = (
-    "Brackets contain Wilson's 95 % confidence interval, which shows how precise the simulation is."
-)
+
+
+def precision(runs: int) -> str:
+    """Say how far a rate of so many runs may be off."""
+    middle, low, none = (wilson(round(share * runs), runs, 0.95) for share in (0.5, 0.05, 0.0))
+    return (
+        f"Rates are precise to ±{(middle.high - 0.5) * 100:.1f} points near 50 % and "
+        f"±{(low.high - 0.05) * 100:.1f} near 5 % (95 %); 0.0 means below {none.high * 100:.1f}."
+    )
 
 
 def tables(results: Results, runs: int, seed: int) -> str:
     return "\n\n".join(
         (
-            f"Each scenario has {runs:,} runs with seed {seed}. {BRACKETS}",
-            "The table shows **false blocks**, in % of the runs in which head is not worse than "
-            "base. Alpha is 5 %.",
+            f"Each scenario has {runs:,} runs with seed {seed}. {precision(runs)} The last two "
+            "columns are those of the adaptive design: the median of the pairs of calls until the "
+            "decision, of all, and the share of calls saved.",
+            "**False blocks**, in % of the runs in which head is not worse. Alpha is 5 %.",
             _rates(results, "null"),
-            "The table shows **regressions found**, in % of the runs in which head is worse than "
-            "base.",
+            "**Regressions found**, in % of the runs in which head is worse.",
             _rates(results, "effect"),
-            'The table shows the **runs that end with "not worse"**, in %. If head is worse by '
-            'exactly the margin, "not worse" is wrong, and may occur in at most 5 % of runs. If '
-            'the prompts are identical, "not worse" is right.',
+            '**Runs that end with "not worse"**, in %. Head is worse by exactly the margin, so '
+            "at most 5 % may; with identical prompts, it is right.",
             _not_worse(results),
-            'The table shows the **runs that end as "could not be measured"**, in % of runs of '
-            "the adaptive design. A run could not be measured if head is not worse, but would be "
-            "worse by more than the margin if all failed calls counted against head.",
-            _unmeasured(results),
-            "The table shows the **pairs sampled until the decision**: the median and the 90th "
-            "percentile over all runs. A pair is one call of base and one call of head. The table "
-            "also shows the share of calls that a design saves, compared with the fixed design.",
-            _pairs(results),
+            f"**Could not be measured**: {_unmeasured(results)}.",
         )
     )
 
@@ -51,65 +49,42 @@ def write_between_markers(page: Path, text: str, begin: str = BEGIN, end: str = 
 
 
 def _rates(results: Results, truth: Truth) -> str:
-    def cells(outcomes: Mapping[str, Outcome]) -> Iterable[str]:
-        return (_rate(o.regressed_rate, o.regressed_interval) for o in outcomes.values())
-
-    rows = ([name, *cells(results[name])] for name in _named(truth))
-    return markdown_table(["scenario, % of runs", *DESIGNS], rows)
-
-
-def _not_worse(results: Results) -> str:
-    def cells(outcomes: Mapping[str, Outcome]) -> Iterable[str]:
-        stopping = (outcomes[design] for design in STOPPING)
-        return (_rate(o.not_worse_rate, o.not_worse_interval) for o in stopping)
-
-    asked = [scenario for scenario in SCENARIOS if scenario.truth == "margin"]
-    rows = (
-        [scenario.name, f"{scenario.margin:g}", *cells(results[scenario.name])]
-        for scenario in (*asked, SCENARIOS[0])
-    )
-    return markdown_table(["scenario", "margin", *STOPPING], rows)
-
-
-def _unmeasured(results: Results) -> str:
-    rows = (
-        [name, _rate(outcome.unmeasured_rate, outcome.unmeasured_interval)]
-        for name in _named("null")
-        if "calls fail" in name and (outcome := results[name]["adaptive"])
-    )
-    return markdown_table(["scenario", "could not be measured"], rows)
-
-
-def _pairs(results: Results) -> str:
-    header = ["scenario", "pairs in all"]
-    for design in STOPPING:
-        header += [f"{design}: median of pairs", f"{design}: 90th percentile of pairs"]
-        header += [f"{design}: share of calls saved"]
     rows = (
         [
             name,
-            f"{outcomes['adaptive'].pairs_without_stopping:,}",
-            *(cell for design in STOPPING for cell in _use(outcomes[design])),
+            *(f"{each.regressed_rate * 100:.1f}" for each in results[name].values()),
+            *_use(results[name]["adaptive"]),
         ]
-        for name, outcomes in results.items()
+        for name in _named(truth)
     )
-    return markdown_table(header, rows)
+    return markdown_table(["scenario", *DESIGNS, "pairs", "saved"], rows)
 
 
-def _use(outcome: Outcome) -> tuple[str, str, str]:
-    return (
-        f"{outcome.median_pairs:,.0f}",
-        f"{outcome.p90_pairs:,.0f}",
-        f"{outcome.saved * 100:.0f} %",
+def _not_worse(results: Results) -> str:
+    asked = [scenario for scenario in SCENARIOS if scenario.truth == "margin"]
+    rows = (
+        [s.name, f"{s.margin:g}", f"{results[s.name]['adaptive'].not_worse_rate * 100:.1f}"]
+        for s in (*asked, SCENARIOS[0])
     )
+    return markdown_table(["scenario", "margin", "not worse"], rows)
+
+
+def _unmeasured(results: Results) -> str:
+    rates = (
+        f"{results[name]['adaptive'].unmeasured_rate * 100:.1f} % of runs if {name}"
+        for name in _named("null")
+        if "calls fail" in name
+    )
+    return ", ".join(rates)
+
+
+def _use(outcome: Outcome) -> tuple[str, str]:
+    pairs = f"{outcome.median_pairs:,.0f} of {outcome.pairs_without_stopping:,}"
+    return pairs, f"{outcome.saved * 100:.0f} %"
 
 
 def _named(truth: Truth) -> list[str]:
     return [scenario.name for scenario in SCENARIOS if scenario.truth == truth]
-
-
-def _rate(rate: float, interval: ConfidenceInterval) -> str:
-    return f"{rate * 100:.1f} ({interval.low * 100:.1f}–{interval.high * 100:.1f})"
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

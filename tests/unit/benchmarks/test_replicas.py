@@ -48,7 +48,7 @@ def test_the_simulation_shows_what_it_was_made_for() -> None:
 
 def test_the_table_has_a_row_for_each_setting_and_names_what_does_not_hold() -> None:
     found = {case: 100 if case.kept < 1 else 2 for case in cases()}
-    assert table(found, 100, 1).count("2.0% (") == 18
+    assert table(found, 100, 1).count(" 2.0% ") == 18
     assert broken_promises(found, 100) == []
     case = Case(3, 2, 1.0)
     assert broken_promises({**found, case: 40}, 100) == [f"{case}: 40 of 100"]
