@@ -14,6 +14,7 @@ from gatekeeper.errors import WriteError
 
 if TYPE_CHECKING:
     from gatekeeper.gate.results.result import GateResult
+    from gatekeeper.reports.document import Document
     from gatekeeper.reports.formats import Format
 
 
@@ -92,6 +93,24 @@ def write_and_show(
         show(files)
     if unwritten:
         raise unwritten
+
+
+def write_document(name: str, document: Document, data: Mapping[str, Any], out: Path) -> None:
+    """Write a document as `NAME.html` and `NAME.md` and its data as `NAME.json`; print the
+    document. Raises WriteError at the end if a file could not be written."""
+    from gatekeeper.reports.html.render import render_page
+    from gatekeeper.reports.markdown.render import render_markdown
+    from gatekeeper.reports.terminal.console import log_console
+    from gatekeeper.reports.terminal.render import Screen
+
+    contents: dict[str, Callable[[], str]] = {
+        f"{name}.html": lambda: render_page(document),
+        f"{name}.md": lambda: render_markdown(document),
+        f"{name}.json": lambda: f"{json.dumps(data, indent=2, ensure_ascii=False)}\n",
+    }
+    write_and_show(
+        contents, out, lambda files: Screen(log_console()).show(document, files.values())
+    )
 
 
 @contextlib.contextmanager

@@ -39,6 +39,8 @@ _REFERENCE = re.compile(r"(@)(?=\w)|(#)(?=\d)|\b(gh-)(?=\d)|(:)(?=//)|\b(www)(?=
 _BREAK = "\u200b"
 # Two backticks with something between them; none of a longer run.
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_INTERVAL = re.compile(r"(\[[+−-]?\d(?:[\d\s.,%+−–-]|to)*\])(?![(\[:])")
+_LINE_BREAK = re.compile(r"[\t\n\r]+")
 
 _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)")
 
@@ -84,6 +86,37 @@ def prose_with_code(text: str, limit: int | None = None) -> str:
     parts = _SPAN.split(clip(plain(text), limit))
     joined = "".join(_span(part) if at % 2 else _inline(part) for at, part in enumerate(parts))
     return _BLOCK_START.sub(r"\1\\", joined)
+
+
+def own_words(text: str) -> str:
+    """Escape words of the program within a line: they keep their spaces, the brackets of an
+    interval of numbers, and what they quote in backticks as code."""
+    parts = _SPAN.split(one_line(text, spell=False))
+    return "".join(_span(part) if at % 2 else _numbers(part) for at, part in enumerate(parts))
+
+
+def line_start(text: str) -> str:
+    """Keep the escaped text from beginning a list, a heading or a quote."""
+    return _BLOCK_START.sub(r"\1\\", text)
+
+
+def one_line(text: str, *, spell: bool = True) -> str:
+    """Return the text on one line with all its spaces; invisible characters are spelled out or
+    removed."""
+    seen = _HIDDEN.sub(_spell if spell else "", _LINE_BREAK.sub(" ", text))
+    return _break_commands(_break_comments(seen))
+
+
+def summary(text: str) -> str:
+    """Escape text for a `<summary>`, in which Markdown is not read."""
+    return html.escape(one_line(text))
+
+
+def _numbers(text: str) -> str:
+    """Escape what is markup, except around an interval of numbers, which can be no link."""
+    return "".join(
+        part if at % 2 else _inline(part) for at, part in enumerate(_INTERVAL.split(text))
+    )
 
 
 def _inline(text: str) -> str:

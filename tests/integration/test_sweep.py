@@ -72,7 +72,7 @@ def test_models_temperatures_and_prompts_are_tried_side_by_side(
     markdown = (tmp_path / "sweep.md").read_text()
     assert "**Recommended:** `openai/gpt-4o-mini, prompts/polite.txt, temperature 0" in markdown
     screen = capsys.readouterr().out
-    assert "Take openai/gpt-4o-mini, prompts/polite.txt" in screen
+    assert "Recommended: openai/gpt-4o-mini, prompts/polite.txt" in screen
     assert "differ significantly" in screen
     assert len([line for line in screen.splitlines() if line.startswith("today ")]) == 1
 

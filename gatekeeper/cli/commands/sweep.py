@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.cli.arguments import add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.output import print_error, write_and_show
+from gatekeeper.cli.output import print_error, write_document
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -123,15 +122,7 @@ def _require_sound_models(
 
 def report_sweep(result: SweepResult, out: Path) -> int:
     """Write and print the reports of a sweep; return the exit code."""
-    from gatekeeper.reports.html.sweep import render_sweep_page
-    from gatekeeper.reports.markdown.sweep import render_sweep, sweep_document
-    from gatekeeper.reports.terminal.sweep import show_sweep
+    from gatekeeper.reports.sweep import describe_sweep, sweep_document
 
-    document = json.dumps(sweep_document(result), indent=2, ensure_ascii=False)
-    contents = {
-        "sweep.html": lambda: render_sweep_page(result),
-        "sweep.md": lambda: render_sweep(result),
-        "sweep.json": lambda: f"{document}\n",
-    }
-    write_and_show(contents, out, lambda files: show_sweep(result, files))
+    write_document("sweep", describe_sweep(result), sweep_document(result), out)
     return 3 if result.recommendation.setting is None else 0

@@ -25,9 +25,11 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import CheckResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, UnderBase
+from gatekeeper.reports.document import Cell, heat_map
 from gatekeeper.reports.headline import title
-from gatekeeper.reports.html import Cell, heatmap, render_html
+from gatekeeper.reports.html import render_html
 from gatekeeper.reports.html.heat import failure_clusters
+from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.html.samples import TEXT_LIMIT, distinct_parts, evaluations, pack
 from gatekeeper.stats.interval import ConfidenceInterval
 
@@ -266,11 +268,11 @@ def nearly() -> ContractResult:
 
 def test_a_heat_table_says_in_digits_what_it_colours() -> None:
     cells = {
-        ("gpt", "0"): Cell("97 %", 0.97, "0.1 USD", marked=True),
-        ("gpt", "1"): Cell("?", None),
-        ("<b>", "0"): Cell("</td><script>", 5.0, "<img>"),
+        ("gpt", "0"): Cell("97 %", ("0.1 USD",), level=0.97, marked=True),
+        ("gpt", "1"): Cell("?"),
+        ("<b>", "0"): Cell("</td><script>", ("<img>",), level=5.0),
     }
-    table = ElementTree.fromstring(heatmap("A sweep", ["gpt", "<b>"], ["0", "1"], cells))  # noqa: S314
+    table = ElementTree.fromstring(Html().table(heat_map("A sweep", cells)))  # noqa: S314
     found = [(each.get("class"), each.text) for each in table.iter("td")]
     assert found == [
         ("h9 marked", "97 %"),

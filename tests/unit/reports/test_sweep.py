@@ -1,8 +1,9 @@
-"""How often settings break the rules of a prompt: Markdown, HTML, the terminal and JSON."""
+"""A sweep, and how often settings break the rules of a prompt: Markdown, HTML, terminal, JSON."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
@@ -10,14 +11,19 @@ from io import StringIO
 import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
+from support.outcomes import contract, outcome, target
 from support.plain_spaces import spaced
 from support.rule_tests import rule_fixtures, swept
 
-from gatekeeper.gate.sweep.compare import SweepResult
-from gatekeeper.reports.html.sweep import render_sweep_page
-from gatekeeper.reports.markdown.suitability import render_suitability, suitability_document
-from gatekeeper.reports.markdown.sweep import render_sweep, sweep_document
-from gatekeeper.reports.terminal.sweep import show_sweep
+from gatekeeper.contract.values.definition import Target
+from gatekeeper.gate.results.result import Calls
+from gatekeeper.gate.sweep.compare import SweepResult, summarise_sweep
+from gatekeeper.gate.sweep.grid import Setting
+from gatekeeper.gate.sweep.measure import Measured
+from gatekeeper.reports.html.render import Html, render_page
+from gatekeeper.reports.markdown.render import Markdown, render_markdown
+from gatekeeper.reports.sweep import describe_suitability, describe_sweep, sweep_document
+from gatekeeper.reports.terminal.render import Screen
 
 HOSTILE = "**|`<script>alert(1)</script>`| [x](http://evil.example) @octocat ![i](j)\n# h"
 
@@ -27,9 +33,26 @@ def found(rules: int = 8, baseline: int = 2, **models) -> SweepResult:
     return swept(fixtures, {name: [complies] * len(fixtures) for name, complies in models.items()})
 
 
-def on_screen(result: SweepResult, width: int = 140) -> str:
+def render_sweep(result: SweepResult) -> str:
+    return render_markdown(describe_sweep(result))
+
+
+def render_sweep_page(result: SweepResult) -> str:
+    return render_page(describe_sweep(result))
+
+
+def render_suitability(result: SweepResult) -> str:
+    found = result.suitability
+    return Markdown().blocks(describe_suitability(result, found).blocks) if found else ""
+
+
+def suitability_document(result: SweepResult):
+    return sweep_document(result)["suitability"]
+
+
+def on_screen(result: SweepResult, width: int = 200) -> str:
     stream = StringIO()
-    show_sweep(result, {}, Console(file=stream, width=width, markup=False))
+    Screen(Console(file=stream, width=width, markup=False)).show(describe_sweep(result))
     return spaced(stream.getvalue())
 
 
@@ -192,3 +215,66 @@ def test_the_document_is_plain_json():
     assert document["settings"][0]["rule"]["share"] == 1
     (pair,) = document["pairs"]
     assert (pair["first"], pair["second"], pair["more_non_compliant"]) == (0, 1, -1)
+
+
+FIXTURES = tuple(f"f{i}" for i in range(20))
+
+
+def settings(varied, passed, current=0):
+    """`varied` is one mapping a setting, `passed` how many of 20 fixtures pass under it."""
+    tried = [
+        Setting(v, Target(target().prompt, f"m{n}", {}), current=n == current)
+        for n, v in enumerate(varied)
+    ]
+    outcomes = tuple(
+        tuple(
+            outcome(f, "head", 0, None if p is None else i < p, cost=0.5, name=str(n))
+            for i, f in enumerate(FIXTURES)
+        )
+        for n, p in enumerate(passed)
+    )
+    return summarise_sweep(contract(*FIXTURES), tried, Measured(outcomes, Calls(), None))
+
+
+def sweep_map(result: SweepResult) -> str:
+    (drawn,) = (section for section in describe_sweep(result).sections if section.drawn)
+    return Html().section(drawn)
+
+
+def test_numbers_go_by_size_and_words_as_asked():
+    models, temperatures = ("z", "a"), (0.7, 0, 0.3)
+    grid = [{"model": m, "temperature": t} for m in models for t in temperatures]
+    shown = sweep_map(settings(grid, [20] * 6))
+    assert re.findall(r'scope="row">([^<]*)<', shown) == ["model z", "model a"]
+    assert re.findall(r'scope="col">([^<]*)<', shown) == [
+        "",
+        "temperature 0",
+        "temperature 0.3",
+        "temperature 0.7",
+    ]
+
+
+def test_the_recommended_is_framed_and_the_worst_is_darkest():
+    shown = sweep_map(settings([{"temperature": t} for t in (0, 1, 2)], [20, 10, None]))
+    cells = re.findall(r'<td class="([^"]*)"', shown)
+    assert cells == ["h0 marked", "h6", "none"]
+
+
+def test_a_failed_setting_and_a_sure_difference_are_told_in_markdown():
+    text = render_sweep(settings([{"model": m} for m in "abc"], [20, 0, None]))
+    assert "1 of 3 pairs of settings differs significantly" in text
+    assert "| `a` | `b` | 100\u00a0points |" in text
+    assert "20 calls failed" in text
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [
+        ([20, 20], "The two settings do not differ significantly."),
+        ([20, 0], "The two settings differ significantly (exact sign-flip test, two-sided)."),
+    ],
+)
+def test_two_settings_are_one_pair_and_are_told_as_two(passed: list[int], said: str) -> None:
+    found = render_sweep(settings([{"model": "a"}, {"model": "b"}], passed))
+    assert said in found
+    assert "pair" not in found

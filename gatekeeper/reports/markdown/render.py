@@ -1,0 +1,122 @@
+"""Renders a document as Markdown. Every text is redacted and escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gatekeeper.reports import escape
+from gatekeeper.reports.document import (
+    Block,
+    Cell,
+    Details,
+    Document,
+    Items,
+    Paragraph,
+    Picture,
+    Quote,
+    Row,
+    Section,
+    Strong,
+    Table,
+    Words,
+    leaves,
+    plain_words,
+)
+from gatekeeper.reports.redact import Redactor, environment_redactor
+
+_PROSE = {"prose": escape.prose, "sentence": escape.prose_with_code}
+_CODE = {"code": (escape.code, escape.code_cell), "line": (escape.code, escape.code_cell)}
+
+
+def render_markdown(document: Document, redact: Redactor | None = None) -> str:
+    """Render the document; a drawn section is left out."""
+    return Markdown(redact).document(document)
+
+
+class Markdown:
+    """Renders parts of documents without the secrets that `redact` knows; by default those of the
+    environment."""
+
+    def __init__(self, redact: Redactor | None = None) -> None:
+        self._redact = redact or environment_redactor()
+
+    def document(self, document: Document) -> str:
+        """Render a heading, the lead, the sections and the notes."""
+        parts = [f"## {self.line(document.title)}", *map(self.line, document.lead)]
+        for section in document.sections:
+            parts += self._section(section)
+        parts += map(self.line, document.notes)
+        return "\n\n".join(parts) + "\n"
+
+    def blocks(self, blocks: Sequence[Block]) -> str:
+        """Render blocks below each other."""
+        return "\n\n".join(map(self._block, blocks))
+
+    def line(self, words: Words) -> str:
+        """Render words at the beginning of a line."""
+        return escape.line_start(self.words(words))
+
+    def words(self, words: Words, *, cell: bool = False) -> str:
+        """Render words within a line; `cell` says that it is a table's."""
+        text = ""
+        for leaf in leaves(words):
+            more = self._leaf(leaf, cell=cell)
+            # Two texts that are harmless alone must not make a link together.
+            bracket = text.endswith("]") and not text.endswith("\\]")
+            text += f"\\{more}" if bracket and more.startswith(("(", "[", ":")) else more
+        return text
+
+    def _leaf(self, leaf: str | Quote | Strong | Picture, *, cell: bool) -> str:
+        if isinstance(leaf, Strong):
+            inner = self.words(leaf.words, cell=cell)
+            return f"**{inner}**" if inner.strip() else inner
+        if isinstance(leaf, Picture):
+            return escape.prose(self._redact.text(leaf.says))
+        if isinstance(leaf, str):
+            return escape.own_words(self._redact.text(leaf))
+        text = self._redact.text(leaf.text)
+        if leaf.form in _PROSE:
+            return _PROSE[leaf.form](text, leaf.limit)
+        return _CODE[leaf.form][cell](text, leaf.limit)
+
+    def _section(self, section: Section) -> Iterator[str]:
+        if not section.drawn:
+            yield f"### {self.line(section.title)}"
+            yield from map(self._block, section.blocks)
+
+    def _block(self, block: Block) -> str:
+        if isinstance(block, Paragraph):
+            text = self.line(block.words)
+            return f"**{text}**" if block.tone == "strong" else text
+        if isinstance(block, Table):
+            return self._table(block)
+        if isinstance(block, Items):
+            return "\n".join(f"- {self.line(words)}" for words in block.rows)
+        if isinstance(block, Details):
+            summary = escape.summary(self._redact.text(plain_words(block.summary)))
+            inner = self.blocks(block.blocks)
+            return f"<details><summary>{summary}</summary>\n\n{inner}\n\n</details>"
+        return escape.block(self._redact.text(block.text), block.language, block.limit)
+
+    def _table(self, table: Table) -> str:
+        columns = table.titles
+        lines = [
+            _row([self.words(column.title, cell=True) for column in columns]),
+            _row(["---:" if column.right else "---" for column in columns]),
+            *map(self._row, table.shown),
+        ]
+        rest = table.rest
+        return "\n".join([*lines, *(["", self.line(rest)] if rest else [])])
+
+    def _row(self, row: Row) -> str:
+        return _row([self._cell(cell) for cell in row.cells])
+
+    def _cell(self, cell: Words | Cell) -> str:
+        if not isinstance(cell, Cell):
+            return self.words(cell, cell=True)
+        first, *more = (self.words(words, cell=True) for words in (cell.words, *cell.more))
+        return "<br>".join([f"**{first}**" if cell.strong else first, *more])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
