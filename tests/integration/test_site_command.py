@@ -12,7 +12,7 @@ from support.site_history import name_of, nightly_history, write_repository
 
 from gatekeeper.cli.main import main
 from gatekeeper.history.lines import to_lines
-from gatekeeper.reports.html.document import page
+from gatekeeper.reports.html.page import page
 from gatekeeper.reports.site.frame import page_path
 
 

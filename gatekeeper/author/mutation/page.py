@@ -10,7 +10,7 @@ from gatekeeper.author.mutation import words
 from gatekeeper.author.mutation.result import Finding, MutationResult
 from gatekeeper.reports.escape import code_cell, plain, prose, visible
 from gatekeeper.reports.html import markup
-from gatekeeper.reports.html.document import page
+from gatekeeper.reports.html.page import page
 
 _CLASSES: Mapping[Finding, str] = {
     "noticed": "pass",

@@ -1,5 +1,5 @@
 """The HTML report of a run, and the HTML of other documents."""
 
-from gatekeeper.reports.html.document import render_html
+from gatekeeper.reports.html.report import render_html
 
 __all__ = ["render_html"]

@@ -28,7 +28,7 @@ from gatekeeper.reports.document import (
 )
 from gatekeeper.reports.escape import clip, one_line, plain, visible
 from gatekeeper.reports.html import markup
-from gatekeeper.reports.html.document import page
+from gatekeeper.reports.html.page import page
 from gatekeeper.reports.redact import Redactor, environment_redactor
 
 STEPS = 9

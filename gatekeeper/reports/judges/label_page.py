@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from gatekeeper.gate.calibration.label_tasks import LabelTask
-from gatekeeper.reports.html.document import page
+from gatekeeper.reports.html.page import page
 
 
 def label_page(contract: str, tasks: Sequence[LabelTask], annotator: str, check: str | None) -> str:

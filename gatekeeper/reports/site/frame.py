@@ -15,7 +15,7 @@ from gatekeeper import __version__, numbers
 from gatekeeper.history.record import Record
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.html import markup
-from gatekeeper.reports.html.document import asset, linked_page
+from gatekeeper.reports.html.page import asset, linked_page
 from gatekeeper.reports.site.contract_history import ContractHistory, Severity
 from gatekeeper.reports.site.kept_runs import KeptRun
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats.result_json import SCHEMA_VERSION
-from gatekeeper.reports.html.document import LIMIT
+from gatekeeper.reports.html.report import LIMIT
 
 _LARGEST_RESULT = 64 * 2**20
 _OWN_POLICY = b"default-src 'none'; style-src 'sha256-"

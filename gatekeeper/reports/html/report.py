@@ -1,18 +1,14 @@
-"""The result as one HTML page of bounded size."""
+"""The result of a run as one HTML page of bounded size."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from html import escape
-from importlib.resources import files
-from string import Template
 
 from gatekeeper import __version__, numbers
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.headline import lead, title
+from gatekeeper.reports.html.page import asset, page
 from gatekeeper.reports.markdown.page import byte_length
 
 LIMIT = 2_000_000
@@ -23,25 +19,6 @@ room for samples."""
 _DETAILED = (40, 15, 5, 1, 0)
 _WIDEST = 10**9
 """The number of samples as a placeholder of fixed width."""
-
-_SHELL = Template("""\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="$policy">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>$title</title>
-$style
-</head>
-<body>
-$body
-</main>
-$script</body>
-</html>
-""")
 
 
 def render_html(
@@ -84,52 +61,3 @@ def _quiet(result: GateResult) -> str:
         f'<main><header class="verdict {result.verdict}"><h1>{escape(title(result))}</h1>'
         f'{text}<p class="quiet">{when}</p></header>'
     )
-
-
-def page(heading: str, body: str, script: str = "") -> str:
-    """Render a whole page that may load and run only its own content. `heading` is plain text."""
-    style = f"{asset('base.css')}\n{asset('report.css')}"
-    policy = [
-        "default-src 'none'",
-        f"style-src '{_digest(style)}'",
-        f"script-src '{_digest(script)}'" if script else "script-src 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-    return _SHELL.substitute(
-        policy="; ".join(policy),
-        title=escape(heading),
-        style=f"<style>{style}</style>",
-        body=body,
-        script=f"<script>{script}</script>\n" if script else "",
-    )
-
-
-def linked_page(heading: str, body: str, script: str, style: str) -> str:
-    """Render a page of a site, whose pages share one script and one style: relative addresses.
-
-    It may load and run nothing but files of the site. `heading` is plain text.
-    """
-    # A folder that is opened without a server has no origin that `self` could mean.
-    policy = (
-        "default-src 'none'; style-src 'self' file:; script-src 'self' file:; base-uri 'none'; "
-        "form-action 'none'"
-    )
-    return _SHELL.substitute(
-        policy=policy,
-        title=escape(heading),
-        style=f'<link rel="stylesheet" href="{escape(style)}">',
-        body=body,
-        script=f'<script src="{escape(script)}"></script>\n',
-    )
-
-
-def _digest(text: str) -> str:
-    """Return the hash by which the security policy allows the page's own style and script."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@lru_cache
-def asset(name: str) -> str:
-    """Return the text of a style or script of the pages."""
-    return files("gatekeeper.reports.html").joinpath("assets", name).read_text(encoding="utf-8")
