@@ -73,8 +73,7 @@ def look_back(
         return Aftermath(news)
     from gatekeeper.history.drift import drifts
     from gatekeeper.history.judge_drift import judge_drifts
-    from gatekeeper.reports.drift import drift_news
-    from gatekeeper.reports.judges.drift import judge_news
+    from gatekeeper.reports.drift import drift_news, judge_news
 
     # Of those that are still there: the past of a removed one stays as it ended.
     drifting = drifts(records, [contract.name for contract in contracts])

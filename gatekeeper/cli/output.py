@@ -14,7 +14,7 @@ from gatekeeper.errors import WriteError
 
 if TYPE_CHECKING:
     from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.reports.document import Document
+    from gatekeeper.reports.document import Block, Document
     from gatekeeper.reports.formats import Format
 
 
@@ -54,10 +54,24 @@ def report(
 
 
 def print_json(document: object) -> None:
-    """Print a JSON document in which no text is a command to a workflow's runner."""
+    """Print a JSON document without secrets, in which no text is a command to a workflow's
+    runner."""
+    from gatekeeper.reports.redact import environment_redactor
+
     # `##[name]` is one wherever it stands, and means the same to JSON when it is escaped.
-    text = json.dumps(document, indent=2).replace("##[", "##\\u005b")
-    print(text)  # noqa: T201
+    text = environment_redactor().text(json.dumps(document, indent=2))
+    print(text.replace("##[", "##\\u005b"))  # noqa: T201
+
+
+def print_answer(document: object, blocks: Iterable[Block], *, as_json: bool) -> None:
+    """Print the document as JSON, or the blocks, which say the same to people."""
+    from gatekeeper.reports.terminal.console import print_blocks
+
+    with readers_may_leave():
+        if as_json:
+            print_json(document)
+        else:
+            print_blocks(blocks)
 
 
 def print_lines(lines: Iterable[str]) -> None:

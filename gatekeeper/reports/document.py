@@ -102,6 +102,7 @@ class Cell:
 
     words: Words
     more: tuple[Words, ...] = ()
+    tone: Tone = "plain"
     strong: bool = False
     level: float | None = None
     marked: bool = False
@@ -116,6 +117,14 @@ class Column:
 
     title: Words
     right: bool = False
+
+
+def columns(*left: str, right: Sequence[str] = (), last: Sequence[str] = ()) -> list[Column]:
+    """Return columns of words, then columns of numbers, which are aligned to the right, then the
+    `last` columns of words."""
+    found = [Column(title) for title in left]
+    found += [Column(title, right=True) for title in right]
+    return [*found, *(Column(title) for title in last)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,24 +171,24 @@ def heat_map(
     caption: str,
     cells: Mapping[tuple[str, str], Cell],
     rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
+    across: Sequence[str] | None = None,
     *,
     corner: str = "",
 ) -> Table:
     """Return a table with a cell for each `(row, column)`, in the order in which they come unless
-    `rows` and `columns` are given. `corner` names what the rows are.
+    `rows` and `across` are given. `corner` names what the rows are.
 
     The colour of a cell only repeats what it says in digits, and goes from pale to dark in one hue,
     so that nobody needs to tell hues apart.
     """
     rows = list(dict.fromkeys(row for row, _ in cells)) if rows is None else rows
-    columns = list(dict.fromkeys(name for _, name in cells)) if columns is None else columns
+    across = list(dict.fromkeys(name for _, name in cells)) if across is None else across
     empty = Cell(NONE)
     shown: list[list[Words | Cell]] = [
-        [Quote(row, 60), *(cells.get((row, name), empty) for name in columns)] for row in rows
+        [Quote(row, 60), *(cells.get((row, name), empty) for name in across)] for row in rows
     ]
     return Table(
-        [corner, *(Column(Quote(name, 60)) for name in columns)],
+        [corner, *(Column(Quote(name, 60)) for name in across)],
         shown,
         caption,
         kind="heat",

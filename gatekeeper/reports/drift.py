@@ -1,12 +1,13 @@
-"""Renders the drift of models on the default branch: for the terminal, JSON, an issue."""
+"""Describes the drift of models and judges: for a terminal, as JSON, and in an issue."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gatekeeper import numbers
+from gatekeeper.gate.objectives.drifted_judges import changed_text
 from gatekeeper.history.drift import (
     FALSE_ALARMS,
     NIGHTS_NEEDED,
@@ -14,13 +15,23 @@ from gatekeeper.history.drift import (
     ContractDrift,
     WatchReason,
 )
-from gatekeeper.history.judge_drift import JudgeDrift
+from gatekeeper.history.judge_drift import NIGHTS, JudgeDrift, JudgeStatus
 from gatekeeper.reports.alert import News
-from gatekeeper.reports.escape import code_cell, plain
-from gatekeeper.reports.judges.drift import judge_documents, judge_section, print_judges
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from gatekeeper.reports.document import (
+    Block,
+    Cell,
+    Paragraph,
+    Quote,
+    Strong,
+    Table,
+    Tone,
+    Words,
+    code,
+    columns,
+    sentence,
+)
+from gatekeeper.reports.escape import plain
+from gatekeeper.reports.markdown.render import Markdown
 
 SCHEMA = 1
 _WATCHED: Mapping[WatchReason, str] = {
@@ -30,7 +41,21 @@ _WATCHED: Mapping[WatchReason, str] = {
         f"the first {NIGHTS_NEEDED} nights differ from each other by more than chance explains"
     ),
 }
-_STYLES = {"drifted": "bold red", "watch": "yellow", "steady": "green", "learning": "dim"}
+_JUDGES: Mapping[JudgeStatus, str] = {
+    "steady": "steady",
+    "watch": (
+        f"watch: the judge's verdicts differ from its verdicts at calibration; after {NIGHTS} such "
+        "nights, the judge counts as drifted"
+    ),
+    "drifted": "drifted",
+}
+_TONES: Mapping[str, Tone] = {
+    "drifted": "fail",
+    "watch": "inconclusive",
+    "steady": "pass",
+    "learning": "quiet",
+}
+_NAME = 80
 
 
 def drift_document(
@@ -39,52 +64,61 @@ def drift_document(
     """Return the drifts as JSON data; times in UTC, rates as shares."""
     return {
         "schema": SCHEMA,
-        "contracts": [_document(contract) for contract in found],
-        "judges": judge_documents(judges),
+        "contracts": [_contract_document(contract) for contract in found],
+        "judges": [_judge_document(judge) for judge in judges],
         "notices": list(notices),
     }
 
 
-def print_drifts(
+def describe_drifts(
     found: Sequence[ContractDrift],
     notices: Sequence[str] = (),
-    console: Console | None = None,
     judges: Sequence[JudgeDrift] = (),
-) -> None:
-    """Print one line per contract, then the certain changes; then the same of judges."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from gatekeeper.reports.terminal.console import log_console
-
-    console = console or log_console()
-    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for heading in ("contract", "model"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("runs", "since", "pass rate", "lowest, highest", "evidence"):
-        table.add_column(heading, justify="right")
-    table.add_column("status")
-    for contract in found:
-        table.add_row(
-            plain(contract.contract),
-            plain(contract.model),
-            f"{contract.nights:,}",
-            _day(contract.first),
-            numbers.percent(contract.rate),
-            range_text(contract),
-            evidence_text(contract.e_value),
-            Text(status_text(contract), _STYLES[contract.status]),
-        )
+) -> Iterator[Block]:
+    """Describe each contract in a row, then the certain changes; then the same of judges."""
     if found:
-        console.print(table)
+        right: Sequence[str] = ("runs", "since", "pass rate", "lowest, highest", "evidence")
+        titles = columns("contract", "model", right=right, last=["status"])
+        yield Table(titles, [_contract_row(contract) for contract in found])
     elif not judges:
-        console.print(Text("There is no run to check for drift."))
-    for news in drift_news(found):
-        console.print(Text(f"{plain(news.contract)}: {plain(news.text)}", "bold red"))
-    print_judges(judges, console)
+        yield Paragraph("There is no run to check for drift.")
+    yield from _news_lines(drift_news(found))
+    if judges:
+        right = ("nights", "agrees", "at calibration", "p")
+        titles = columns("contract", "check", "judge", right=right, last=["status"])
+        yield Table(titles, [_judge_row(judge) for judge in judges])
+    yield from _news_lines(judge_news(judges))
     for notice in notices:
-        console.print(Text(plain(notice), "dim"))
+        yield Paragraph(Quote(notice), "quiet")
+
+
+def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
+    """Return the news of each contract that drifted."""
+    return tuple(
+        News("drift", contract.contract, drifted(contract, contract.change))
+        for contract in found
+        if contract.change is not None
+    )
+
+
+def judge_news(found: Sequence[JudgeDrift]) -> tuple[News, ...]:
+    """Return the news of each judge that drifted."""
+    return tuple(
+        News("drift", judge.contract, _judge_sentence(judge, judge.since))
+        for judge in found
+        if judge.status == "drifted" and judge.since is not None
+    )
+
+
+def drifted(contract: ContractDrift, change: CertainChange) -> str:
+    """Describe a certain change in a sentence or two."""
+    text = (
+        f"{contract.model} answers {change.direction} since {_day(change.since)}: the pass rate "
+        f"changed by {_size(change)}"
+    )
+    near = [time for time in contract.new_models if time <= change.detected]
+    model = f" A new version of the model answered from {_day(near[-1])} on." if near else ""
+    return f"{text}, although the prompt did not change.{model}"
 
 
 def status_text(contract: ContractDrift) -> str:
@@ -100,85 +134,165 @@ def status_text(contract: ContractDrift) -> str:
     return f"{contract.status}; {nights} outside of the usual range, most recently {last}"
 
 
-def drift_news(found: Sequence[ContractDrift]) -> tuple[News, ...]:
-    """Return the news of each contract that drifted."""
-    return tuple(
-        News("drift", contract.contract, drifted(contract, contract.change))
-        for contract in found
-        if contract.change is not None
+def range_text(contract: ContractDrift) -> str:
+    """Return the lowest and the highest pass rate. A drop while the range is learned shows only
+    here."""
+    # A rate of 1 may be a hair less: it is a sum of fixtures' means.
+    rates = [round(rate, 9) for rate in contract.series.rates if rate is not None]
+    return (
+        f"{numbers.percent(min(rates))}, {numbers.percent(max(rates))}" if rates else numbers.NONE
     )
 
 
-def drifted(contract: ContractDrift, change: CertainChange) -> str:
-    """Describe a certain change in a sentence or two."""
-    text = (
-        f"{contract.model} answers {change.direction} since {_day(change.since)}: the pass rate "
-        f"changed by {numbers.points(change.size.value)} "
-        f"{numbers.points_interval(change.size.interval)}".rstrip()
-    )
-    near = [time for time in contract.new_models if time <= change.detected]
-    model = f" A new version of the model answered from {_day(near[-1])} on." if near else ""
-    return f"{text}, although the prompt did not change.{model}"
+def evidence_text(e_value: float) -> str:
+    """Return the strength of the evidence, out of the 100 at which a change is reported."""
+    return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
 
 
 def issue_title(found: Sequence[ContractDrift], judges: Sequence[JudgeDrift] = ()) -> str:
     """Return the issue's title: how many contracts drifted, and the first by name."""
     names = [contract.contract for contract in found if contract.change is not None]
     graded = [judge.contract for judge in judges if judge.status == "drifted"]
-    if not names and graded:
-        others = f" and {len(graded) - 1} more" if len(graded) > 1 else ""
-        return f"Judge drift: {plain(graded[0])[:80]}{others}"
-    if not names:
+    kind = "Model drift" if names or not graded else "Judge drift"
+    first, *others = [*(names or graded), ""]
+    if not first:
         return "Model drift: over"
-    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"Model drift: {plain(names[0])[:80]}{others}"
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    return f"{kind}: {plain(first)[:_NAME]}{more}"
 
 
 def issue_body(
     found: Sequence[ContractDrift], run_url: str | None, judges: Sequence[JudgeDrift] = ()
 ) -> str:
     """Return the issue's text in Markdown: what drifted, the evidence, and what to do."""
-    drifted = [contract for contract in found if contract.change is not None]
     link = f"\n\nLast checked by [this run]({run_url})." if run_url else ""
-    of_judges = judge_section(judges)
-    if not drifted and of_judges:
-        return "\n".join(of_judges).rstrip() + link + "\n"
-    if not drifted:
+    changed = [contract for contract in found if contract.change is not None]
+    blocks = [*_issue_of_models(changed), *_issue_of_judges(judges)]
+    if not blocks:
         why = "the prompt, the contract or the model of each drifted contract has changed"
         return f"No contract drifts now, because {why}.{link}\n"
-    lines = [
-        "A model changed its answers, although the prompt did not change.",
-        "",
-        "| contract | model | since | change in pass rate | detected on | new model version on |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *(_row(contract, contract.change) for contract in drifted if contract.change),
-        "",
-        "**What to do:** look at the failing samples of the last nightly run; then pin the model's "
-        "version, or adapt the prompt to the changed model. A change of prompt, contract or "
-        "model starts a new measurement and closes this issue. To get no more messages about the "
-        "drift in this table, close the issue yourself.",
-        "",
-        *of_judges,
-        f"<sub>{FALSE_ALARMS}</sub>",
-    ]
-    return "\n".join(lines) + link + "\n"
+    alarms = f"\n\n<sub>{FALSE_ALARMS}</sub>" if changed else ""
+    return f"{Markdown().blocks(blocks)}{alarms}{link}\n"
 
 
-def _row(contract: ContractDrift, change: CertainChange) -> str:
-    size = f"{numbers.points(change.size.value)} {numbers.points_interval(change.size.interval)}"
-    new = ", ".join(_day(time) for time in contract.new_models[-3:]) or numbers.NONE
-    cells = (
-        code_cell(contract.contract, 80),
-        code_cell(contract.model, 80),
-        _day(change.since),
-        size.rstrip(),
-        _day(change.detected),
-        new,
+def _issue_of_models(found: Sequence[ContractDrift]) -> Iterator[Block]:
+    if not found:
+        return
+    yield Paragraph("A model changed its answers, although the prompt did not change.")
+    yield Table(
+        (
+            "contract",
+            "model",
+            "since",
+            "change in pass rate",
+            "detected on",
+            "new model version on",
+        ),
+        [
+            (
+                code(contract.contract, _NAME),
+                code(contract.model, _NAME),
+                _day(change.since),
+                _size(change),
+                _day(change.detected),
+                ", ".join(map(_day, contract.new_models[-3:])) or numbers.NONE,
+            )
+            for contract in found
+            if (change := contract.change)
+        ],
     )
-    return f"| {' | '.join(cells)} |"
+    advice = (
+        " look at the failing samples of the last nightly run; then pin the model's version, or "
+        "adapt the prompt to the changed model. A change of prompt, contract or model starts a new "
+        "measurement and closes this issue. To get no more messages about the drift in this table, "
+        "close the issue yourself."
+    )
+    yield Paragraph((Strong("What to do:"), advice))
 
 
-def _document(contract: ContractDrift) -> dict[str, Any]:
+def _issue_of_judges(judges: Sequence[JudgeDrift]) -> Iterator[Block]:
+    found = [judge for judge in judges if judge.status == "drifted"]
+    if not found:
+        return
+    yield Paragraph(
+        "A judge grades outputs differently than when it was calibrated. Figures that depend on "
+        "this judge say nothing about the prompt: objectives stay undecided, and error budgets "
+        "leave out the runs with this judge."
+    )
+    yield Table(
+        ("contract", "check", "judge", "since", "agrees with people", "at calibration", "p"),
+        [
+            (
+                *(code(name, _NAME) for name in (judge.contract, judge.check, judge.found.judge)),
+                _day(judge.since) if judge.since else numbers.NONE,
+                *_agreement(judge),
+            )
+            for judge in found
+        ],
+    )
+    advice = (
+        " pin the judge's version, or run `gatekeeper judge calibrate` with the same labels and "
+        "commit the new calibration. The new calibration closes this issue."
+    )
+    yield Paragraph((Strong("What to do:"), advice))
+
+
+def _contract_row(contract: ContractDrift) -> Sequence[Words | Cell]:
+    return (
+        Quote(contract.contract),
+        Quote(contract.model),
+        f"{contract.nights:,}",
+        _day(contract.first),
+        numbers.percent(contract.rate),
+        range_text(contract),
+        evidence_text(contract.e_value),
+        Cell(status_text(contract), tone=_TONES[contract.status]),
+    )
+
+
+def _judge_row(judge: JudgeDrift) -> Sequence[Words | Cell]:
+    return (
+        *(Quote(name) for name in (judge.contract, judge.check, judge.found.judge)),
+        f"{judge.nights:,}",
+        *_agreement(judge),
+        Cell(_JUDGES[judge.status], tone=_TONES[judge.status]),
+    )
+
+
+def _agreement(judge: JudgeDrift) -> Sequence[str]:
+    """Return on how many anchors the judge agrees now, and agreed when calibrated; the p-value."""
+    found = judge.found
+    return (
+        f"{found.agrees_now} of {found.anchors}",
+        f"{found.agreed_before} of {found.anchors}",
+        numbers.p_value(found.p_value, equals=""),
+    )
+
+
+def _news_lines(found: Sequence[News]) -> Iterator[Paragraph]:
+    for news in found:
+        yield Paragraph((Quote(news.contract), ": ", sentence(news.text)), "fail")
+
+
+def _judge_sentence(judge: JudgeDrift, since: datetime) -> str:
+    found = judge.found
+    changed = ""
+    if found.to_pass is not None:
+        changed = f"; {changed_text(found.lost + found.gained, found.to_pass)}"
+    return (
+        f"the judge {found.judge} of `{judge.check}` grades differently since {_day(since)}: "
+        f"it agrees with people on {found.agrees_now} of {found.anchors} labelled outputs, but "
+        f"agreed on {found.agreed_before} when it was calibrated{changed} "
+        f"(p {numbers.p_value(found.p_value)}). The prompt is not the cause"
+    )
+
+
+def _size(change: CertainChange) -> str:
+    size = change.size
+    return f"{numbers.points(size.value)} {numbers.points_interval(size.interval)}".rstrip()
+
+
+def _contract_document(contract: ContractDrift) -> dict[str, Any]:
     change = contract.change
     return {
         "name": contract.contract,
@@ -212,19 +326,23 @@ def _document(contract: ContractDrift) -> dict[str, Any]:
     }
 
 
-def range_text(contract: ContractDrift) -> str:
-    """Return the lowest and the highest pass rate. A drop while the range is learned shows only
-    here."""
-    # A rate of 1 may be a hair less: it is a sum of fixtures' means.
-    rates = [round(rate, 9) for rate in contract.series.rates if rate is not None]
-    return (
-        f"{numbers.percent(min(rates))}, {numbers.percent(max(rates))}" if rates else numbers.NONE
-    )
-
-
-def evidence_text(e_value: float) -> str:
-    """Return the strength of the evidence, out of the 100 at which a change is reported."""
-    return f"{e_value:.2g}" if e_value < 1e6 else "> 1000000"
+def _judge_document(judge: JudgeDrift) -> dict[str, Any]:
+    return {
+        "contract": judge.contract,
+        "check": judge.check,
+        "judge": judge.found.judge,
+        "status": judge.status,
+        "runs": judge.nights,
+        "last": _moment(judge.last),
+        "anchors": judge.found.anchors,
+        "agreed_before": judge.found.agreed_before,
+        "agrees_now": judge.found.agrees_now,
+        "lost": judge.found.lost,
+        "gained": judge.found.gained,
+        "to_pass": judge.found.to_pass,
+        "p_value": judge.found.p_value,
+        "since": judge.since and _moment(judge.since),
+    }
 
 
 def _day(time: datetime) -> str:

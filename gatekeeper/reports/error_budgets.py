@@ -1,24 +1,20 @@
-"""Renders what is left of each error budget: a table for the terminal, and JSON."""
+"""Describes what is left of each error budget, for a terminal and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gatekeeper import __version__, numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.objectives.error_budgets import ContractBudgets
-from gatekeeper.reports.escape import plain, visible
+from gatekeeper.reports.document import Block, Paragraph, Quote, Row, Table, Tone, columns
 from gatekeeper.reports.formats.result_json import part_document
-from gatekeeper.reports.terminal.console import log_console
 from gatekeeper.stats.objectives.error_budget import BURN_WINDOWS, ErrorBudget
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 SCHEMA = 1
-_STYLE = {"spent": "yellow", "overspent": "red"}
+_TONES: Mapping[str, Tone] = {"spent": "inconclusive", "overspent": "fail"}
 
 
 def budget_document(
@@ -45,40 +41,38 @@ def budget_document(
     }
 
 
-def print_budgets(
-    found: Sequence[ContractBudgets], notices: Sequence[str] = (), console: Console | None = None
-) -> None:
-    """Print one line for each contract and objective that has a budget; the frozen contracts
+def describe_budgets(
+    found: Sequence[ContractBudgets], notices: Sequence[str] = ()
+) -> Iterator[Block]:
+    """Describe each contract and objective that has a budget in a row; the frozen contracts
     last."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    console = console or log_console()
-    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for heading in ("contract", "objective"):
-        table.add_column(heading, overflow="fold")
     amounts = ("window", "events", "budget", "spent", "left")
-    for heading in (*amounts, *(f"burn {name}" for name in (*BURN_WINDOWS, "window"))):
-        table.add_column(heading, justify="right")
-    for heading in ("ends", "frozen until"):
-        table.add_column(heading)
-    for contract in found:
-        for budget in contract.budgets:
-            cells = [contract.name, label_of(budget.objective), *budget_cells(budget, contract)]
-            table.add_row(
-                *(Text(visible(cell)) for cell in cells), style=_STYLE.get(budget.state, "")
-            )
-    if table.row_count:
-        console.print(table)
+    burns = (f"burn {name}" for name in (*BURN_WINDOWS, "window"))
+    titles = columns(
+        "contract", "objective", right=(*amounts, *burns), last=["ends", "frozen until"]
+    )
+    rows = [
+        Row(
+            (
+                Quote(contract.name),
+                Quote(label_of(budget.objective)),
+                *budget_cells(budget, contract),
+            ),
+            _TONES.get(budget.state, "plain"),
+        )
+        for contract in found
+        for budget in contract.budgets
+    ]
+    if rows:
+        yield Table(titles, rows)
     else:
-        console.print(Text("No contract has an objective with an error budget."))
+        yield Paragraph("No contract has an objective with an error budget.")
     for notice in notices:
-        console.print(Text(plain(notice), "dim"))
+        yield Paragraph(Quote(notice), "quiet")
     for contract in found:
         if contract.frozen:
-            text = f"{visible(contract.name)} is frozen: only a significant improvement may merge."
-            console.print(Text(text, "bold red"))
+            said = " is frozen: only a significant improvement may merge."
+            yield Paragraph((Quote(contract.name), said), "fail")
 
 
 def budget_cells(budget: ErrorBudget, contract: ContractBudgets) -> list[str]:

@@ -1,19 +1,14 @@
-"""Past runs for people and for other programs: a table for the terminal, CSV for spreadsheets."""
+"""Describes past runs, for a terminal and as CSV for spreadsheets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC
-from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.history.record import Record
-from gatekeeper.reports.escape import clip, visible
+from gatekeeper.reports.document import Block, Paragraph, Quote, Table, Words, columns
 from gatekeeper.reports.formats.csv_parquet import Kind, Row, csv_text
-from gatekeeper.reports.terminal.console import log_console
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _COLUMNS: Mapping[str, Kind] = {
     "id": "text",
@@ -55,42 +50,30 @@ def records_csv(records: Sequence[Record]) -> str:
     return csv_text(_COLUMNS, (_row(record) for record in records))
 
 
-def print_records(
-    records: Sequence[Record], console: Console | None = None, *, begun: bool = True
-) -> None:
-    """Print one line per record, the newest first. `begun` says that the history has a run."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    console = console or log_console()
+def describe_records(records: Sequence[Record], *, begun: bool = True) -> Iterator[Block]:
+    """Describe each record in a row, the newest first. `begun` says that the history has a run."""
     if not records:
-        console.print(Text("The history has no such run." if begun else _NO_RUN_YET))
+        yield Paragraph("The history has no such run." if begun else _NO_RUN_YET)
         return
-    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for heading in ("time", "contract", "trigger", "commit", "model"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("passed", "interval", "p95", "cost"):
-        table.add_column(heading, justify="right")
-    table.add_column("waived by", overflow="fold")
-    for record in reversed(records):
-        table.add_row(*(Text(visible(cell)) for cell in _cells(record)))
-    console.print(table)
+    right = ("passed", "interval", "p95", "cost")
+    left = ("time", "contract", "trigger", "commit", "model")
+    titles = columns(*left, right=right, last=["waived by"])
+    yield Table(titles, [_cells(record) for record in reversed(records)])
 
 
-def _cells(record: Record) -> list[str]:
+def _cells(record: Record) -> list[Words]:
     passed = record.samples - record.failed
     return [
         numbers.moment(record.time),
-        record.contract,
+        Quote(record.contract),
         record.trigger,
-        record.sha[:10],
-        clip(record.model, 40),
+        Quote(record.sha[:10]),
+        Quote(record.model, 40),
         f"{numbers.percent(record.success_rate)} ({passed:,}/{record.samples:,})",
         numbers.percent_interval(record.interval),
         numbers.milliseconds(record.latency_ms.get("p95")),
         numbers.dollars(record.cost_usd),
-        f"@{record.waiver.author}" if record.waiver else "",
+        Quote(f"@{record.waiver.author}") if record.waiver else "",
     ]
 
 

@@ -15,7 +15,6 @@ from gatekeeper.gate.sweep.grid import said
 from gatekeeper.gate.sweep.suitability import NonCompliance, Suitability, TestSet
 from gatekeeper.reports.document import (
     Cell,
-    Column,
     Document,
     Paragraph,
     Quote,
@@ -25,6 +24,7 @@ from gatekeeper.reports.document import (
     Table,
     Words,
     code,
+    columns,
     heat_map,
     joined,
 )
@@ -135,8 +135,8 @@ def _settings_table(result: SweepResult) -> Table:
     rates = [cell.arm.success_rate for cell in result.cells]
     order = sorted(range(len(rates)), key=lambda i: (rates[i] is None, -(rates[i] or 0.0)))
     titles = ("pass rate", "95 % interval", "p95 latency", "tokens a call", "cost a call")
-    columns: list[Column | str] = ["", "setting", *(Column(title, right=True) for title in titles)]
-    return Table(columns, [_setting_row(result, number) for number in order], "Settings")
+    rows = [_setting_row(result, number) for number in order]
+    return Table(columns("", "setting", right=titles), rows, "Settings")
 
 
 def _setting_row(result: SweepResult, number: int) -> Row:
@@ -186,8 +186,8 @@ def _differences(result: SweepResult) -> Iterator[Paragraph | Table]:
     yield Paragraph(_said_of_pairs(result, len(found)))
     if found:
         rows = [_pair_cells(result, pair) for pair in sorted(found, key=lambda pair: pair.adjusted)]
-        columns = ("better", "worse", "difference", "p, adjusted")
-        yield _table_of_pairs(columns, rows, "What differs significantly")
+        titles = ("better", "worse", "difference", "p, adjusted")
+        yield _table_of_pairs(titles, rows, "What differs significantly")
 
 
 def _said_of_pairs(result: SweepResult, significant: int) -> str:
@@ -219,11 +219,11 @@ def _pair_cells(result: SweepResult, pair: PairOfSettings) -> list[Words]:
     ]
 
 
-def _table_of_pairs(columns: Sequence[str], rows: Sequence[Sequence[Words]], label: str) -> Table:
+def _table_of_pairs(titles: Sequence[str], rows: Sequence[Sequence[Words]], label: str) -> Table:
     def left_out(left: int) -> str:
         return f"`sweep.json` has {numbers.count(left, 'more pair')}."
 
-    return Table(columns, rows, label, _MOST_PAIRS, left_out)
+    return Table(titles, rows, label, _MOST_PAIRS, left_out)
 
 
 def _map(result: SweepResult) -> Table:
@@ -335,7 +335,7 @@ _APART: Sequence[TestSet] = ("both", "baseline")
 
 def _rates_table(result: SweepResult, found: Suitability) -> Table:
     """Return a row for each setting, the one that breaks the fewest rules first."""
-    columns = [Column(f"{_TITLES[name]} ({count:,})") for name, count in found.tests.items()]
+    titles = ("setting", *(f"{_TITLES[name]} ({count:,})" for name, count in found.tests.items()))
     rows: list[list[Words | Cell]] = [
         [
             (_name(result, number), " (today)" if result.cells[number].setting.current else ""),
@@ -344,7 +344,7 @@ def _rates_table(result: SweepResult, found: Suitability) -> Table:
         for number in found.ranked
     ]
     caption = "Share of outputs that break a rule; a darker cell has a higher share"
-    return Table(["setting", *columns], rows, caption, kind="heat")
+    return Table(titles, rows, caption, kind="heat")
 
 
 def _rate_cell(rate: NonCompliance) -> Cell:
@@ -366,8 +366,8 @@ def _pairs_table(result: SweepResult, found: Suitability) -> Table:
         [*_pair_cells(result, pair), "yes" if pair.adjusted <= result.alpha else "not shown"]
         for pair in pairs
     ]
-    columns = ("fewer broken rules", "more", "difference", "p, adjusted", "differs")
-    return _table_of_pairs(columns, rows, "Pairs of settings")
+    titles = ("fewer broken rules", "more", "difference", "p, adjusted", "differs")
+    return _table_of_pairs(titles, rows, "Pairs of settings")
 
 
 def _kind(found: Suitability) -> str:

@@ -6,7 +6,7 @@ import argparse
 from datetime import UTC, datetime
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
-from gatekeeper.cli.output import print_json, readers_may_leave
+from gatekeeper.cli.output import print_answer
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
 
@@ -28,8 +28,7 @@ def budget(arguments: argparse.Namespace) -> int:
     from gatekeeper.contract.changes.groups import narrowed, with_groups
     from gatekeeper.gate.objectives.error_budgets import contract_budgets
     from gatekeeper.history.record import events_of
-    from gatekeeper.reports.error_budgets import budget_document, print_budgets
-    from gatekeeper.reports.redact import environment_redactor
+    from gatekeeper.reports.error_budgets import budget_document, describe_budgets
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
@@ -37,13 +36,9 @@ def budget(arguments: argparse.Namespace) -> int:
         use_packages(policy)
         suite = narrowed(with_groups(every_contract(revision, policy, SHAPES)), arguments.contract)
         past = past_of(arguments, repository, policy).read()
-    notices = environment_redactor().value(past.notices)
     now = datetime.now(UTC)
     spending = events_of(past.records)
     found = [contract_budgets(c.head, spending, policy, now) for c in suite if c.head]
-    with readers_may_leave():
-        if arguments.json:
-            print_json(budget_document(found, notices, now))
-        else:
-            print_budgets(found, notices)
+    document = budget_document(found, past.notices, now)
+    print_answer(document, describe_budgets(found, past.notices), as_json=arguments.json)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gatekeeper.cli.arguments import add_contract, add_past, past_of
-from gatekeeper.cli.output import print_json, readers_may_leave
+from gatekeeper.cli.output import print_answer
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
 
@@ -23,21 +23,17 @@ def drift(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.history.drift import drifts
     from gatekeeper.history.judge_drift import judge_drifts
-    from gatekeeper.reports.drift import drift_document, print_drifts
-    from gatekeeper.reports.redact import environment_redactor
+    from gatekeeper.reports.drift import describe_drifts, drift_document
 
     with Repository.open(arguments.repo) as repository:
         policy = load_policy(repository.revision("HEAD"))
-        past = environment_redactor().value(past_of(arguments, repository, policy).read())
+        past = past_of(arguments, repository, policy).read()
     found = drifts(past.records, arguments.contract)
     judges = judge_drifts(past.records, arguments.contract)
     known = {record.contract for record in past.records}
     unknown = [f"{name}: no run in the history" for name in arguments.contract if name not in known]
     notices = [*past.notices, *unknown]
-    with readers_may_leave():
-        if arguments.json:
-            print_json(drift_document(found, notices, judges))
-        else:
-            print_drifts(found, notices, judges=judges)
+    document = drift_document(found, notices, judges)
+    print_answer(document, describe_drifts(found, notices, judges), as_json=arguments.json)
     drifted = any(judge.status == "drifted" for judge in judges)
     return 1 if drifted or any(contract.change for contract in found) else 0

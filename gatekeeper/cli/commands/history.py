@@ -94,10 +94,11 @@ def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
 
 def _print(records: Sequence[Record], form: str, *, begun: bool) -> None:
     from gatekeeper.history.lines import to_document, to_lines
-    from gatekeeper.reports.history_table import print_records, records_csv
+    from gatekeeper.reports.history_table import describe_records, records_csv
+    from gatekeeper.reports.terminal.console import print_blocks
 
     if form == "table":
-        print_records(records, begun=begun)
+        print_blocks(describe_records(records, begun=begun))
     elif form == "csv":
         sys.stdout.write(records_csv(records))
     elif form == "jsonl":

@@ -1,9 +1,10 @@
-"""Prints how judges agree with people, with each other and with themselves."""
+"""Describes how judges agree with people, with each other and with themselves, and the figures of a
+run as the judge found them and corrected by labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from gatekeeper import numbers
 from gatekeeper.gate.calibration.decisions import PairAgreement
@@ -15,13 +16,12 @@ from gatekeeper.gate.calibration.judge_agreement import (
 )
 from gatekeeper.gate.calibration.judge_drift import JudgeDrift
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
+from gatekeeper.gate.calibration.run_correction import CorrectedFigure, RunCorrection
 from gatekeeper.gate.objectives.drifted_judges import changed_text
-from gatekeeper.reports.escape import clip, plain
-from gatekeeper.reports.terminal.console import log_console
+from gatekeeper.reports.document import Block, Column, Paragraph, Quote, Table, Words
 from gatekeeper.stats.estimate import Estimate
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.judge_bias import PositionBias
 
 SCHEMA = 1
 _LONGEST = 60
@@ -71,47 +71,51 @@ def estimate_document(estimate: Estimate | None) -> dict[str, Any] | None:
     return {"value": estimate.value, "interval": interval and [interval.low, interval.high]}
 
 
-def print_agreement(
+def describe_agreement(
     agreement: Agreement | None,
     pairs: Sequence[PairAgreement] = (),
     annotators: AnnotatorAgreement | None = None,
-    console: Console | None = None,
     drifts: Sequence[JudgeDrift] = (),
-) -> None:
-    """Print one table for each thing that the labels show."""
-    console = console or log_console()
+) -> Iterator[Block]:
+    """Describe each thing that the labels show in a table."""
     if annotators:
-        print_line(console, annotator_text(annotators))
-    if pairs:
-        print_table(console, _PAIR_COLUMNS, [_pair_row(pair) for pair in pairs])
+        yield Paragraph(annotator_text(annotators))
+    yield from _figures(_PAIR_COLUMNS, [_pair_row(pair) for pair in pairs])
     if agreement:
-        print_table(console, _COLUMNS, [_judge_row(judge) for judge in agreement.judges])
-        positions = [judge for judge in agreement.judges if judge.position]
-        if positions:
-            print_table(console, _POSITION_COLUMNS, [_position_row(judge) for judge in positions])
-        held = [(j.judge, j.held_out) for j in agreement.judges if j.held_out]
-        print_table(console, _HELD_OUT_COLUMNS, [_held_out_row(*found) for found in held])
-        graded = [(j.judge, j.scores) for j in agreement.judges if j.scores]
-        print_table(console, _SCORE_COLUMNS, [_score_row(*found) for found in graded])
-        if agreement.between:
-            rows = [
-                (f"{_name(one)} and {_name(other)}", kappa_text(kappa))
-                for (one, other), kappa in agreement.between.items()
-            ]
-            if agreement.together:
-                rows.append(("all together (Fleiss)", kappa_text(agreement.together)))
-            print_table(console, ("agreement between judges", "kappa"), rows)
+        judges = agreement.judges
+        yield from _figures(_COLUMNS, [_judge_row(judge) for judge in judges])
+        positions = [_position_row(j.judge, j.position) for j in judges if j.position]
+        yield from _figures(_POSITION_COLUMNS, positions)
+        held = [_held_out_row(j.judge, j.held_out) for j in judges if j.held_out]
+        yield from _figures(_HELD_OUT_COLUMNS, held)
+        graded = [_score_row(j.judge, j.scores) for j in judges if j.scores]
+        yield from _figures(_SCORE_COLUMNS, graded)
+        rows: list[Sequence[Words]] = [
+            ((_name(one), " and ", _name(other)), kappa_text(kappa))
+            for (one, other), kappa in agreement.between.items()
+        ]
+        if rows and agreement.together:
+            rows.append(("all together (Fleiss)", kappa_text(agreement.together)))
+        yield from _figures(("agreement between judges", "kappa"), rows)
     for drift in drifts:
-        print_line(console, drift_text(drift))
+        yield Paragraph((_name(drift.check), drift_text(drift)))
+
+
+def _figures(titles: Sequence[Words], rows: Sequence[Sequence[Words]]) -> Iterator[Table]:
+    """Yield a table, the first column left and the others right; nothing without a row."""
+    if rows:
+        first, *others = titles
+        yield Table([Column(first), *(Column(title, right=True) for title in others)], rows)
 
 
 def drift_text(found: JudgeDrift) -> str:
-    """Say whether the judge agrees less with people than when it was calibrated."""
+    """Say, behind the name of its check, whether the judge agrees less with people than when it was
+    calibrated."""
     before = numbers.percent(found.agreed_before / found.labels if found.labels else None)
     now = numbers.percent(found.agrees_now / found.labels if found.labels else None)
     status = "drifted" if found.drifted else "steady"
     return (
-        f"{_name(found.check)}: {status}; agreed with people on {before} of "
+        f": {status}; agreed with people on {before} of "
         f"{numbers.count(found.labels, 'output')} at calibration, and now on {now} "
         f"(agreement lost on {found.lost} and gained on {found.gained} of these outputs; "
         f"{changed_text(found.lost + found.gained, found.to_pass)}; "
@@ -163,7 +167,7 @@ _COLUMNS = (
 )
 
 
-def _judge_row(found: JudgeAgreement) -> tuple[str, ...]:
+def _judge_row(found: JudgeAgreement) -> tuple[Words, ...]:
     confusion = found.confusion
     return (
         _name(found.judge),
@@ -189,12 +193,9 @@ _POSITION_COLUMNS = (
 )
 
 
-def _position_row(found: JudgeAgreement) -> tuple[str, ...]:
-    position = found.position
-    if position is None:
-        return (_name(found.judge), *[numbers.NONE] * 4)
+def _position_row(judge: str, position: PositionBias) -> tuple[Words, ...]:
     return (
-        _name(found.judge),
+        _name(judge),
         f"{position.pairs:,}",
         share_text(position.contradictory),
         f"{position.place_bound:,}",
@@ -211,7 +212,7 @@ _HELD_OUT_COLUMNS = (
 )
 
 
-def _held_out_row(judge: str, found: HeldOutRate) -> tuple[str, ...]:
+def _held_out_row(judge: str, found: HeldOutRate) -> tuple[Words, ...]:
     return (
         _name(judge),
         f"{found.labels:,}",
@@ -231,7 +232,7 @@ _SCORE_COLUMNS = (
 )
 
 
-def _score_row(judge: str, found: ScoreAccuracy) -> tuple[str, ...]:
+def _score_row(judge: str, found: ScoreAccuracy) -> tuple[Words, ...]:
     return (
         _name(judge),
         f"{found.labels:,}",
@@ -254,7 +255,7 @@ _PAIR_COLUMNS = (
 )
 
 
-def _pair_row(found: PairAgreement) -> tuple[str, ...]:
+def _pair_row(found: PairAgreement) -> tuple[Words, ...]:
     return (
         _name(found.judge),
         f"{found.pairs:,}",
@@ -303,28 +304,100 @@ def _judge_document(found: JudgeAgreement) -> dict[str, Any]:
     }
 
 
-def _name(judge: str) -> str:
-    return clip(plain(judge), _LONGEST)
+def _name(judge: str) -> Quote:
+    return Quote(judge, _LONGEST)
 
 
-def print_line(console: Console, text: str) -> None:
-    """Print one sentence, whatever is in it."""
-    from rich.text import Text
-
-    console.print(Text(text))
+_TOO_FEW = "label at least 2 inputs"
 
 
-def print_table(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, the first column left and the others right; nothing without a row."""
-    if not rows:
-        return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+def correction_document(found: RunCorrection) -> dict[str, Any]:
+    """Return the figures as JSON data; rates as shares, `scores` those of the mean scores."""
+    document = _figures_document(found)
+    scores = found.scores and _figures_document(found.scores)
+    return {"check": found.check, **document, "scores": scores}
 
-    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+
+def _figures_document(found: RunCorrection) -> dict[str, Any]:
+    named = {"base": found.base, "head": found.head, "difference": found.difference}
+    change = found.difference.corrected if found.difference else None
+    return {
+        **{name: _figure_document(figure) for name, figure in named.items()},
+        "p_value_worse": change.p_value_below(0.0) if change else None,
+    }
+
+
+def describe_correction(found: RunCorrection) -> Iterator[Block]:
+    """Describe each arm and the difference in a row, and what the difference means; then the same
+    of the scores, if there are some."""
+    yield from _corrected(found, Quote(found.check), "verdicts", _rate_texts)
+    if found.scores is not None:
+        yield from _corrected(
+            found.scores, ("score of ", Quote(found.check)), "scores", _score_texts
+        )
+
+
+Write = Callable[[CorrectedFigure, bool], tuple[str, str, str]]
+"""Returns what the judge says, the corrected value and its interval; the flag says that it is a
+difference."""
+
+
+def _corrected(found: RunCorrection, heading: Words, noun: str, write: Write) -> Iterator[Block]:
+    rows = [
+        (name, f"{figure.units:,}", f"{figure.labelled:,}", *write(figure, last))
+        for name, figure, last in (
+            ("base", found.base, False),
+            ("head", found.head, False),
+            ("head minus base", found.difference, True),
+        )
+        if figure is not None
+    ]
+    titles = (heading, "inputs", "labelled", "as judged", "corrected", "95 % interval")
+    yield from _figures(titles, rows)
+    change = found.difference.corrected if found.difference else None
+    if change is not None:
+        p = numbers.p_value(change.p_value_below(0.0))
+        yield Paragraph(f"The test for a drop from base to head, by people's {noun}: p {p}.")
+
+
+def _score_texts(figure: CorrectedFigure, difference: bool) -> tuple[str, str, str]:
+    found = figure.corrected
+    if found is None:
+        return numbers.score(figure.judged), _TOO_FEW, ""
+    interval = found.interval()
+    value, low, high = (
+        end if difference else min(1.0, max(0.0, end))
+        for end in (found.value, interval.low, interval.high)
+    )
+    between = f"{numbers.score(low)} – {numbers.score(high)}"
+    return numbers.score(figure.judged), numbers.score(value), between
+
+
+def _rate_texts(figure: CorrectedFigure, difference: bool) -> tuple[str, str, str]:
+    write = numbers.points if difference else numbers.percent
+    found = figure.corrected
+    if found is None:
+        return write(figure.judged), _TOO_FEW, ""
+    interval = found.interval()
+    if not difference:
+        ends = (min(1.0, max(0.0, end)) for end in (interval.low, interval.high))
+        interval = ConfidenceInterval(*ends)
+    between = (
+        numbers.points_interval(interval) if difference else numbers.percent_interval(interval)
+    )
+    value = found.value if difference else min(1.0, max(0.0, found.value))
+    return write(figure.judged), write(value), between
+
+
+def _figure_document(figure: CorrectedFigure | None) -> dict[str, Any] | None:
+    if figure is None:
+        return None
+    found = figure.corrected
+    interval = found.interval() if found else None
+    return {
+        "inputs": figure.units,
+        "labelled": figure.labelled,
+        "judged": figure.judged,
+        "corrected": found.value if found else None,
+        "interval": [interval.low, interval.high] if interval else None,
+    }

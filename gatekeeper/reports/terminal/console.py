@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gatekeeper.gate.forecast.estimate import RunEstimate
     from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.gate.validation import Validation
+    from gatekeeper.reports.document import Block
 
 _NO_WIDTH = 10_000
 
@@ -50,11 +50,11 @@ def print_estimate(estimate: RunEstimate, console: Console | None = None) -> Non
     show_estimate(estimate, console or log_console())
 
 
-def print_validation(validation: Validation, console: Console | None = None) -> None:
-    """Print what validate found: warnings first, then the contracts and the inventory."""
-    from gatekeeper.reports.terminal.validation import show_validation
+def print_blocks(blocks: Iterable[Block], console: Console | None = None) -> None:
+    """Print parts of a document."""
+    from gatekeeper.reports.terminal.render import Screen
 
-    show_validation(validation, console or log_console())
+    Screen(console or log_console()).blocks(blocks)
 
 
 def _is_quiet(result: GateResult) -> bool:

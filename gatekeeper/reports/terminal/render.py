@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -63,7 +63,7 @@ class Screen:
         for words in document.lead[:1]:
             self.line(words, document.verdict)
 
-    def blocks(self, blocks: Sequence[Block]) -> None:
+    def blocks(self, blocks: Iterable[Block]) -> None:
         """Print blocks below each other."""
         for block in blocks:
             if isinstance(block, Paragraph):
@@ -121,7 +121,7 @@ class Screen:
     def _cell(self, cell: Words | Cell) -> Text:
         if not isinstance(cell, Cell):
             return self.text(cell)
-        shown = self.text(cell.words, "bold" if cell.strong else STYLES.get(cell.badge, ""))  # type: ignore[call-overload]
+        shown = self.text(cell.words, "bold" if cell.strong else STYLES[cell.tone])
         for words in cell.more:
             shown.append("\n" if self.console.is_terminal else " ").append(self.text(words, "dim"))
         return shown

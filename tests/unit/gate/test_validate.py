@@ -17,7 +17,8 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.validate import repository_path, validate_contracts
 from gatekeeper.gate.validation import Validation
 from gatekeeper.providers.call_advice import advise_on_calls
-from gatekeeper.reports.terminal.console import log_console, print_validation
+from gatekeeper.reports.terminal.console import log_console, print_blocks
+from gatekeeper.reports.validation import describe_validation
 
 CONTRACT = """\
 contract: 1
@@ -329,7 +330,7 @@ def test_the_json_has_everything() -> None:
 def test_problems_come_before_the_tables() -> None:
     found = validated(a=written("first", more="judge: {model: openai/gpt-4o}\n"))
     stream = io.StringIO()
-    print_validation(found, log_console(stream))
+    print_blocks(describe_validation(found), log_console(stream))
     lines = [line.split() for line in stream.getvalue().splitlines()]
     assert [line[0] for line in lines] == [
         "warning:", "contract", "first", "folder", "prompts", "✓",

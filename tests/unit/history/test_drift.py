@@ -11,13 +11,14 @@ from support.nightly_records import FIRST, night, nights
 
 from gatekeeper.history.drift import drifts, stretch
 from gatekeeper.reports.drift import (
+    describe_drifts,
     drift_document,
     drift_news,
     issue_body,
     issue_title,
-    print_drifts,
     status_text,
 )
+from gatekeeper.reports.terminal.console import print_blocks
 
 DROPPED = nights(20) + nights(12, rate=0.4, start=20)
 
@@ -181,10 +182,11 @@ def test_the_document_holds_the_whole_series():
 
 
 def test_the_terminal_shows_each_contract_and_what_is_sure(capsys):
-    print_drifts(drifts(DROPPED + nights(2, contract="others")), ["one line was left out"])
+    found = drifts(DROPPED + nights(2, contract="others"))
+    print_blocks(describe_drifts(found, ["one line was left out"]))
     shown = capsys.readouterr().out
     assert "learning, 2 of 8 nights" in shown
     assert "words: openai/gpt-4o-mini answers worse" in shown
     assert "one line was left out" in shown
-    print_drifts(())
+    print_blocks(describe_drifts(()))
     assert "no run to check for drift" in capsys.readouterr().out

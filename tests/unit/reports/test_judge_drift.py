@@ -10,10 +10,15 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.history.drift import drifts
 from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import JudgeAnchors, Record, events_of
-from gatekeeper.reports.drift import drift_document, issue_body, issue_title, print_drifts
-from gatekeeper.reports.judges.drift import judge_news
+from gatekeeper.reports.drift import (
+    describe_drifts,
+    drift_document,
+    issue_body,
+    issue_title,
+    judge_news,
+)
 from gatekeeper.reports.site.contract_history import contract_histories
-from gatekeeper.reports.terminal.console import log_console
+from gatekeeper.reports.terminal.console import print_blocks
 
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 STEADY, STRICT = (
@@ -102,7 +107,7 @@ def test_the_issue_names_judges_alone_and_beside_models():
 
 def test_the_table_and_the_document_show_every_judge(capsys: pytest.CaptureFixture[str]):
     judges = judge_drifts(past(STEADY, STRICT))
-    print_drifts((), (), log_console(), judges)
+    print_blocks(describe_drifts((), (), judges))
     shown = capsys.readouterr()
     assert "openai/j" in shown.out + shown.err
     assert "no run to check" not in shown.out + shown.err

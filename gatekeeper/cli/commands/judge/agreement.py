@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.cli.output import print_json, readers_may_leave
+from gatekeeper.cli.output import print_answer
 
 if TYPE_CHECKING:
     from gatekeeper.gate.calibration.decisions import PairAgreement
@@ -36,10 +36,9 @@ def agreement(arguments: argparse.Namespace) -> int:
     )
     from gatekeeper.gate.calibration.labels import annotator_agreement, labels_from
     from gatekeeper.gate.calibration.rows import columns, read_rows
-    from gatekeeper.reports.judges.agreement import agreement_document, print_agreement
-    from gatekeeper.reports.redact import environment_redactor
+    from gatekeeper.reports.judges.agreement import agreement_document, describe_agreement
 
-    rows = environment_redactor().value(tuple(read_rows(arguments.file)))
+    rows = tuple(read_rows(arguments.file))
     names = columns(rows)
     pairs: tuple[PairAgreement, ...] = ()
     found, annotators = None, None
@@ -49,9 +48,6 @@ def agreement(arguments: argparse.Namespace) -> int:
         found, annotators = compare_recorded_judges(rows)
     else:
         annotators = annotator_agreement(labels_from(rows))
-    with readers_may_leave():
-        if arguments.json:
-            print_json(agreement_document(found, pairs, annotators))
-        else:
-            print_agreement(found, pairs, annotators)
+    described = describe_agreement(found, pairs, annotators)
+    print_answer(agreement_document(found, pairs, annotators), described, as_json=arguments.json)
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gatekeeper import numbers
 from gatekeeper.cli.arguments import add_replay
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.output import print_error, print_json, readers_may_leave
+from gatekeeper.cli.output import print_answer, print_error
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -63,7 +63,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
         settle_labels,
     )
     from gatekeeper.gate.calibration.measure import plan_calibration
-    from gatekeeper.reports.judges.agreement import agreement_document, print_agreement
+    from gatekeeper.reports.judges.agreement import agreement_document, describe_agreement
     from gatekeeper.reports.redact import environment_redactor
     from gatekeeper.runs.calibrate import calibrate as grade
 
@@ -83,12 +83,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
     found = environment_redactor().value(found)
     drifts = _drifts(found, stored) if arguments.check and not found.ended else ()
     annotators = annotator_agreement(labels)
-    with readers_may_leave():
-        if arguments.json:
-            document = agreement_document(found.agreement, (), annotators)
-            print_json(document | {"drift": [_drift_document(drift) for drift in drifts]})
-        else:
-            print_agreement(found.agreement, (), annotators, drifts=drifts)
+    document = agreement_document(found.agreement, (), annotators)
+    document |= {"drift": [_drift_document(drift) for drift in drifts]}
+    described = describe_agreement(found.agreement, (), annotators, drifts)
+    print_answer(document, described, as_json=arguments.json)
     if plan.skipped:
         print_error(
             f"{plan.skipped} labels were skipped, because the contract does not have their fixtures"

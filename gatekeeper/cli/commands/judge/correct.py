@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gatekeeper.cli.arguments import DEFAULT_OUT
-from gatekeeper.cli.output import print_json, readers_may_leave
+from gatekeeper.cli.output import print_answer
 from gatekeeper.errors import UsageError
 
 
@@ -41,7 +41,7 @@ def correct(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.calibration.labels import read_labels, settle_labels
     from gatekeeper.gate.calibration.run_correction import correct_run
     from gatekeeper.reports.formats.read_samples import find_samples, read_run
-    from gatekeeper.reports.judges.correction import correction_document, print_correction
+    from gatekeeper.reports.judges.agreement import correction_document, describe_correction
 
     samples = find_samples(arguments.run)
     if samples is None:
@@ -52,9 +52,5 @@ def correct(arguments: argparse.Namespace) -> int:
     labels = settle_labels(read_labels(arguments.labels))
     outcomes = read_run(samples).outcomes
     found = correct_run(arguments.contract, outcomes, labels, arguments.check)
-    with readers_may_leave():
-        if arguments.json:
-            print_json(correction_document(found))
-        else:
-            print_correction(found)
+    print_answer(correction_document(found), describe_correction(found), as_json=arguments.json)
     return 0
