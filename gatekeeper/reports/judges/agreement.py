@@ -21,7 +21,7 @@ from gatekeeper.gate.objectives.drifted_judges import changed_text
 from gatekeeper.reports.document import Block, Column, Paragraph, Quote, Table, Words
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.judge_bias import PositionBias
+from gatekeeper.stats.judges.judge_bias import PositionBias
 
 SCHEMA = 1
 _LONGEST = 60
