@@ -24,7 +24,7 @@ REPORTS = ("result.json", "comment.md", "summary.md", "junit.xml", "samples.csv"
 LARGEST = 400_000
 CHANGES = (
     (re.escape(tempfile.gettempdir()) + r"/[^\s\"'<>)]*", "<path>"),
-    (r"\b[0-9a-f]{7,64}\b", "<digest>"),
+    (r"\b(?=[0-9]*[a-f])[0-9a-f]{7,64}\b", "<digest>"),
     (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", "<time>"),
     (r"\b\d+(\.\d+)? (s|ms)\b", "<duration>"),
     (r"\b\d+(\.\d+)?/s\b", "<speed>"),
