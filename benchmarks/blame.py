@@ -22,11 +22,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.decisions.table import markdown_table, precision
+from benchmarks.decisions.table import BRACKETS, markdown_table
 from benchmarks.simulation_page import rate, show
 from gatekeeper.author.blame.measure import ENOUGH_BROKEN, MOST_CONFIRMED
-from gatekeeper.author.blame.rates import Rates, expected_rates
-from gatekeeper.author.blame.search import Group, find_causes, smallest_revert
+from gatekeeper.author.blame.search import (
+    Group,
+    Rates,
+    expected_rates,
+    find_causes,
+    smallest_revert,
+)
 from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.paired.first_round_boundary import walk_boundary
 from gatekeeper.stats.paired.sequential import WALK_SHARE_ALONE
@@ -114,7 +119,7 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
                 broken += found.broken_promises(kind, promised, runs)
     said = (
         f"Each row has {runs:,} changes that the gate blocks, with seed {seed}. Each change has "
-        f"{EDITS} edits and {FIXTURES} fixtures. Figures are % of runs. {precision(runs)}\n\n"
+        f"{EDITS} edits and {FIXTURES} fixtures. Figures are % of runs. {BRACKETS}\n\n"
     )
     titles = ["harmful edits", "broken fixtures still pass", "harmful edits named exactly"]
     titles += ["harmless edit named", "revert proposed", "revert leaves a cause"]

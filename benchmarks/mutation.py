@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from benchmarks.decisions.table import precision
 from benchmarks.simulation_page import CountedCases, rate
 from gatekeeper import numbers
-from gatekeeper.author.mutation.measure import plan_mutation
-from gatekeeper.author.mutation.result import summarise_mutants
+from gatekeeper.author.mutation.measure import plan_mutation, summarise_mutants
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import Limits, Policy

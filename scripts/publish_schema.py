@@ -9,19 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.author.generation import (
-    collection,
-    input_specification,
-    model_mutations,
-    open_questions,
-    rule_checks,
-    rules,
-    survivors,
-    tests,
-    update_items,
-)
-from gatekeeper.author.quality import agreement, baseline, ground_truth, groundedness, validity
-from gatekeeper.author.quality.judges import VERDICT, VERDICTS
+from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.checks.judges.prefer import FORM
 from gatekeeper.checks.judges.presets import PRESETS, answer_form
 from gatekeeper.checks.registry import SHAPES
@@ -32,29 +20,8 @@ from gatekeeper.history.lines import record_schema
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 ANSWERS = ROOT / "contracts" / "schemas"
-_VALUES = {"type": "object", "minProperties": 1}
-"""The variables of any prompt. A question names those of its own prompt."""
 STAGE_SCHEMAS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        input_specification.STAGE: input_specification.SCHEMA,
-        rules.STAGE: rules.SCHEMA,
-        rules.INVERSE_STAGE: rules.INVERSE_SCHEMA,
-        open_questions.STAGE: open_questions.SCHEMA,
-        rule_checks.STAGE: rule_checks.SCHEMA,
-        tests.STAGE: tests.schema_with(_VALUES),
-        collection.RATING: collection.RATING_SCHEMA,
-        collection.EXPANSION: collection.expansion_schema(_VALUES),
-        survivors.STAGE: survivors.schema_with(_VALUES),
-        model_mutations.STAGE: model_mutations.SCHEMA,
-        update_items.RULES.stage: update_items.RULES.schema,
-        update_items.CONSTRAINTS.stage: update_items.CONSTRAINTS.schema,
-        update_items.QUESTIONS.stage: update_items.QUESTIONS.schema,
-        baseline.STAGE: baseline.schema_with(_VALUES),
-        validity.STAGE: VERDICT,
-        groundedness.STAGE: VERDICT,
-        ground_truth.STAGE: VERDICT,
-        agreement.STAGE: VERDICTS,
-    }
+    {name: question.schema for name, question in QUESTIONS.items()}
 )
 """The schema of the answer to the prompt of each stage of `gatekeeper generate` and `mutate`."""
 JUDGE_SCHEMAS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -15,11 +15,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from gatekeeper.author.onboarding.proposal import Proposal, propose
-from gatekeeper.author.onboarding.terminal import show_proposal
+from gatekeeper.author.onboarding.proposal import Proposal, propose, show_proposal
 from gatekeeper.cli.main import main as gatekeeper
 from gatekeeper.git import Repository
-from gatekeeper.reports.terminal.validation import show_validation
+from gatekeeper.reports.terminal.render import Screen
+from gatekeeper.reports.validation import describe_validation
 from gatekeeper.runs.library.validate import validate
 
 ROOT = Path(__file__).parents[1]
@@ -101,7 +101,11 @@ def main() -> None:
             (root / path).write_text(text.replace(before, after), "utf-8")
         (root / "prompts" / "reply.md").write_text("Write a reply to {{ mail }}\n", "utf-8")
         found = validate(repo=root)
-        take("validate", "gatekeeper validate", lambda console: show_validation(found, console))
+        take(
+            "validate",
+            "gatekeeper validate",
+            lambda console: Screen(console).blocks(describe_validation(found)),
+        )
 
 
 def take(name: str, command: str, show: Callable[[Console], None]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gatekeeper.author.promises.explain import explain_promises
+from gatekeeper.author.promises import explain_promises
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +55,6 @@ def explain_check(
 
 
 def _blame(change: Change, policy: Policy) -> Explain | None:
-    from gatekeeper.author.blame.explain import blame_within
+    from gatekeeper.author.blame.run import blame_within
 
     return blame_within(policy, (change.base, change.head))

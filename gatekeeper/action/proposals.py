@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.action.workspace import PROPOSED_BY
 from gatekeeper.author.generation.replace_files import replace_files
-from gatekeeper.author.promises.proposed_contracts import propose_contracts
+from gatekeeper.author.proposed_contracts import propose_contracts
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.numbers import count
 from gatekeeper.runs.session import Explanation

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gatekeeper.action.events import CheckPullRequest
     from gatekeeper.action.github.repository import PullRequestState
     from gatekeeper.action.inputs import ActionInputs
-    from gatekeeper.author.promises.proposed_contracts import ProposedContracts
+    from gatekeeper.author.proposed_contracts import ProposedContracts
 
 _OFF = (
     "The policy on the base branch does not allow proposals. To allow proposals, add "
@@ -54,7 +54,7 @@ def propose(
 ) -> Outcome:
     """Propose contracts for the changed prompts without one, commit them to a branch of their own
     and open a pull request into the present one. Raises GatekeeperError."""
-    from gatekeeper.author.promises.proposed_contracts import propose_contracts
+    from gatekeeper.author.proposed_contracts import propose_contracts
 
     if not check.same_repository:
         return Outcome(_FORK)

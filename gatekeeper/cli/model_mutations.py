@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from gatekeeper.author.generation.model_mutations import (
+from gatekeeper.author.generation.model_run import AnswerFile
+from gatekeeper.author.mutation.model_mutants import (
     ANSWERS,
     ModelMutants,
     ask_for_mutants,
@@ -16,7 +17,6 @@ from gatekeeper.author.generation.model_mutations import (
     parts_to_rewrite,
     recorded_model,
 )
-from gatekeeper.author.generation.model_run import AnswerFile
 from gatekeeper.author.mutation.mutants import Mutant, Mutation, make_mutants, rewrite_part
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
@@ -96,7 +96,7 @@ class ModelMutations:
 
     def estimate_lines(self, prompt: Prompt) -> Iterator[str]:
         """Yield how many calls ask for the mutants, and what they cost."""
-        from gatekeeper.author.cost_words import cost_lines
+        from gatekeeper.author.forecast import cost_lines
 
         if self._only_estimates:
             requests = mutation_requests(prompt, self.model)

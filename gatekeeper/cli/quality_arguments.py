@@ -10,7 +10,7 @@ from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
     from gatekeeper.author.generation.run import GenerationPlan
-    from gatekeeper.author.quality.options import QualityOptions
+    from gatekeeper.author.quality.run import QualityOptions
 
 _DEFAULT_BASELINE = 20
 
@@ -72,7 +72,7 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
     """Return the steps to take; None if there are none. Raises UsageError."""
     from gatekeeper.author.generation.files import contract_models
     from gatekeeper.author.quality.ground_truth import require_other_families
-    from gatekeeper.author.quality.options import QualityOptions
+    from gatekeeper.author.quality.run import QualityOptions
 
     count = arguments.baseline
     if count is not None and not 1 <= count <= MOST_BASELINE_TESTS:

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.author.cost_words import cost_lines
-from gatekeeper.author.generation.estimate import USUAL_TOKENS
+from gatekeeper.author.forecast import USUAL_TOKENS, cost_lines
 from gatekeeper.author.generation.model_run import AnswerFile
 from gatekeeper.author.generation.session import ANSWERS, ask_models
-from gatekeeper.author.generation.survivors import (
+from gatekeeper.author.mutation.survivors import (
     ProtectedPart,
     planned_requests,
     protect,
@@ -85,7 +84,7 @@ def _read(path: Path) -> str:
 
 
 def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
-    from gatekeeper.author.mutation.words import lines_of
+    from gatekeeper.author.mutation.report import lines_of
 
     for part in parts:
         text = " ".join(part.mutant.part.text.split())[:60]

@@ -15,10 +15,11 @@ from support.git_repository import GitRepository
 from support.own_contracts import ROOT, assert_can_pass_and_fail, own_files, recorded
 from support.recorded_repository import result_of
 
-from gatekeeper.author.generation.ask import DATA_INSTRUCTION, DATA_RULES, Asker
+from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.generation.questions import DATA_INSTRUCTION, DATA_RULES
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
-from gatekeeper.author.specification.records import Rule
+from gatekeeper.author.specification.spec_file import Rule
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.cli.main import main
 from gatekeeper.contract.changes.affected import find_affected

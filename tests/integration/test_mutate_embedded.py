@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gatekeeper.author.mutation.measure import measure_mutants, plan_mutation
-from gatekeeper.author.mutation.mutants import Mutant
-from gatekeeper.author.mutation.prompt_parts import find_parts
+from gatekeeper.author.mutation.mutants import Mutant, find_parts
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.cli.main import main
 from gatekeeper.contract.loading.load import load_contract

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits, have_same_steps
-from gatekeeper.author.blame.rates import Rates, expected_rates
 from gatekeeper.author.blame.result import (
     NOT_CONFIRMED,
     STEPS_CHANGED,
@@ -21,7 +20,14 @@ from gatekeeper.author.blame.result import (
 )
 from gatekeeper.author.blame.result import Outcome as BlameOutcome
 from gatekeeper.author.blame.revert import Arms, write_revert
-from gatekeeper.author.blame.search import Found, Group, find_causes, smallest_revert
+from gatekeeper.author.blame.search import (
+    Found,
+    Group,
+    Rates,
+    expected_rates,
+    find_causes,
+    smallest_revert,
+)
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.values.change import Revision

@@ -1,12 +1,10 @@
-"""Asks a model one question of a stage, and reads its answer by a JSON Schema.
+"""Asks models questions, and reads their answers by the questions' schemas: one loop for all that
+a model writes.
 
 Every call goes through sampling/model_calls.py, so limits, prices and retries are those of the
 gate. Each answer is kept as a line of `generate.answers.jsonl`, which has the form of
 `samples.jsonl`: a replay finds an answer by its request. An answer that does not fit its schema is
 sent back once, with what is wrong; after that the run ends, and nothing is written but the answers.
-
-What the prompt, a person or a model wrote stands in the question as data, because a pull request
-can write it (contract/reading/data_blocks.py).
 """
 
 from __future__ import annotations
@@ -18,17 +16,12 @@ import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from typing import Any, Protocol, TypeVar
 
-from gatekeeper.author.generation.bounded_schema import MOST_TOKENS as MOST_BOUNDED_TOKENS
-from gatekeeper.author.generation.bounded_schema import bounded, needs_bounds
+from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.specification.spec_file import STAGES
 from gatekeeper.contract.meaning.digests import request_digest
-from gatekeeper.contract.models.answer_params import Answer, answer_params, takes_schema
-from gatekeeper.contract.policies.policy import Limits
-from gatekeeper.contract.reading.data_blocks import data_message
+from gatekeeper.contract.policies.policy import POLICY_PATH, Limits
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -41,6 +34,7 @@ from gatekeeper.errors import (
     NotRecorded,
     UsageError,
 )
+from gatekeeper.numbers import count
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
@@ -51,20 +45,14 @@ from gatekeeper.sampling.model_calls import ModelCalls, Order
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 
 T = TypeVar("T")
-MOST_TOKENS = 4_096
-"""Of an answer, for a model that does not think before it answers."""
-SEED = 42
-DATA_RULES, DATA_INSTRUCTION = "data_rules", "data_instruction"
-"""The files in prompts/ that are a part of every question: what data is, and what to do with it."""
 RETRY = RetryPolicy(timeout_seconds=180)
-"""Answers of a stage are long."""
+"""Answers to these questions are long."""
 
 _MOST_SHOWN = 200
 _MOST_PROBLEMS = 5
 _MOST_OF_PROBLEM = 300
 _MOST_SENT_BACK = 50_000
 """Characters of an answer that cannot be used. A model's server can answer with millions."""
-_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -90,7 +78,7 @@ class Asker:
     `model` is the one that generates. `instructions` are those of the person who runs it, by stage
     or for `all`; they may not come from a pull request. `keep` gets each new answer as a row of
     the recording. `forget` makes the client ask again what a resumed run has an answer to. `lines`
-    are the prompt's lines with text: the embedded model can name no others (bounded_schema.py).
+    are the prompt's lines with text: the embedded model can name no others.
     `sent` counts the requests that reached a model.
     """
 
@@ -149,47 +137,39 @@ class Asker:
 
     async def ask(
         self,
-        stage: str,
+        name: str,
         data: Mapping[str, str],
-        schema: Mapping[str, Any],
         settings: Mapping[str, str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
         model: str | None = None,
-        most_tokens: int = MOST_TOKENS,
     ) -> Mapping[str, Any]:
-        """Ask the question of a stage and return the answer, which fits the schema.
+        """Ask a question of the table by its name and return the answer, which fits its schema.
 
-        Args:
-            stage: The name of the file in prompts/, without its suffix.
-            data: The texts to work on, by their names.
-            schema: What the answer has to be: an object.
-            settings: What fills the placeholders of the stage's prompt. None of it may come from
-                a file or a model.
-            model: Another model than the run's.
-            most_tokens: Of the answer, for a model that does not think before it answers.
-
-        Raises MeasurementError that names the stage and the model, which is UnusableAnswer if
-        another question may be answered, and UsageError for a model that cannot be called.
+        `data`, `settings` and `values` are those of `Question.request`; `model` is another one than
+        the run's. Raises MeasurementError that names the question and the model, which is
+        UnusableAnswer if another question may be answered, and UsageError for a model that cannot
+        be called.
         """
-        model = model or self.model
-        request = stage_request(
-            stage, data, schema, settings or {}, model, most_tokens, self._lines
-        )
-        request = self._with_instructions(request, stage)
-        completion = await self.complete(request, stage)
+        question, model = QUESTIONS[name], model or self.model
+        schema = question.with_variables(values)
+        request = question.request(model, data, settings, values=values, lines=self._lines)
+        request = self._with_instructions(request, name)
+        completion = await self.complete(request, name)
         found, faults = _read(completion, schema)
         if faults is None:
             return found
         again = _asked_again(request, completion.text, faults)
-        completion = await self.complete(again, stage)
+        completion = await self.complete(again, name)
         found, faults = _read(completion, schema)
         if faults is not None and completion.replayed and self._forget:
             self._forget(again)  # it ended the earlier run
-            completion = await self.complete(again, stage)
+            completion = await self.complete(again, name)
             found, faults = _read(completion, schema)
         if faults is None:
             return found
         raise UnusableAnswer(
-            f"stage {stage}: {model} gave no usable answer in two attempts: {faults}; use a "
+            f"stage {name}: {model} gave no usable answer in two attempts: {faults}; use a "
             "stronger model with --model, or repeat the command"
         )
 
@@ -227,7 +207,7 @@ class Asker:
             raise kind(f"stage {stage}: {request.model}: {failure}") from failure
         except (LimitReached, AnswerMissing) as reached:
             said = reached.limit if isinstance(reached, LimitReached) else reached
-            fewer = ", or ask for fewer tests with --tests-per-rule" if stage == "tests" else ""
+            fewer = QUESTIONS[stage].fewer if stage in QUESTIONS else ""
             raise MeasurementError(
                 f"stage {stage}: {request.model}: {said}; raise the limit in "
                 f".github/gatekeeper.yml{fewer}"
@@ -282,56 +262,6 @@ async def ask_together(*questions: Coroutine[Any, Any, T]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def stage_request(
-    stage: str,
-    data: Mapping[str, str],
-    schema: Mapping[str, Any],
-    settings: Mapping[str, str],
-    model: str,
-    most_tokens: int = MOST_TOKENS,
-    lines: Sequence[int] = (),
-) -> Request:
-    """Return the question of a stage as it is sent."""
-    system = _PLACEHOLDER.sub(lambda match: settings[match[1]], stage_prompt(stage)).rstrip()
-    instruction = stage_prompt(DATA_INSTRUCTION).rstrip()
-    messages = (
-        Message("system", f"{system}\n\n{stage_prompt(DATA_RULES)}"),
-        Message(
-            "user", data_message(data, f"{instruction} {json.dumps(schema, ensure_ascii=False)}")
-        ),
-    )
-    if needs_bounds(model):
-        schema, most_tokens = bounded(schema, lines), min(most_tokens, MOST_BOUNDED_TOKENS)
-    form = Answer(stage, schema) if takes_schema(model) else None
-    return Request(model, messages, answer_params(model, {}, most_tokens, form), SEED, 0)
-
-
-@cache
-def stage_prompt(stage: str) -> str:
-    """Return the text of a file in prompts/: that of a stage, or a part of every question."""
-    return files("gatekeeper.author.generation").joinpath(f"prompts/{stage}.md").read_text("utf-8")
-
-
-def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has these properties and no others, as providers that
-    enforce a schema need it."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(properties),
-        "properties": dict(properties),
-    }
-
-
-def array_schema(items: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an array."""
-    return {"type": "array", "items": dict(items)}
-
-
-TEXT: Mapping[str, Any] = {"type": "string"}
-LINES: Mapping[str, Any] = array_schema({"type": "integer"})
-
-
 def _without_surrogates(value: Any) -> Any:
     """Return a JSON value that can be written as UTF-8: JSON can escape halves of a character."""
     if isinstance(value, str):
@@ -369,3 +299,21 @@ def _problems(found: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
         clip(plain(f"{one.field or 'the answer'}: {one.what}"), _MOST_OF_PROBLEM)
         for one in problems[:_MOST_PROBLEMS]
     ]
+
+
+class TooFewCalls(MeasurementError):
+    """The limit of calls leaves fewer than the rules need. `what` says how many each is."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; raise `limits.calls` in {POLICY_PATH}")
+        self.what = what
+
+
+def require_calls(asker: Asker, needed: int, rules: int) -> None:
+    """Raise TooFewCalls if the limit leaves fewer calls than so many rules need."""
+    left = asker.calls_left
+    if left is not None and left < needed:
+        raise TooFewCalls(
+            f"{count(rules, 'rule')} would need at least {count(needed, 'more call')}, but "
+            f"the limit on calls allows only {left:,} more"
+        )

@@ -11,17 +11,17 @@ from typing import Any
 
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.rule_checks import literal, require_sound_check
-from gatekeeper.author.onboarding.patterns import contract_folder
-from gatekeeper.author.onboarding.skeleton import propose_name
+from gatekeeper.author.onboarding.skeleton import contract_folder, propose_name
 from gatekeeper.author.specification.merge import content_digest
-from gatekeeper.author.specification.records import (
+from gatekeeper.author.specification.spec_file import (
+    HEAD_LINES,
     GeneratedTest,
     InputConstraint,
     Metric,
     Rule,
     Specification,
+    read_specification,
 )
-from gatekeeper.author.specification.spec_file import HEAD_LINES, SUFFIX, read_specification
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.files.contract_files import find_contracts
 from gatekeeper.contract.files.references import References
@@ -29,6 +29,7 @@ from gatekeeper.contract.loading.load import load_text
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
+from gatekeeper.contract.reading.specification_path import SUFFIX
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import has_comment, write_yaml
 from gatekeeper.contract.values.change import Revision

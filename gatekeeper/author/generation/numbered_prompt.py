@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gatekeeper.author.generation.questions import schema_of
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.author.onboarding.skeleton import unseen_style
 from gatekeeper.contract.prompts.load import load_prompt
@@ -44,6 +45,12 @@ class NumberedPrompt:
         included = "\n\n".join(self.prompt.includes.values())
         shown = {"prompt": text, "variables": ", ".join(self.variables)}
         return {**shown, "included": included} if included else shown
+
+    def values_schema(self, fixed: Collection[str] = ()) -> dict[str, Any]:
+        """Return the schema of the variables that are not `fixed`: each has the shape in which the
+        template reads it."""
+        names = (name for name in self.variables if name not in fixed)
+        return schema_of({name: _form(self.examples[name]) for name in names})
 
     def grounded(self, written: Sequence[int]) -> tuple[int, ...]:
         """Return the lines in order; none if one of them does not exist or has no text."""
@@ -93,6 +100,13 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
             f"`gatekeeper generate` supports at most {MOST_VARIABLES} fields"
         )
     return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), examples, style)
+
+
+def _form(example: Any) -> Any:
+    """Return the form of values such as the example, for `schema_of`."""
+    if isinstance(example, dict):
+        return {str(name): _form(value) for name, value in example.items()}
+    return [_form(example[0]) if example else str] if isinstance(example, list) else str
 
 
 def _fields(example: Any) -> int:

@@ -1,21 +1,157 @@
-"""Replaces files that people edit: all of them or none, and never a file by nothing."""
+"""Finishes replacing files after a process was killed in the middle.
+
+While several files are replaced, a record beside them says which. The next run finds it: each file
+that is still as it was before gets its new text, which is on the disk already. A record is data
+that anybody can commit, so it only counts for files that the run writes anyway.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 
-from gatekeeper.author.generation.unfinished_files import (
-    PREFIX,
-    record_replacements,
-    remove_files,
-)
-from gatekeeper.errors import WriteError
+from gatekeeper.contract.syntax.schema import conforms
+from gatekeeper.contract.syntax.yaml_positions import parse_json
+from gatekeeper.errors import ContractError, WriteError
 from gatekeeper.reports.redact import environment_redactor
+
+PREFIX = ".gatekeeper."
+"""What the names of temporary files begin with."""
+_RECORD = ".gatekeeper.unfinished."
+_TEMPORARY = re.compile(r"\.gatekeeper\.\w+")
+_MOST_BYTES = 100_000
+_TEXT = {"type": "string"}
+_FIELDS = {
+    "path": _TEXT,
+    "temporary": _TEXT,
+    "before": {"type": ["string", "null"]},
+    "after": _TEXT,
+}
+_SCHEMA = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(_FIELDS),
+        "properties": _FIELDS,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """A file that is replaced: its path from the root, the name of the temporary file in its
+    folder, and the digests of both texts; `before` is None if there was no file."""
+
+    path: str
+    temporary: str
+    before: str | None
+    after: str
+
+
+def record_replacements(ready: Mapping[Path, Path], root: Path) -> Path:
+    """Write which files are replaced by which temporary files, and return the record's path. Raises
+    WriteError."""
+    rows = [
+        _Replacement(
+            path.relative_to(root).as_posix(),
+            temporary.name,
+            _digest(path),
+            _digest(temporary) or "",
+        )
+        for path, temporary in ready.items()
+    ]
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=PREFIX, dir=root)
+        record = root / f"{_RECORD}{Path(name).name.removeprefix(PREFIX)}.json"
+        with contextlib.ExitStack() as unfinished:
+            unfinished.callback(os.unlink, name)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(list(map(asdict, rows)), file)
+            os.rename(name, record)  # noqa: PTH104  # whole or not at all
+            unfinished.pop_all()
+    except OSError as error:
+        raise WriteError(root, error) from error
+    return record
+
+
+def finish_replacements(root: Path, paths: Collection[str]) -> tuple[str, ...]:
+    """Finish what a killed process began to write to files of these paths, and return sentences
+    about it. Files that were changed since stay as they are."""
+    said: list[str] = []
+    for record in sorted(root.glob(f"{_RECORD}*.json")):
+        rows = _read(record)
+        if rows and {row.path for row in rows} <= set(paths):
+            done = [row.path for row in rows if _finish(row, root)]
+            said.append(_sentence(done, [row.path for row in rows if row.path not in done]))
+            remove_files(record, *((root / row.path).parent / row.temporary for row in rows))
+    return tuple(said)
+
+
+def _sentence(finished: Sequence[str], kept: Sequence[str]) -> str:
+    parts = ["An earlier run was interrupted while it wrote its files."]
+    if finished:
+        parts.append(
+            f"These files now have the text of the interrupted run: {', '.join(finished)}."
+        )
+    if kept:
+        parts.append(
+            "These files changed after the interruption, so gatekeeper did not replace them: "
+            f"{', '.join(kept)}."
+        )
+    return " ".join(parts)
+
+
+def _finish(row: _Replacement, root: Path) -> bool:
+    """Return whether the file has its new text now."""
+    path = root / row.path
+    temporary = path.parent / row.temporary
+    now = _digest(path)
+    if now == row.after:
+        return True
+    if now != row.before or temporary.is_symlink() or _digest(temporary) != row.after:
+        return False
+    with contextlib.suppress(OSError):
+        temporary.replace(path)
+        return True
+    return False
+
+
+def _read(record: Path) -> Sequence[_Replacement]:
+    """Return what a record says; nothing if it is none."""
+    try:
+        if record.is_symlink() or record.stat().st_size > _MOST_BYTES:
+            return ()
+        document = parse_json(record.read_text("utf-8"), record.name)
+    except (OSError, ValueError, ContractError):
+        return ()
+    if not conforms(document.data, _SCHEMA):
+        return ()
+    rows = [_Replacement(**row) for row in document.data]
+    return rows if all(_TEMPORARY.fullmatch(row.temporary) for row in rows) else ()
+
+
+def _digest(path: Path) -> str | None:
+    """Return the digest of a file; None if there is none."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def remove_files(*paths: Path) -> None:
+    """Remove what can be removed; a file that is gone already is no error."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def replace_files(texts: Mapping[str, str], root: Path) -> None:

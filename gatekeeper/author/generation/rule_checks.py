@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.author.generation.ask import TEXT, Asker, array_schema, object_schema
+from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.items import numbered_rules
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.generation.rules import NUMBER, numbered_rules
-from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.author.specification.records import Rule
+from gatekeeper.author.overlay import Overlay
+from gatekeeper.author.specification.spec_file import Rule
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
@@ -25,23 +25,8 @@ from gatekeeper.contract.values.change import MemoryRevision, Revision
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
-STAGE = "rule_checks"
-_TEXTS = array_schema(TEXT)
 _ANY_OF = ("enum", "contains", "not_contains", "starts_with", "ends_with", "language")
 _ONE_OF = ("regex", "not_regex")
-_TYPES = (*_ANY_OF, *_ONE_OF, "length", "json_valid", "json_schema", "none")
-_CHECK = object_schema(
-    type={"type": "string", "enum": list(_TYPES)},
-    values=_TEXTS,
-    min=NUMBER,
-    max=NUMBER,
-    unit={"type": "string", "enum": ["characters", "words"]},
-)
-SCHEMA = object_schema(
-    checks=array_schema(
-        object_schema(number=NUMBER, check=_CHECK, complying=_TEXTS, breaking=_TEXTS)
-    )
-)
 _MARKS = ("{{", "{%")
 
 
@@ -62,7 +47,7 @@ async def propose_checks(
     if not rules:
         return ()
     data = {**prompt.data, "rules": numbered_rules(rules)}
-    answer = await asker.ask(STAGE, data, SCHEMA)
+    answer = await asker.ask("rule_checks", data)
     rows = {row["number"]: row for row in answer["checks"]}
     return tuple(_proposal(rule, rows.get(n)) for n, rule in enumerate(rules, start=1))
 
@@ -135,7 +120,7 @@ def _written(proposed: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return {"type": kind}
     if kind == "json_schema" and len(values) == 1:
         try:
-            schema = parse_json(values[0], STAGE).data
+            schema = parse_json(values[0], "rule_checks").data
         except ContractError:
             return None
         return {"type": kind, "schema": literal(schema)} if isinstance(schema, dict) else None

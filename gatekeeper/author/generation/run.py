@@ -6,45 +6,64 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.author.generation.ask import SEED, Asker, ask_together
-from gatekeeper.author.generation.call_limit import require_calls
-from gatekeeper.author.generation.collection import Writer
+from gatekeeper.author.generation.ask import Asker, ask_together, require_calls
+from gatekeeper.author.generation.earlier_tests import (
+    EarlierTests,
+    category_of,
+    find_earlier_tests,
+    merge_tests,
+    without_cleared,
+    written_entries,
+)
 from gatekeeper.author.generation.effort import MOST_BASELINE_TESTS, Effort
 from gatekeeper.author.generation.files import (
     FixtureRow,
     Places,
     Present,
     as_tests,
+    contract_models,
     find_places,
+    fixture_row,
     has_comments,
     read_present,
     write_contract,
     write_fixture_rows,
 )
-from gatekeeper.author.generation.input_specification import PREFIX as INPUT
-from gatekeeper.author.generation.input_specification import specify_input
-from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt
-from gatekeeper.author.generation.open_questions import PREFIX as QUESTION
-from gatekeeper.author.generation.open_questions import find_questions
-from gatekeeper.author.generation.outdated_tests import (
-    EarlierTests,
-    find_earlier_tests,
-    merge_tests,
-    written_entries,
-)
-from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
-from gatekeeper.author.generation.rules import (
-    find_rules,
+from gatekeeper.author.generation.items import (
+    CONSTRAINTS,
+    OPEN_QUESTIONS,
+    RULES,
+    Carried,
+    Updated,
+    carry_over,
+    find_items,
     invert_rules,
-    removed_rules,
-    rule_ids,
+    must_ask,
+    one_line,
+    update_items,
 )
-from gatekeeper.author.generation.tests import without_near_duplicates
-from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text, said_of
-from gatekeeper.author.specification.prompt_lines import line_digests
-from gatekeeper.author.specification.records import GeneratedTest, Rule, Specification
-from gatekeeper.author.specification.spec_file import write_specification
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt
+from gatekeeper.author.generation.questions import SEED
+from gatekeeper.author.generation.replace_files import PREFIX as QUESTION
+from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
+from gatekeeper.author.generation.tests import Writer, without_near_duplicates
+from gatekeeper.author.overlay import Overlay
+from gatekeeper.author.specification.merge import (
+    Merged,
+    content_digest,
+    merge_items,
+    merge_text,
+    said_of,
+)
+from gatekeeper.author.specification.prompt_lines import LineChanges, compare_lines, line_digests
+from gatekeeper.author.specification.spec_file import (
+    GeneratedTest,
+    InputConstraint,
+    OpenQuestion,
+    Rule,
+    Specification,
+    write_specification,
+)
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.render import render_all, render_messages
 from gatekeeper.contract.templates.budget import Budget
@@ -152,25 +171,24 @@ def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
 
 
 async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions) -> GeneratedItems:
-    """Ask all stages, and return what is in force. Raises MeasurementError and UsageError."""
+    """Ask all questions, and return what is in force. Raises MeasurementError and UsageError."""
     prompt, before = plan.prompt, plan.present.specification
-    intent, constraints = await specify_input(asker, prompt, before)
-    rules = await find_rules(asker, prompt, before)
+    constraints = await find_items(asker, prompt, before, CONSTRAINTS)
+    rules = await find_items(asker, prompt, before, RULES)
     if not rules.items and not before.rules:
         raise UsageError(
             f"{prompt.reference}: {asker.model} found no rule for the output"
             + (f" ({dropped_notice(rules.dropped)})" if rules.dropped else "")
             + "; describe a good answer in the prompt, or use a stronger --model"
         )
-    made = before.made
-    rule_made = {name: made[name] for name in rule_ids(before) if name in made}
+    rule_made = RULES.made(before)
     new = _to_make(rules.items, before, rule_made)
     earlier = find_earlier_tests(prompt, before, plan.present.fixtures, options.effort)
     expected = merge_items(rule_made, before.rules, rules.items).items
     _require_calls(asker, plan, options, expected, new, earlier)
-    questions = await find_questions(asker, prompt, before)
-    input_ = merge_items(made_of(made, INPUT), before.input, constraints.items)
-    asked = merge_items(made_of(made, QUESTION), before.questions, questions.items)
+    questions = await find_items(asker, prompt, before, OPEN_QUESTIONS)
+    input_ = merge_items(CONSTRAINTS.made(before), before.input, constraints.items)
+    asked = merge_items(OPEN_QUESTIONS.made(before), before.questions, questions.items)
     rest = tuple(rule for rule in rules.items if rule not in new)
     inverted, own = await invert_with_edited(asker, new, earlier.to_invert, before.rules)
     proposals = await propose_checks(asker, prompt, new)
@@ -183,24 +201,16 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     proven = merge_items(rule_made, own, (*prove_checks(tuple(ready), samples), *rest))
     rows = merge_tests(plan.present, tests, in_force, earlier)
     require_tests(rows.items, asker.model, unfit)
-    text, intent_made = merge_text(made.get(INTENT), before.intent, intent)
-    specification = Specification(
-        before.prompt,
-        text,
-        input_.items,
-        proven.items,
-        asked.items,
+    specification = _specification(
+        before,
+        constraints.answer,
+        (input_, proven, asked),
         {
-            INTENT: intent_made,
-            **input_.made,
-            **proven.made,
-            **asked.made,
             **rows.made,
             **written_entries(
                 before, proven.items, to_test, earlier.outdated, options.effort, rows.items
             ),
         },
-        before.wishes,
     )
     gone = (*proven.retired, *rows.retired)
     notices = [
@@ -211,6 +221,28 @@ async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions)
     lost = constraints.dropped + rules.dropped + questions.dropped
     notices += [dropped_notice(lost)] if lost else []
     return GeneratedItems(specification, rows.items, (*notices, *earlier.notices(), *unfit))
+
+
+def _specification(
+    before: Specification,
+    answer: Mapping[str, Any],
+    kinds: tuple[Merged[InputConstraint], Merged[Rule], Merged[OpenQuestion]],
+    made: Mapping[str, str],
+) -> Specification:
+    """Return what is in force of each kind, with the intent of an answer and `made` of the tests.
+    An answer without an intent leaves it as it is."""
+    said = one_line(answer.get("intent", before.intent))
+    intent, digest = merge_text(before.made.get(INTENT), before.intent, said)
+    items = {name: known for kind in kinds for name, known in kind.made.items()}
+    constraints, rules, questions = kinds
+    return replace(
+        before,
+        intent=intent,
+        input=constraints.items,
+        rules=rules.items,
+        questions=questions.items,
+        made={INTENT: digest, **items, **made},
+    )
 
 
 def _require_calls(
@@ -377,17 +409,12 @@ def prompt_digests(prompt: NumberedPrompt) -> str:
     return line_digests(prompt.lines, prompt.prompt.includes)
 
 
-def made_of(made: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """Return the part of `made` for ids with the prefix."""
-    return {name: known for name, known in made.items() if name.startswith(prefix)}
-
-
 def _to_make(
     rules: Sequence[Rule], before: Specification, made: Mapping[str, str]
 ) -> tuple[Rule, ...]:
     """Return the rules without those that a person edited or removed."""
     own = {rule.id for rule in before.rules if made.get(rule.id) != content_digest(rule)}
-    gone = removed_rules(before)
+    gone = made.keys() - {rule.id for rule in before.rules}
     return tuple(rule for rule in rules if rule.id not in own and rule.id not in gone)
 
 
@@ -413,3 +440,224 @@ def cluster_advice(job: Job, baseline: int) -> str:
         f"{said}, by hand without the key `cluster`, or with `gatekeeper generate --as-is "
         f"--baseline {wanted}`."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    """What a change of the prompt's lines leaves as it is, and the tests that a person's change of
+    a rule, or another variable of the prompt, makes outdated."""
+
+    changes: LineChanges
+    input: Carried[InputConstraint]
+    rules: Carried[Rule]
+    questions: Carried[OpenQuestion]
+    earlier: EarlierTests
+
+    @property
+    def kinds(self) -> tuple[Carried[Any], ...]:
+        """Return the items of every kind."""
+        return self.input, self.rules, self.questions
+
+    @property
+    def to_retest(self) -> frozenset[str]:
+        """Return the rules whose tests are written again although their lines did not change."""
+        return self.earlier.unsendable | self.earlier.outdated.keys()
+
+    @property
+    def stages(self) -> int:
+        """Return the number of questions about the specification."""
+        return sum(must_ask(kind.affected, self.changes) for kind in self.kinds)
+
+    @property
+    def needs_model(self) -> bool:
+        """Return whether a model has to be asked."""
+        return bool(self.stages or self.earlier.unsendable or self.earlier.need_model)
+
+
+def plan_update(plan: GenerationPlan) -> UpdatePlan:
+    """Find what changed since the specification was made. Calls no model.
+
+    Raises UsageError if there is no specification, or if it does not say from which text it was
+    made.
+    """
+    before, place = plan.present.specification, plan.places.specification
+    if plan.present.contents.get(place) is None:
+        raise UsageError(
+            f"{plan.prompt.reference} has no specification {place} yet; run the command without "
+            "--update"
+        )
+    changes = compare_lines(before.made.get(PROMPT, ""), prompt_digests(plan.prompt))
+    if changes is None:
+        raise UsageError(
+            f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} "
+            "the specification was generated; run the command once without --update"
+        )
+    return UpdatePlan(
+        changes,
+        carry_over(before, CONSTRAINTS, changes),
+        carry_over(before, RULES, changes),
+        carry_over(before, OPEN_QUESTIONS, changes),
+        find_earlier_tests(plan.prompt, before, plan.present.fixtures),
+    )
+
+
+async def update(
+    plan: GenerationPlan, step: UpdatePlan, asker: Asker, options: GenerateOptions
+) -> GeneratedItems:
+    """Ask what the changed lines change, and return what is in force. Raises MeasurementError and
+    UsageError."""
+    prompt, before, changes = plan.prompt, plan.present.specification, step.changes
+    known = (asker, prompt, changes, before)
+    constraints = await update_items(*known, CONSTRAINTS, step.input)
+    rules = await update_items(*known, RULES, step.rules)
+    questions = await update_items(*known, OPEN_QUESTIONS, step.questions)
+    if not rules.items:
+        raise UsageError(
+            f"{prompt.reference}: {asker.model} found no rule for the output in the changed "
+            "prompt; describe a good answer in the prompt, or use a stronger --model"
+        )
+    to_invert = {rule.id for rule in step.earlier.to_invert}
+    edited = [rule for rule in rules.items if rule.id in to_invert]
+    inverted, in_force = await invert_with_edited(asker, rules.remade, edited, rules.items)
+    proposals = await propose_checks(asker, prompt, inverted)
+    again = {rule.id for rule in inverted}
+    retested = [r for r in in_force if r.id in step.to_retest and r.id not in again]
+    to_test = (*inverted, *(rule for rule in retested if rule.id not in step.earlier.complete))
+    leaving = again | step.to_retest | set(rules.retired)
+    kept_rows = [row for row in plan.present.fixtures if row.rule not in leaving]
+    kept = as_tests((*kept_rows, *step.earlier.kept))
+    tests, unfit = await usable_tests(asker, plan, constraints.items, to_test, options, kept)
+    samples = await sample_outputs(asker, prompt, tests, options.prove_with)
+    proven = {rule.id: rule for rule in prove_checks(proposals, samples)}
+    remade = (*proven, *(rule.id for rule in retested))
+    rows, rows_made, notices = _rows(plan, tests, remade, rules.retired, step.earlier)
+    final = tuple(proven.get(rule.id, rule) for rule in in_force)
+    require_tests(rows, asker.model, unfit)
+    digests = {name: content_digest(rule) for name, rule in proven.items()}
+    specification = _specification(
+        before,
+        constraints.answer,
+        (constraints, replace(rules, items=final, made={**rules.made, **digests}), questions),
+        {
+            **rows_made,
+            **written_entries(before, final, to_test, step.earlier.outdated, options.effort, rows),
+        },
+    )
+    every = (constraints, rules, questions)
+    notices = [*_about(step, every), *step.earlier.notices(), *notices, *unfit]
+    if constraints.remade or constraints.retired:
+        notices.append(
+            "The input specification changed, but the tests of unchanged rules were kept."
+        )
+    return GeneratedItems(specification, rows, tuple(notices))
+
+
+def without_model(plan: GenerationPlan, step: UpdatePlan) -> GeneratedItems:
+    """Return what is in force if no line with a meaning of its own changed: at most other line
+    numbers."""
+    before = plan.present.specification
+    gone = step.earlier.left_behind(plan.present)
+    made = {
+        **{name: known for name, known in before.made.items() if name not in gone},
+        **{name: known for kind in step.kinds for name, known in kind.made.items()},
+        **written_entries(before, step.rules.items, (), step.earlier.outdated, Effort(0), ()),
+    }
+    specification = replace(
+        before,
+        input=step.input.items,
+        rules=step.rules.items,
+        questions=step.questions.items,
+        made=made,
+    )
+    rows = tuple(row for row in plan.present.fixtures if row.id not in gone)
+    said = said_of("removed, because you removed the inverse rule", gone)
+    return GeneratedItems(specification, rows, (*_about(step, ()), *said))
+
+
+def keep_models(plan: GenerationPlan, options: GenerateOptions) -> GenerateOptions:
+    """Return the options with the contract's models if the user names no others."""
+    model, judge = contract_models(plan.present.contract)
+    return replace(options, prove_with=options.prove_with or model, judge=options.judge or judge)
+
+
+def _rows(
+    plan: GenerationPlan,
+    tests: Sequence[GeneratedTest],
+    remade: Sequence[str],
+    retired: Sequence[str],
+    earlier: EarlierTests,
+) -> tuple[tuple[FixtureRow, ...], dict[str, str], list[str]]:
+    """Return the fixtures from now on, their part of `made`, and sentences about them. Fixtures of
+    other rules stay byte for byte, in their place."""
+    every = plan.present.specification.made.items()
+    made = without_cleared(
+        {name: known for name, known in every if "." in name},
+        plan.present.fixtures,
+        earlier.outdated,
+    )
+    new = [*earlier.kept, *map(fixture_row, earlier.without_tests_that_stay(tests))]
+    new.sort(key=lambda row: category_of(row.id) == "inverse_rule")
+    again, gone = set(remade), set(retired)
+    theirs = [row for row in plan.present.fixtures if row.rule in again]
+    merged = merge_items(
+        {name: known for name, known in made.items() if name.partition(".")[0] in again},
+        theirs,
+        new,
+        lambda row: row.digest,
+    )
+    of_rule: dict[str, list[FixtureRow]] = {}
+    for row in merged.items:
+        of_rule.setdefault(row.rule, []).append(row)
+    rows: list[FixtureRow] = []
+    dropped: list[str] = []
+    kept = list(merged.kept)
+    for row in plan.present.fixtures:
+        rule = row.rule
+        if rule in again:
+            rows += of_rule.pop(rule, [])
+        elif rule in gone and made.get(row.id) == row.digest:
+            dropped.append(row.id)
+        else:
+            rows.append(row)
+            kept += [row.id] if rule in gone else []
+    rows += [row for left in of_rule.values() for row in left]
+    there = {row.id for row in rows}
+    then = {
+        name: known
+        for name, known in made.items()
+        if name.partition(".")[0] not in again and (name in there or name not in dropped)
+    }
+    said = [
+        *said_of("removed, because the rule that the test belongs to was removed", dropped),
+        *said_of(REMOVED_BY_PERSON, merged.removed),
+        *said_of(KEPT_FOR_PERSON, kept),
+    ]
+    return tuple(rows), {**then, **merged.made}, said
+
+
+def _about(step: UpdatePlan, every: Sequence[Updated[Any]]) -> list[str]:
+    """Return sentences about what changed of the items."""
+    changed, gone = len(step.changes.changed), len(step.changes.gone)
+    said = []
+    if changed or gone:
+        said.append(
+            f"In the prompt: {count(changed, 'line')} new or changed, "
+            f"{count(gone, 'earlier line')} replaced or removed"
+        )
+    for field in ("added", "reworded"):
+        said += said_of(field, [name for one in every for name in getattr(one, field)])
+    retired = [name for one in every for name in one.retired]
+    settled = [name for name in retired if name.startswith(QUESTION)]
+    unsaid = [name for name in retired if name not in settled]
+    said += said_of("removed, because the prompt no longer states the item", unsaid)
+    said += said_of("removed, because the changed lines answer the open question", settled)
+    removed = [name for one in every for name in one.removed]
+    said += said_of(REMOVED_BY_PERSON, removed)
+    own = [name for kind in step.kinds for name in kind.own_affected]
+    said += said_of(
+        "kept, because you changed or added the item; the prompt lines of the item have changed, "
+        "so check whether the item is still right",
+        own,
+    )
+    lost = sum(one.dropped for one in every)
+    return [*said, *([dropped_notice(lost)] if lost else [])]

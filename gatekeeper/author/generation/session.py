@@ -20,12 +20,10 @@ from gatekeeper.author.generation.run import (
     GeneratedItems,
     GenerateOptions,
     GenerationPlan,
+    UpdatePlan,
     generate,
     generated_files,
     items_as_they_are,
-)
-from gatekeeper.author.generation.update import (
-    UpdatePlan,
     keep_models,
     plan_update,
     update,

@@ -1,31 +1,28 @@
-"""Asks for test inputs of a rule and of its inverse."""
+"""Asks for test inputs of each rule and of its inverse, and improves the collection: drops tests
+with the same intent, adds missing kinds, and makes inputs longer."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
-from gatekeeper.author.generation.ask import TEXT, Asker, array_schema, object_schema
+from gatekeeper.author.generation.ask import Asker, ask_together
+from gatekeeper.author.generation.effort import Effort
+from gatekeeper.author.generation.items import numbered_rules
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.specification.records import (
+from gatekeeper.author.specification.spec_file import (
     GeneratedTest,
     InputConstraint,
     Rule,
     Scenario,
     TestCategory,
-    TestKind,
 )
 from gatekeeper.contract.fixtures.near_duplicates import near_duplicates
 from gatekeeper.contract.values.definition import Fixture
-
-STAGE = "tests"
-KIND: Mapping[str, Any] = {
-    "kind": {"type": "string", "enum": list(get_args(TestKind))},
-    "scenario": TEXT,
-    "reason": TEXT,
-}
-"""What a model says of each test, as the properties of a JSON Schema."""
+from gatekeeper.numbers import count
 
 
 async def write_tests(
@@ -48,8 +45,8 @@ async def write_tests(
     if scenario is not None:
         fixed = scenario.vars
         data["scenario"] = "\n".join([scenario.text, json.dumps(fixed, ensure_ascii=False)])
-    schema = answer_schema(prompt, fixed)
-    answer = await asker.ask(STAGE, data, schema, {"count": str(count)})
+    values = prompt.values_schema(fixed)
+    answer = await asker.ask("tests", data, {"count": str(count)}, values=values)
     made = [
         *_numbered(rule, "rule", answer["rule_tests"][:count], scenario),
         *_numbered(
@@ -57,26 +54,6 @@ async def write_tests(
         ),
     ]
     return tuple(test for test in made if any(map(says_something, test.vars.values())))
-
-
-def answer_schema(prompt: NumberedPrompt, fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the schema of an answer. It has no variable that is `fixed`."""
-    return schema_with(variables_schema(prompt, fixed or {}))
-
-
-def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an answer. `values` is that of a test's variables."""
-    test = object_schema(**KIND, vars=values)
-    return object_schema(rule_tests=array_schema(test), inverse_tests=array_schema(test))
-
-
-def variables_schema(
-    prompt: NumberedPrompt, fixed: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the schema of the variables that are not `fixed`: each has the shape in which the
-    template reads it."""
-    names = [name for name in prompt.variables if name not in (fixed or {})]
-    return object_schema(**{name: _shape(prompt.examples[name]) for name in names})
 
 
 def without_near_duplicates(
@@ -119,14 +96,6 @@ def _numbered(
         )
 
 
-def _shape(example: Any) -> dict[str, Any]:
-    if isinstance(example, dict):
-        return object_schema(**{str(name): _shape(value) for name, value in example.items()})
-    if isinstance(example, list):
-        return array_schema(_shape(example[0]) if example else TEXT)
-    return dict(TEXT)
-
-
 def says_something(value: Any) -> bool:
     """Return whether a variable has a value that is not blank."""
     return bool(value.strip()) if isinstance(value, str) else bool(value)
@@ -143,3 +112,169 @@ def _single_spaced(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _single_spaced(one) for name, one in value.items()}
     return list(map(_single_spaced, value)) if isinstance(value, list) else value
+
+
+MOST_MISSING = 10
+_SHOWN = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """What all stages about tests need: who is asked, about which prompt, input, rules and
+    scenarios, with which effort."""
+
+    asker: Asker
+    prompt: NumberedPrompt
+    constraints: Sequence[InputConstraint]
+    rules: Sequence[Rule]
+    effort: Effort
+    scenarios: Sequence[Scenario] = ()
+
+    async def write(self) -> list[GeneratedTest]:
+        """Return tests of every rule, in every scenario. Raises as `Asker.ask` does."""
+        scenarios: Sequence[Scenario | None] = self.scenarios or (None,)
+        written = await ask_together(
+            *(
+                write_tests(
+                    self.asker,
+                    self.prompt,
+                    self.constraints,
+                    rule,
+                    self.effort.tests_per_rule,
+                    scenario,
+                )
+                for rule in self.rules
+                for scenario in scenarios
+            )
+        )
+        return [test for tests in written for test in tests]
+
+    async def improve(
+        self, tests: Sequence[GeneratedTest]
+    ) -> tuple[list[GeneratedTest], list[str]]:
+        """Return the tests after the steps of the effort, and sentences about them. Raises as
+        `Asker.ask` does."""
+        found = list(tests)
+        said: list[str] = []
+        if self.effort.rates and found:
+            found, said = await self._rate(found)
+        if self.effort.expands and found:
+            found, longer = await self._expand(found)
+            said.append(f"{count(longer, 'test')} made longer")
+        return found, said
+
+    async def _rate(self, tests: list[GeneratedTest]) -> tuple[list[GeneratedTest], list[str]]:
+        numbers = {rule.id: number for number, rule in enumerate(self.rules, start=1)}
+        listed = "\n".join(
+            f"{number}. rule {numbers.get(test.rule, 0)}, {test.category}, {test.kind}: "
+            f"{_short(test.vars)}"
+            for number, test in enumerate(tests, start=1)
+        )
+        data = {**self.prompt.data, "rules": numbered_rules(self.rules), "tests": listed}
+        answer = await self.asker.ask("rating", data)
+        again = _duplicates(answer["duplicates"], tests)
+        kept = [test for number, test in enumerate(tests, start=1) if number not in again]
+        wanted = [row for row in answer["missing"] if 1 <= row["rule"] <= len(self.rules)]
+        more = await self._write_missing(wanted[:MOST_MISSING], kept)
+        said = []
+        if again:
+            said.append(
+                f"{count(len(again), 'test')} left out, because another test has the same intent"
+            )
+        if more:
+            said.append(f"{count(len(more), 'test')} added, because a kind of test was missing")
+        return [*kept, *more], said
+
+    async def _write_missing(
+        self, wanted: Sequence[Mapping[str, Any]], kept: Sequence[GeneratedTest]
+    ) -> list[GeneratedTest]:
+        """Return one test of the rule and of its inverse for each missing kind, in the scenarios by
+        turns if there are some."""
+        written = await ask_together(
+            *(
+                write_tests(
+                    self.asker,
+                    self.prompt,
+                    self.constraints,
+                    self.rules[row["rule"] - 1],
+                    1,
+                    self._missing_scenario(number, row["kind"]),
+                )
+                for number, row in enumerate(wanted, start=1)
+            )
+        )
+        taken = {test.id for test in kept}
+        return [test for tests in written for test in tests if test.id not in taken]
+
+    def _missing_scenario(self, number: int, kind: str) -> Scenario:
+        """Return the scenario of a missing kind: a case of a person's scenario if there is one."""
+        name = f"missing-{number}"
+        if not self.scenarios:
+            return Scenario(name, kind)
+        within = self.scenarios[(number - 1) % len(self.scenarios)]
+        return Scenario(f"{within.id}.{name}", f"{within.text}\n{kind}", within.vars)
+
+    async def _expand(self, tests: list[GeneratedTest]) -> tuple[list[GeneratedTest], int]:
+        """Return the tests with longer inputs, and how many changed."""
+        rules = {rule.id: rule for rule in self.rules}
+        groups = [
+            (rules[name], list(group))
+            for name, group in groupby(
+                sorted(tests, key=lambda test: test.rule), key=lambda test: test.rule
+            )
+            if name in rules
+        ]
+        expanded = await ask_together(*(self._longer(rule, group) for rule, group in groups))
+        longer = {test.id: test for group in expanded for test in group}
+        changed = sum(1 for test in tests if longer.get(test.id, test) != test)
+        return [longer.get(test.id, test) for test in tests], changed
+
+    async def _longer(self, rule: Rule, tests: Sequence[GeneratedTest]) -> list[GeneratedTest]:
+        data = {
+            **self.prompt.data,
+            "input": "\n".join(f"- {constraint.text}" for constraint in self.constraints),
+            "rule": rule.text,
+            "tests": "\n".join(
+                f"{number}. {json.dumps(test.vars, ensure_ascii=False)}"
+                for number, test in enumerate(tests, start=1)
+            ),
+        }
+        answer = await self.asker.ask("expansion", data, values=self.prompt.values_schema())
+        found = {row["number"]: row["vars"] for row in answer["tests"]}
+        return [
+            self._replaced(test, found.get(number)) for number, test in enumerate(tests, start=1)
+        ]
+
+    def _replaced(self, test: GeneratedTest, found: Mapping[str, Any] | None) -> GeneratedTest:
+        """Return the test with the new values if they say more. What a scenario gave stays."""
+        if found is None:
+            return test
+        fixed = (one.vars for one in self.scenarios if f".{one.id}." in test.id)
+        values = {**found, **{name: value for known in fixed for name, value in known.items()}}
+        return replace(test, vars=values) if _is_longer(values, test) else test
+
+
+def _duplicates(groups: Sequence[Sequence[int]], tests: Sequence[GeneratedTest]) -> set[int]:
+    """Return the numbers of the tests to leave out. A group counts only for tests of one rule, or
+    of one inverse, and its first test stays."""
+    again: set[int] = set()
+    for group in groups:
+        numbers = sorted({number for number in group if 1 <= number <= len(tests)})
+        by_rule: dict[tuple[str, str], int] = {}
+        for number in numbers:
+            test = tests[number - 1]
+            first = by_rule.setdefault((test.rule, test.category), number)
+            if first != number:
+                again.add(number)
+    return again
+
+
+def _is_longer(found: Mapping[str, Any], test: GeneratedTest) -> bool:
+    if not any(map(says_something, found.values())):
+        return False
+    return len(json.dumps(found)) > len(json.dumps(dict(test.vars)))
+
+
+def _short(variables: Mapping[str, Any]) -> str:
+    text = json.dumps(dict(variables), ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
 
+from gatekeeper.author.forecast import cost_lines
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.forecast.expected_calls import estimate_calls
 from gatekeeper.gate.plan.families import levels
-from gatekeeper.gate.variants import plan_variants
+from gatekeeper.gate.plan.judge_calls import forecast_judges_together
+from gatekeeper.gate.plan.user_calls import forecast_users_together
+from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
+from gatekeeper.gate.variants import plan_variants, variant_of
 from gatekeeper.numbers import count
+from gatekeeper.sampling.calls import distinct_requests
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals.intervals import wilson
+from gatekeeper.stats.paired.power import fixtures_needed
 
 if TYPE_CHECKING:
-    from gatekeeper.author.mutation.result import MutationResult
     from gatekeeper.contract.values.change import Revision
     from gatekeeper.gate.results.result import GateResult
     from gatekeeper.gate.work import Work
@@ -100,13 +112,230 @@ def too_few_fixtures(plan: MutationPlan) -> str | None:
     )
 
 
+def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
+    """Yield how many mutants and calls there are, and what the calls cost: about, if the contract
+    notices no mutant, and at most."""
+    work = plan.work
+    requests = distinct_requests(work.trials)
+    judged, played = forecast_judges_together(work.jobs), forecast_users_together(work.jobs)
+    named = ((len(judged.most), "judges"), (len(played.most), "simulated users"))
+    more = "".join(f", and {number:,} to {who}" for number, who in named if number)
+    calls = f"at most {count(len(requests), 'call')}"
+    yield f"{count(len(plan.mutants), 'mutant')}, {calls}{more}"
+    shared = levels(work.jobs)
+    each = [
+        estimate_calls(
+            job, shared, len(distinct_requests(job.trials)), work.policy.limits.concurrency
+        )
+        for job in work.jobs
+    ]
+    made = sum(one.expected for one in each) / max(1, sum(one.most for one in each))
+    about = [*requests, *(request for one in (judged, played) for request in one.about)]
+    most = [*requests, *(request for one in (judged, played) for request in one.most)]
+    yield from cost_lines([(request, made) for request in about], most)
+
+
 def measure_mutants(
     plan: MutationPlan, options: RunOptions | None = None
 ) -> tuple[MutationResult, GateResult]:
     """Measure every mutant. Return what was noticed, and the comparisons with their samples, which
     a replay needs. Raises UsageError if the model cannot be called."""
-    from gatekeeper.author.mutation.result import summarise_mutants
     from gatekeeper.runs.session import measure
 
     result = measure(plan.work, (plan.revision,), options)
     return summarise_mutants(plan.contract, plan.mutants, result), result
+
+
+Finding = Literal["noticed", "too_few_broke", "not_noticed", "no_effect", "unknown"]
+"""`noticed`: the gate blocks the mutant. `too_few_broke`: it does not, although more fixtures broke
+than were fixed; this can be chance. `not_noticed`: outputs changed, but no more fixtures broke.
+`no_effect`: every output is the same as without the mutation. `unknown`: too few were measured."""
+
+_NOTICES = frozenset({"regression", "slice", "broke", "must_pass"})
+_UNMEASURED = frozenset({"error", "limit", "interrupted"})
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """What the contract says of one mutant.
+
+    `pairs` counts the answers of both prompts to the same fixture until the decision, and
+    `changed_outputs` those of them that differ. `broke` and `fixed` count fixtures. `p_value` and
+    `level` are those of the test; None without a comparison. `tokens` are the input tokens that
+    each call takes for the part; None if it was not dropped or the provider counts none.
+    `fixtures_needed` is how many fixtures, or clusters of them, notice such a share of broken ones
+    with probability 0.8; None unless too few broke, or if no number is known.
+    """
+
+    mutant: Mutant
+    finding: Finding
+    pairs: int = 0
+    changed_outputs: int = 0
+    broke: int = 0
+    fixed: int = 0
+    p_value: float | None = None
+    level: float | None = None
+    tokens: float | None = None
+    fixtures_needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MutationResult:
+    """The whole run. `fixtures` counts distinct inputs, or clusters of them if related fixtures
+    count as one, which `clustered` says. `order_seed` repeats the order of the samples."""
+
+    contract: str
+    prompt_path: str
+    prompt_text: str
+    model: str
+    fixtures: int
+    mutants: tuple[MutantResult, ...]
+    calls: Calls
+    cost_usd: float | None
+    notices: tuple[str, ...] = ()
+    order_seed: str | None = None
+    prompt_lines: tuple[int, ...] = ()
+    """The file's line of each line of `prompt_text`; nothing for a prompt that is a whole file."""
+    clustered: bool = False
+
+    @property
+    def numbered_lines(self) -> tuple[tuple[int, str], ...]:
+        """Return each line of the prompt with its number in the file."""
+        lines = self.prompt_text.removesuffix("\n").split("\n")
+        numbers = self.prompt_lines or range(1, len(lines) + 1)
+        return tuple(zip(numbers, lines, strict=False))
+
+    @property
+    def score(self) -> float | None:
+        """Return the mutation score: the share of mutants with an effect that were noticed; None
+        if none had one."""
+        noticed, counted = self._counts
+        return noticed / counted if counted else None
+
+    @property
+    def score_interval(self) -> ConfidenceInterval | None:
+        """Return Wilson's 95 % interval of the score, with mutants as independent."""
+        noticed, counted = self._counts
+        return wilson(noticed, counted) if counted else None
+
+    def count(self, finding: Finding) -> int:
+        """Return the number of mutants with this finding."""
+        return sum(one.finding == finding for one in self.mutants)
+
+    @property
+    def _counts(self) -> tuple[int, int]:
+        noticed = self.count("noticed")
+        return noticed, noticed + self.count("too_few_broke") + self.count("not_noticed")
+
+
+def summarise_mutants(
+    contract: Contract, mutants: Mapping[str, Mutant], result: GateResult
+) -> MutationResult:
+    """Return what the comparisons of `plan_variants` say of each mutant, by its name there."""
+    found: dict[str, list[ContractResult]] = defaultdict(list)
+    for one in result.contracts:
+        found[variant_of(one.name, mutants)].append(one)
+    pairs = _pairs(result.outcomes, mutants)
+    compared = [one.paired for one in result.contracts if one.paired]
+    return MutationResult(
+        contract=contract.name,
+        prompt_path=contract.target.prompt.path,
+        prompt_text=contract.target.prompt.text,
+        model=contract.target.model,
+        fixtures=max((paired.units for paired in compared), default=0),
+        mutants=tuple(
+            _of_mutant(mutant, found.get(name, ()), pairs.get(name, ()))
+            for name, mutant in mutants.items()
+        ),
+        calls=result.calls,
+        cost_usd=result.cost_usd,
+        notices=result.notices,
+        order_seed=result.order_seed,
+        prompt_lines=contract.target.prompt.text_lines,
+        clustered=any(paired.clusters for paired in compared),
+    )
+
+
+def _of_mutant(
+    mutant: Mutant, found: Sequence[ContractResult], pairs: Sequence[tuple[Completion, Completion]]
+) -> MutantResult:
+    if not found:
+        return MutantResult(mutant, "no_effect")
+    changed = sum(_said(base) != _said(head) for base, head in pairs)
+    deciding = min(found, key=lambda one: (not _is_noticed(one), -_net_broken(one)))
+    paired = deciding.paired
+    finding: Finding = "not_noticed"
+    if any(map(_is_noticed, found)):
+        finding = "noticed"
+    elif not pairs or any(r.code in _UNMEASURED for one in found for r in one.reasons):
+        finding = "unknown"
+    elif not changed:
+        finding = "no_effect"
+    elif _net_broken(deciding) > 0:
+        finding = "too_few_broke"
+    return MutantResult(
+        mutant,
+        finding,
+        len(pairs),
+        changed,
+        paired.broke if paired else 0,
+        paired.fixed if paired else 0,
+        paired.p_value if paired else None,
+        paired.alpha if paired else None,
+        _tokens(pairs) if mutant.mutation == "drop" else None,
+        _fixtures_needed(paired) if paired and finding == "too_few_broke" else None,
+    )
+
+
+def _is_noticed(found: ContractResult) -> bool:
+    return any(r.code in _NOTICES and r.verdict == "fail" for r in found.reasons)
+
+
+def _net_broken(found: ContractResult) -> int:
+    """Return how many more fixtures broke than were fixed."""
+    return found.paired.broke - found.paired.fixed if found.paired else 0
+
+
+def _fixtures_needed(paired: PairedResult) -> int | None:
+    """Return how many fixtures, or clusters, would probably be enough, if as large a share of them
+    breaks and is fixed. None if no number is."""
+    counted = paired.clusters or paired
+    measured = paired.units - (0 if paired.clusters else paired.unknown)
+    if counted.broke <= counted.fixed:
+        return None
+    return fixtures_needed(
+        counted.broke / measured, paired.alpha, fixed_rate=counted.fixed / measured
+    )
+
+
+def _pairs(
+    outcomes: Iterable[Outcome], mutants: Mapping[str, Mutant]
+) -> Mapping[str, Sequence[tuple[Completion, Completion]]]:
+    """Return the answers of both prompts to the same fixture and repetition, by mutant."""
+    answers: dict[tuple[str, str, int], dict[Arm, Completion]] = defaultdict(dict)
+    for outcome in outcomes:
+        trial: Trial = outcome.sample.trial
+        if outcome.sample.completion is not None:
+            key = variant_of(trial.contract, mutants), trial.fixture, trial.repetition
+            answers[key][trial.arm] = outcome.sample.completion
+    pairs: dict[str, list[tuple[Completion, Completion]]] = defaultdict(list)
+    for (name, _, _), arms in answers.items():
+        if len(arms) == 2:
+            pairs[name].append((arms["base"], arms["head"]))
+    return pairs
+
+
+def _said(completion: Completion) -> tuple[object, ...]:
+    """Return what the model answered, without what differs from call to call."""
+    calls = tuple((call.name, call.arguments) for call in completion.tool_calls)
+    return completion.text, completion.cut, calls
+
+
+def _tokens(pairs: Sequence[tuple[Completion, Completion]]) -> float | None:
+    """Return the mean of the input tokens that the part takes; None if they are not known."""
+    saved = [
+        base.prompt_tokens - head.prompt_tokens
+        for base, head in pairs
+        if base.prompt_tokens is not None and head.prompt_tokens is not None
+    ]
+    return fmean(saved) if saved else None

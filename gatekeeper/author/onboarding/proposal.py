@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from gatekeeper import numbers
-from gatekeeper.author.onboarding.overlay import Overlay
-from gatekeeper.author.onboarding.patterns import (
-    NATIVE,
-    contract_folder,
-    contract_patterns,
-    narrow,
-    prompt_patterns,
-)
 from gatekeeper.author.onboarding.skeleton import (
     DEFAULT_MODEL,
     Skeleton,
+    contract_folder,
     propose_name,
     write_skeleton,
 )
+from gatekeeper.author.overlay import Overlay
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.own_code import unlisted_code
+from gatekeeper.contract.discovery.places import in_prompt_folder
 from gatekeeper.contract.files.contract_document import contract_paths_of, read_contract_documents
 from gatekeeper.contract.files.contract_files import matching_contracts
 from gatekeeper.contract.files.inventory import (
@@ -42,7 +42,7 @@ from gatekeeper.contract.models.faults import with_recordings
 from gatekeeper.contract.models.names import is_hosted, read_model_name
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy, load_policy
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.reading.globs import literal_pattern
+from gatekeeper.contract.reading.globs import literal_pattern, matching
 from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError, Problem, UsageError
@@ -51,6 +51,12 @@ from gatekeeper.gate.plan.judge_calls import judge_models
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.validate import prepare_contract, validate_contracts
 from gatekeeper.providers.models.model_faults import find_model_fault
+from gatekeeper.reports.escape import log_text
+
+NATIVE = ("contracts/**/*.yaml", "contracts/**/*.yml")
+_SUFFIXES = (".prompt.yml", ".prompt.yaml", ".prompty")
+_PROMPTFOO = "promptfooconfig"
+_MOST_ROWS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,3 +373,90 @@ def _list(key: str, values: Sequence[str]) -> str:
     if len(one) <= 100:
         return one
     return "\n".join([f"{key}:", *(f"  - {json.dumps(value)}" for value in values)])
+
+
+def contract_patterns(suites: Iterable[str], *, native: bool) -> tuple[str, ...]:
+    """Return the patterns of contracts, for the paths of suites; a file whose name says what it is
+    gets a pattern for later files of the kind. `native` adds the usual folder."""
+    found: dict[str, None] = dict.fromkeys(NATIVE) if native else {}
+    for path in sorted(suites):
+        name = path.rpartition("/")[2]
+        suffix = next((s for s in _SUFFIXES if name.lower().endswith(s)), None)
+        if suffix:
+            found[f"**/*{suffix}"] = None
+        elif name.startswith(f"{_PROMPTFOO}."):
+            found[f"**/{name}"] = None
+        else:
+            found[literal_pattern(path)] = None
+    return tuple(found)
+
+
+def narrow(
+    patterns: Iterable[str], accepted: Iterable[str], refused: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the patterns without those that match a refused file: the accepted files that such a
+    pattern matches are named one by one."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        clean = not any(matching(refused, pattern))
+        names = [pattern] if clean else map(literal_pattern, sorted(matching(accepted, pattern)))
+        found |= dict.fromkeys(names)
+    return tuple(found)
+
+
+def prompt_patterns(prompts: Sequence[InventoryPrompt]) -> tuple[str, ...]:
+    """Return the patterns of prompts: folders of prompts, suffixes that only prompts have, and the
+    files that are left, one by one: other code beside them is no prompt."""
+    found: dict[str, None] = {}
+    files: list[str] = []
+    for path in dict.fromkeys(prompt.path for prompt in prompts):
+        suffix = next((s for s in _SUFFIXES if path.lower().endswith(s)), None)
+        # `.github/prompts` also has files of GitHub Copilot, which no program sends to a model.
+        if in_prompt_folder(path) and not (suffix and path.startswith(".github/")):
+            found[f"{literal_pattern(_prompt_folder(path))}/**"] = None
+        elif suffix:
+            found[f"**/*{suffix}"] = None
+        else:
+            files.append(path)
+    found |= dict.fromkeys(map(literal_pattern, files))
+    return tuple(found) or ("prompts/**",)
+
+
+def _prompt_folder(path: str) -> str:
+    """Return the outermost folder of prompts above the file."""
+    parts = path.split("/")
+    depth = next(n for n in range(1, len(parts)) if in_prompt_folder("/".join([*parts[:n], "x"])))
+    return "/".join(parts[:depth])
+
+
+def show_proposal(proposal: Proposal, console: Console) -> None:
+    """Print a row for each prompt and suite that was found, and the number of each."""
+    if not proposal.rows:
+        return
+    table = Table(
+        box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, header_style="bold"
+    )
+    for title in ("found", "kind", "contract", "how"):
+        table.add_column(title, overflow="fold")
+    left = _MOST_ROWS - sum(row.contract is None for row in proposal.rows)
+    hidden = 0
+    for row in proposal.rows:  # what gets no contract is always shown, with its reason
+        left -= row.contract is not None
+        if row.contract is None or left >= 0:
+            table.add_row(*_cells(row))
+        else:
+            hidden += 1
+    console.print(table)
+    if hidden:
+        console.print(Text(f"and {numbers.count(hidden, 'more row')} with a contract", "dim"))
+
+
+def _cells(row: ProposalRow) -> Iterator[Text]:
+    yield Text(log_text(row.found))
+    yield Text(row.kind)
+    if row.contract is None:
+        yield Text("none", "yellow")
+    else:
+        same = row.contract == row.found
+        yield Text("the file itself" if same else log_text(row.contract), "green")
+    yield Text(log_text(row.note), "dim")

@@ -15,6 +15,7 @@ from gatekeeper.author.onboarding.example_values import example_values, prompt_v
 from gatekeeper.contract.files.inventory import InventoryPrompt
 from gatekeeper.contract.fixtures.placeholder_fixtures import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
+from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.values.definition import Prompt, TemplateStyle
@@ -98,6 +99,16 @@ def _about_fixtures(rows: Sequence[object], variables: Sequence[str]) -> Iterato
         yield "# gatekeeper's docs/contracts.md."
     elif not rows:
         yield "# Replace these fixtures with real inputs, 20 or more if possible."
+
+
+def contract_folder(patterns: Sequence[str]) -> str:
+    """Return the first folder in which the patterns find a new `NAME.yaml`; `contracts` if they
+    name none."""
+    for pattern in patterns:
+        folder = re.split(r"[*?\[]", pattern.removeprefix("/"))[0].rpartition("/")[0]
+        if folder and any(matching([f"{folder}/name.yaml"], pattern)):
+            return folder
+    return "contracts"
 
 
 def propose_name(reference: str, taken: set[str]) -> str:

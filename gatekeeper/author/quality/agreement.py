@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gatekeeper.author.generation.ask import SEED, Asker, UnusableAnswer, ask_together
+from gatekeeper.author.generation.ask import Asker, UnusableAnswer, ask_together
 from gatekeeper.author.generation.files import FixtureRow, contract_check
+from gatekeeper.author.generation.items import numbered_rules
+from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.rule_checks import prepare_rule_check
-from gatekeeper.author.generation.rules import numbered_rules
 from gatekeeper.author.generation.run import GenerationPlan
 from gatekeeper.author.quality.judges import Panel
-from gatekeeper.author.quality.options import MOST_COMPARED
-from gatekeeper.author.specification.records import Rule, Specification
+from gatekeeper.author.specification.spec_file import Rule, Specification
 from gatekeeper.contract.checks.embeddings import comparison_request, read_cosine
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
@@ -31,7 +31,8 @@ from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.intervals import rate_interval
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
-STAGE, RUN_STAGE, COSINE_STAGE = "rules_obeyed", "agreement", "cosine"
+MOST_COMPARED = 50
+"""Baseline tests on which the prompt and its specification are compared."""
 _WORD = re.compile(r"\w+")
 _LONGEST = 100_000
 """Characters of a text whose embedding is asked for."""
@@ -159,7 +160,7 @@ def _words(text: str) -> list[str]:
 async def _output(asker: Asker, request: Request) -> str | None:
     """Return the output; None if the model gave none."""
     try:
-        return (await asker.complete(request, RUN_STAGE)).text
+        return (await asker.complete(request, "agreement")).text
     except UnusableAnswer:
         return None
 
@@ -181,7 +182,7 @@ def _compliance(
         found = [check(output) for check in checks]
         if judged and False not in found:
             data = {"rules": numbered_rules(judged), "output": output}
-            verdicts = await panel.ask_of_each(STAGE, data, len(judged))
+            verdicts = await panel.ask_of_each("rules_obeyed", data, len(judged))
             found += [verdict.answer for verdict in verdicts]
         return False if False in found else None if None in found else True
 
@@ -197,6 +198,6 @@ async def _cosine(
         return word_cosine(one, other)
     request = comparison_request(embeddings, one[:_LONGEST], other[:_LONGEST])
     try:
-        return read_cosine((await asker.complete(request, COSINE_STAGE)).text)
+        return read_cosine((await asker.complete(request, "cosine")).text)
     except UnusableAnswer:
         return None

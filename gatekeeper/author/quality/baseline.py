@@ -10,20 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gatekeeper.author.generation.ask import TEXT, Asker, array_schema, object_schema
+from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import BASELINE, FixtureRow, fixture_row, with_results
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
-from gatekeeper.author.generation.tests import variables_schema, without_near_duplicates
+from gatekeeper.author.generation.tests import without_near_duplicates
 from gatekeeper.author.specification.merge import merge_items
-from gatekeeper.author.specification.records import GeneratedTest
+from gatekeeper.author.specification.spec_file import GeneratedTest
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.errors import ContractError
 from gatekeeper.numbers import count as counted
 
-STAGE = "baseline_tests"
-BATCH = 10
+TESTS_AT_ONCE = 10
 """Tests of one call: more would not fit into one answer."""
 
 
@@ -64,10 +63,11 @@ async def write_baseline_tests(
     """Return up to `count` tests that differ and that the prompt can be rendered with. Each call
     shows what the calls before it wrote. Raises as `Asker.ask` does."""
     found: tuple[GeneratedTest, ...] = ()
-    schema = schema_with(variables_schema(prompt))
+    values = prompt.values_schema()
     while len(found) < count:
-        wanted = min(BATCH, count - len(found))
-        answer = await asker.ask(STAGE, _question(prompt, found), schema, {"count": str(wanted)})
+        wanted = min(TESTS_AT_ONCE, count - len(found))
+        data, settings = _question(prompt, found), {"count": str(wanted)}
+        answer = await asker.ask("baseline_tests", data, settings, values=values)
         drafts = [_test(row) for row in answer["tests"][:wanted]]
         new, _ = without_near_duplicates(_renderable(prompt, drafts, len(found)), found)
         if not new:
@@ -79,11 +79,6 @@ async def write_baseline_tests(
 def _question(prompt: NumberedPrompt, found: Sequence[GeneratedTest]) -> dict[str, str]:
     written = "\n".join(f"- {test.scenario}" for test in found)
     return {**prompt.data, "written": written} if written else dict(prompt.data)
-
-
-def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an answer. `values` is that of a test's variables."""
-    return object_schema(tests=array_schema(object_schema(scenario=TEXT, vars=values)))
 
 
 def _test(row: Mapping[str, Any]) -> GeneratedTest:

@@ -10,19 +10,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from gatekeeper.author.generation.ask import SEED, Asker, UnusableAnswer, ask_together
-from gatekeeper.author.generation.files import FixtureRow
+from gatekeeper.author.generation.ask import Asker, UnusableAnswer, ask_together
+from gatekeeper.author.generation.files import (
+    FixtureRow,
+    differing,
+    require_unchanged,
+    write_fixture_rows,
+)
+from gatekeeper.author.generation.questions import SEED
+from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
-from gatekeeper.author.quality.judges import Panel, Verdict
-from gatekeeper.author.quality.validity import VALID, with_metadata
+from gatekeeper.author.quality.judges import VALID, Panel, Verdict, with_metadata
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, UsageError
 
-STAGE, ANSWER_STAGE = "answer_correct", "ground_truth"
 PROPOSED, ACCEPTED = "proposed", "ground_truth"
 FEWEST_JUDGES = 2
 _FIRST_WORD = re.compile(r"(?:[a-z]+\.)?([a-z]+)")
@@ -141,13 +147,13 @@ def lacks_answer(row: FixtureRow) -> bool:
 async def _answer(asker: Asker, panel: Panel, request: Request) -> tuple[str, Verdict] | None:
     """Return the model's answer with the judges' verdict; None if there is no answer."""
     try:
-        answer = (await asker.complete(request, ANSWER_STAGE)).text
+        answer = (await asker.complete(request, "ground_truth")).text
     except UnusableAnswer:
         return None
     if not answer.strip():
         return None
     asked = "\n\n".join(f"{message.role}:\n{message.content}" for message in request.messages)
-    return answer, await panel.ask(STAGE, {"request": asked, "answer": answer})
+    return answer, await panel.ask("answer_correct", {"request": asked, "answer": answer})
 
 
 def _with_proposal(row: FixtureRow, model: str, answer: tuple[str, Verdict] | None) -> FixtureRow:
@@ -162,3 +168,33 @@ def _with_proposal(row: FixtureRow, model: str, answer: tuple[str, Verdict] | No
             "judges": dict(verdict.votes),
         }
     return row if metadata == before else with_metadata(row, metadata)
+
+
+ALL = "all"
+EXAMPLE = '{type: equals, value: "{{ expected }}", when: expected is not none}'
+
+
+def accept_proposals(plan: GenerationPlan, ids: Sequence[str], root: Path) -> tuple[str, ...]:
+    """Write the fixture file, and return the tests that have an expected output now. Calls no
+    model.
+
+    Raises UsageError for a test without a proposed answer, MeasurementError and WriteError; then
+    the file is not changed.
+    """
+    rows, changed = accept_answers(plan.present.fixtures, None if ALL in ids else ids)
+    require_unchanged(plan.present, root)
+    texts = {plan.places.fixtures: write_fixture_rows(rows)}
+    replace_files(dict(differing(texts, plan.present)), root)
+    return changed
+
+
+def unused_notice(plan: GenerationPlan) -> str | None:
+    """Return what to add if the contract says nothing of `expected`, so that no check compares an
+    output with an accepted answer. None if it does, or if there is no contract."""
+    contract = plan.present.contract
+    if contract is None or "expected" in contract:
+        return None
+    return (
+        f"No check of {plan.places.contract} uses `expected`, so the answers have no effect yet. "
+        f"Add a check that compares outputs with them, such as {EXAMPLE}"
+    )

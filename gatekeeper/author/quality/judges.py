@@ -6,31 +6,22 @@ of all judges the answer is unknown, and never yes.
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.author.generation.ask import (
-    TEXT,
-    Asker,
-    UnusableAnswer,
-    array_schema,
-    ask_together,
-    object_schema,
-)
-from gatekeeper.author.generation.grounded_items import one_line
-from gatekeeper.author.generation.rules import NUMBER
+from gatekeeper.author.generation.ask import Asker, UnusableAnswer, ask_together
+from gatekeeper.author.generation.files import FixtureRow
+from gatekeeper.author.generation.items import one_line
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.specification.spec_file import InputConstraint, Rule
 from gatekeeper.contract.reading.data_blocks import clean
 from gatekeeper.contract.reading.json_answer import stands_in
 from gatekeeper.errors import MeasurementError
 
-_CHOICE = {"type": "string", "enum": ["yes", "no", "unknown"]}
-VERDICT = object_schema(reason=TEXT, verdict=_CHOICE)
-VERDICTS = object_schema(
-    verdicts=array_schema(object_schema(number=NUMBER, reason=TEXT, verdict=_CHOICE))
-)
-VERDICT_TOKENS, VERDICTS_TOKENS = 512, 4_096
 _VOTES: Mapping[str, bool | None] = {"yes": True, "no": False, "unknown": None}
 
 
@@ -61,18 +52,14 @@ class Panel:
     async def ask(self, stage: str, data: Mapping[str, str]) -> Verdict:
         """Return the answer to a question. Raises MeasurementError if the run cannot go on, and
         UsageError for a judge that cannot be called."""
-        answers = await ask_together(
-            *(self._one(j, stage, data, VERDICT, VERDICT_TOKENS) for j in self.judges)
-        )
+        answers = await ask_together(*(self._one(j, stage, data) for j in self.judges))
         return _majority(dict(zip(self.judges, map(_vote, answers), strict=True)))
 
     async def ask_of_each(
         self, stage: str, data: Mapping[str, str], count: int
     ) -> tuple[Verdict, ...]:
         """Return the answers to a question about `count` numbered items. Raises as `ask` does."""
-        answers = await ask_together(
-            *(self._one(j, stage, data, VERDICTS, VERDICTS_TOKENS) for j in self.judges)
-        )
+        answers = await ask_together(*(self._one(j, stage, data) for j in self.judges))
         rows = [_by_number(answer) for answer in answers]
         return tuple(
             _majority({j: _vote(found.get(n)) for j, found in zip(self.judges, rows, strict=True)})
@@ -89,16 +76,11 @@ class Panel:
                 )
 
     async def _one(
-        self,
-        judge: str,
-        stage: str,
-        data: Mapping[str, str],
-        schema: Mapping[str, Any],
-        most_tokens: int,
+        self, judge: str, stage: str, data: Mapping[str, str]
     ) -> Mapping[str, Any] | None:
         self._asked[judge] += 1
         try:
-            found = await self._asker.ask(stage, data, schema, model=judge, most_tokens=most_tokens)
+            found = await self._asker.ask(stage, data, model=judge)
         except UnusableAnswer:
             found = None
         # A verdict that stands in what the judge was shown is a quotation.
@@ -127,3 +109,101 @@ def _majority(votes: Mapping[str, _Vote]) -> Verdict:
     answer = next((vote for vote, number in found.items() if 2 * number > len(votes)), None)
     reasons = (reason for vote, reason in votes.values() if vote is answer and reason)
     return Verdict(answer, next(reasons, ""), {judge: vote for judge, (vote, _) in votes.items()})
+
+
+async def judge_groundedness(
+    panel: Panel, prompt: NumberedPrompt, rules: Sequence[Rule]
+) -> dict[str, Verdict]:
+    """Return the verdict on each rule, by its id. Raises as `Panel.ask` does."""
+    found = await ask_together(
+        *(panel.ask("rule_grounded", groundedness_question(prompt, rule)) for rule in rules)
+    )
+    return {rule.id: verdict for rule, verdict in zip(rules, found, strict=True)}
+
+
+def groundedness_question(prompt: NumberedPrompt, rule: Rule) -> dict[str, str]:
+    """Return what the judges see. A rule that a person wrote may name no lines."""
+    lines = ", ".join(map(str, rule.lines)) or "any"
+    return {**prompt.data, "rule": rule.text, "lines": lines}
+
+
+VALID, VALIDITY = "valid", "validity"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WORDS: Mapping[bool | None, str] = {True: "valid", False: "not valid", None: "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Whether a test is valid; None if unknown. `by_person` if a person decided it."""
+
+    valid: bool | None
+    reason: str = ""
+    by_person: bool = False
+
+
+async def judge_validity(
+    panel: Panel, constraints: Sequence[InputConstraint], rows: Sequence[FixtureRow]
+) -> tuple[tuple[FixtureRow, ...], dict[str, Validity]]:
+    """Return the rows with the judges' verdicts in them, and what is known of each test, by its id.
+    Raises as `Panel.ask` does."""
+    decided = {row.id: valid for row in rows if (valid := persons_decision(row)) is not None}
+    open_rows = [row for row in rows if row.id not in decided]
+    asked = [row for row in open_rows if constraints and isinstance(row.data.get("vars"), dict)]
+    answers = await ask_together(
+        *(panel.ask("test_valid", validity_question(constraints, row)) for row in asked)
+    )
+    verdicts = {row.id: verdict for row, verdict in zip(asked, answers, strict=True)}
+    written = tuple(
+        row if row.id in decided else _with_verdict(row, verdicts.get(row.id)) for row in rows
+    )
+    known = {
+        row.id: Validity(decided[row.id], by_person=True)
+        if row.id in decided
+        else _validity(verdicts.get(row.id))
+        for row in rows
+    }
+    return written, known
+
+
+def persons_decision(row: FixtureRow) -> bool | None:
+    """Return what a person says of the test's validity; None if nobody did."""
+    metadata = row.metadata
+    valid, validity = metadata.get(VALID), metadata.get(VALIDITY)
+    if not isinstance(valid, bool):
+        return None
+    said = validity.get("verdict") if isinstance(validity, dict) else None
+    return None if said == _WORDS[valid] else valid
+
+
+def validity_question(constraints: Sequence[InputConstraint], row: FixtureRow) -> dict[str, str]:
+    """Return what the judges see: the input specification and the test's values alone."""
+    return {
+        "input": "\n".join(f"- {constraint.text}" for constraint in constraints),
+        "test": clean(json.dumps(row.data["vars"], ensure_ascii=False, indent=1)),
+    }
+
+
+def with_metadata(row: FixtureRow, metadata: Mapping[str, Any], **more: Any) -> FixtureRow:
+    """Return the fixture with other metadata, and with other keys of its own."""
+    data = {**row.data, **more, "metadata": dict(metadata)}
+    line = json.dumps(data, ensure_ascii=False)
+    # JSON can escape halves of a character, which no file can hold as they are.
+    return FixtureRow(row.id, json.dumps(data) if _SURROGATE.search(line) else line)
+
+
+def _with_verdict(row: FixtureRow, verdict: Verdict | None) -> FixtureRow:
+    before = row.metadata
+    metadata = {name: value for name, value in before.items() if name not in (VALID, VALIDITY)}
+    if verdict is not None:
+        if verdict.answer is not None:
+            metadata[VALID] = verdict.answer
+        metadata[VALIDITY] = {
+            "verdict": _WORDS[verdict.answer],
+            "reason": verdict.reason,
+            "judges": dict(verdict.votes),
+        }
+    return row if metadata == before else with_metadata(row, metadata)
+
+
+def _validity(verdict: Verdict | None) -> Validity:
+    return Validity(None) if verdict is None else Validity(verdict.answer, verdict.reason)

@@ -1,9 +1,9 @@
-"""The steps that follow a generation: baseline tests, checks of quality, proposed answers."""
+"""What a user chooses of the steps that follow a generation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import FixtureRow
@@ -11,15 +11,53 @@ from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
 from gatekeeper.author.quality.agreement import measure_agreement
 from gatekeeper.author.quality.baseline import with_baseline_tests
 from gatekeeper.author.quality.ground_truth import with_proposed_answers
-from gatekeeper.author.quality.groundedness import judge_groundedness
-from gatekeeper.author.quality.judges import Panel, Verdict
-from gatekeeper.author.quality.options import QualityOptions
-from gatekeeper.author.quality.result import QualityReport, RuleQuality, TestQuality
-from gatekeeper.author.quality.validity import Validity, judge_validity
-from gatekeeper.author.quality.words import CATEGORIES, excerpt, quality_json, summary, why
+from gatekeeper.author.quality.judges import (
+    Panel,
+    Validity,
+    Verdict,
+    judge_groundedness,
+    judge_validity,
+)
+from gatekeeper.author.quality.report import (
+    CATEGORIES,
+    QualityReport,
+    RuleQuality,
+    TestQuality,
+    excerpt,
+    quality_json,
+    summary,
+    why,
+)
 from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.author.specification.spec_file import TESTS_ENTRY
 from gatekeeper.reports.escape import code, code_cell, prose
+
+
+@dataclass(frozen=True, slots=True)
+class QualityOptions:
+    """The steps to take.
+
+    `check` has judges say which tests are valid and which rules follow from their lines;
+    `leave_out` removes the others. `baseline` is the number of tests to write without the rules.
+    `ground_truth` is the model whose answers are proposed. `judges` grade everything, by majority.
+    `model` runs the prompt and its specification, if it `compares` them because there are or will
+    be baseline tests. `embeddings` compares their outputs; without it their words do.
+    """
+
+    judges: tuple[str, ...]
+    model: str
+    compares: bool = False
+    check: bool = False
+    leave_out: bool = False
+    baseline: int = 0
+    ground_truth: str | None = None
+    embeddings: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to do."""
+        return not (self.check or self.baseline or self.ground_truth)
+
 
 _ANSWERS = {True: "yes", False: "no", None: "unknown"}
 

@@ -1,23 +1,93 @@
-"""Joins what is generated with what is there: what a person edited or removed wins.
-
-`made` maps each id that was ever generated to a digest of what was generated. That is all that is
-remembered:
-
-| in the file | in `made` | |
-| --- | --- | --- |
-| as generated | yes | replaced by what is new, or retired if it is not generated again |
-| with another digest | yes | a person edited it: it stays as it is |
-| yes | no | a person added it: it stays as it is |
-| no | yes | a person removed it: it is not made again |
-"""
+"""Gives the items of a specification short, readable ids that stay the same over runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from gatekeeper.contract.meaning.digests import digest
+from gatekeeper.contract.values.unique_name import take_name
+
+_MOST_WORDS = 6
+_MOST_CHARACTERS = 48
+_ALIKE = 85.0
+"""The percentage of characters from which two texts, or two ids, are the same item in other words.
+"""
+_WORD = re.compile(r"[a-z0-9]+")
+_LIST_MARK = re.compile(
+    r"^\s*(?:(?:rule|step|item|point|no)\b\.?\s*)?[(#]*(?:\d{1,3}|[a-z])[.):]+\s+"
+)
+"""What stands before an item of a numbered list: `3.`, `(3)`, `b)`, `Rule 3:`."""
+# fmt: off
+_COMMON = frozenset({
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "for", "from", "in", "input", "into",
+    "is", "it", "its", "of", "on", "or", "output", "outputs", "response", "answer", "shall",
+    "should", "must", "that", "the", "their", "them", "this", "to", "was", "which", "will",
+    "with",
+})
+# fmt: on
+RESERVED = frozenset({"baseline", "contract", "intent", "prompt"})
+"""Ids that mean something else in `made` and in fixture ids."""
+
+
+def slug(text: str) -> str:
+    """Return the words of a text that say what it is about, with hyphens between them. The number
+    of an item of a list is not among them."""
+    plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    words = _WORD.findall(_LIST_MARK.sub("", plain))
+    telling = [word for word in words if word not in _COMMON] or words
+    found = "-".join(telling[:_MOST_WORDS])[:_MOST_CHARACTERS].strip("-")
+    return found or "item"
+
+
+def assign_ids(
+    texts: Sequence[str],
+    prefix: str = "",
+    known: Iterable[tuple[str, str]] = (),
+    removed: Iterable[str] = (),
+    others: Iterable[str] = (),
+) -> list[str]:
+    """Return an id for each text: unique, and the one that an equal or similar text had before.
+
+    Args:
+        texts: What is new.
+        prefix: What every id begins with.
+        known: The items that are there, each with its id and its text.
+        removed: The ids of items that a person removed. A similar text gets that id again.
+        others: The ids of other kinds of items, which no text may get.
+    """
+    from rapidfuzz.fuzz import ratio
+
+    free = dict(known)
+    gone = set(removed)
+    taken = {*free, *gone, *RESERVED, *others}
+    wanted = [prefix + slug(text) for text in texts]
+    ids: list[str | None] = []
+    # Those with the very same id first, so that a similar text does not take it.
+    for name in wanted:
+        same = name in free or name in gone
+        ids.append(name if same else None)
+        free.pop(name, None)
+        gone.discard(name)
+    for number, (name, text) in enumerate(zip(wanted, texts, strict=True)):
+        found = ids[number]
+        if found is None:
+            by_text = {old: ratio(text.casefold(), free[old].casefold()) for old in free}
+            by_name = {old: ratio(name, old) for old in (*free, *sorted(gone))}
+            found = _best(by_text) or _best(by_name) or take_name(name, taken)
+            free.pop(found, None)
+            gone.discard(found)
+            ids[number] = found
+    return [name for name in ids if name is not None]
+
+
+def _best(scores: dict[str, float]) -> str | None:
+    best = max(scores, key=lambda name: scores[name], default=None)
+    return best if best is not None and scores[best] >= _ALIKE else None
+
 
 _DIGITS = 12
 """Of a digest in `made`: enough to notice an edit."""

@@ -63,7 +63,7 @@ def blame(arguments: argparse.Namespace) -> int:
 
 
 def _report(found: Sequence[BlameResult], out: Path) -> int:
-    from gatekeeper.author.blame.words import blame_document, sentences
+    from gatekeeper.author.blame.result import blame_document, sentences
     from gatekeeper.reports.escape import visible
     from gatekeeper.reports.terminal.console import log_console
 

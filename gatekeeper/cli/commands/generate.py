@@ -16,7 +16,7 @@ from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.author.generation.run import Generated, GenerateOptions, GenerationPlan
-    from gatekeeper.author.quality.options import QualityOptions
+    from gatekeeper.author.quality.run import QualityOptions
 
 DEFAULT_OUT = Path(".gatekeeper/generate")
 DEFAULT_MUTATION = Path(".gatekeeper/mutation/mutation.json")
@@ -92,9 +92,9 @@ def generate(arguments: argparse.Namespace) -> int:
     were written, 2 if the prompt or a file cannot be used, and 3 if the model gave no
     usable answer or a file cannot be written; then no file is changed.
     """
+    from gatekeeper.author.generation.replace_files import finish_replacements
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
     from gatekeeper.author.generation.session import ANSWERS
-    from gatekeeper.author.generation.unfinished_files import finish_replacements
     from gatekeeper.contract.policies.policy import load_policy
     from gatekeeper.runs.library.repository import tracked_by
     from gatekeeper.runs.unfinished import require_untracked
@@ -174,7 +174,7 @@ def _reference(written: str, repo: Path, root: Path) -> str:
 
 
 def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
-    from gatekeeper.author.quality.accept import accept_proposals, unused_notice
+    from gatekeeper.author.quality.ground_truth import accept_proposals, unused_notice
     from gatekeeper.numbers import count
 
     changed = accept_proposals(plan, ids, root)
@@ -187,8 +187,7 @@ def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
 def _estimate(
     plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions | None
 ) -> int:
-    from gatekeeper.author.generation.estimate import estimate_lines
-    from gatekeeper.author.quality.estimate import quality_estimate_lines
+    from gatekeeper.author.forecast import estimate_lines, quality_estimate_lines
 
     lines = [] if options.as_is else list(estimate_lines(plan, options))
     lines += quality_estimate_lines(plan, options, quality) if quality else []
@@ -205,8 +204,8 @@ def _run(
 ) -> int:
     from gatekeeper.author.generation.model_run import AnswerFile
     from gatekeeper.author.generation.session import ANSWERS, generate_files
+    from gatekeeper.author.quality.report import quality_lines
     from gatekeeper.author.quality.run import QualitySteps
-    from gatekeeper.author.quality.words import quality_lines
 
     steps = QualitySteps(quality) if quality else None
     path = arguments.out / ANSWERS

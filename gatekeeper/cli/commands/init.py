@@ -42,8 +42,7 @@ def init(arguments: argparse.Namespace) -> int:
     of other tools run as they are. The other prompts get a contract each. In an empty repository,
     an example is written. If nothing can be tested, nothing is written.
     """
-    from gatekeeper.author.onboarding.proposal import policy_lines, propose
-    from gatekeeper.author.onboarding.terminal import show_proposal
+    from gatekeeper.author.onboarding.proposal import policy_lines, propose, show_proposal
     from gatekeeper.cli import starter
     from gatekeeper.cli.installed_release import installed_release
     from gatekeeper.contract.discovery.places import is_about_the_project

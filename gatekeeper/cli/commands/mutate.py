@@ -18,9 +18,8 @@ from gatekeeper.git import Repository
 from gatekeeper.runs.library.reports import require_writable
 
 if TYPE_CHECKING:
-    from gatekeeper.author.mutation.measure import MutationPlan
+    from gatekeeper.author.mutation.measure import MutationPlan, MutationResult
     from gatekeeper.author.mutation.mutants import Mutation
-    from gatekeeper.author.mutation.result import MutationResult
     from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.gate.results.result import GateResult
     from gatekeeper.runs.unfinished import UnfinishedRun
@@ -126,7 +125,7 @@ def _unfinished(
 ) -> UnfinishedRun | None:
     """Return the comparisons to continue; None if a run ended before them, while a model proposed
     mutations. Raises UsageError if there is nothing to continue."""
-    from gatekeeper.author.generation.model_mutations import ANSWERS
+    from gatekeeper.author.mutation.model_mutants import ANSWERS
     from gatekeeper.runs.library.repository import tracked_by
     from gatekeeper.runs.unfinished import FILE, read_unfinished, require_untracked
 
@@ -157,7 +156,7 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
 
 
 def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
-    from gatekeeper.author.mutation.estimate import mutation_estimate_lines
+    from gatekeeper.author.mutation.measure import mutation_estimate_lines
 
     print_lines((*mutation_estimate_lines(plan), *more))
     if few:
@@ -166,9 +165,12 @@ def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
 
 
 def _report(result: MutationResult, measured: GateResult, out: Path) -> int:
-    from gatekeeper.author.mutation.page import render_mutation, render_mutation_page
-    from gatekeeper.author.mutation.terminal import show_mutation
-    from gatekeeper.author.mutation.words import mutation_document
+    from gatekeeper.author.mutation.report import (
+        mutation_document,
+        render_mutation,
+        render_mutation_page,
+        show_mutation,
+    )
     from gatekeeper.reports.formats.samples import sample_lines
 
     document = json.dumps(mutation_document(result), indent=2, ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatekeeper.author.cost_words import cost_lines
+from gatekeeper.author.forecast import cost_lines
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
 

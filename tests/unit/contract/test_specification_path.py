@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.author.specification.records import Rule, Specification
-from gatekeeper.author.specification.spec_file import SCHEMA, write_specification
+from gatekeeper.author.specification.spec_file import (
+    SCHEMA,
+    Rule,
+    Specification,
+    write_specification,
+)
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.contract.policies.policy import Policy

@@ -12,8 +12,7 @@ from support.fake_client import UNLIMITED, FakeClient, content
 from support.outcomes import outcome
 
 from gatekeeper.author.blame.measure import blame, find_broken
-from gatekeeper.author.blame.result import NOT_CONFIRMED, BlameResult
-from gatekeeper.author.blame.words import sentences
+from gatekeeper.author.blame.result import NOT_CONFIRMED, BlameResult, sentences
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract

@@ -10,8 +10,8 @@ from support.evaluations import evaluation_of
 from support.fake_client import UNLIMITED, FakeClient, FakeTime, content
 
 from gatekeeper.author.blame.measure import Broken, blame
-from gatekeeper.author.blame.rates import expected_rates
 from gatekeeper.author.blame.result import BlameResult
+from gatekeeper.author.blame.search import expected_rates
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.blame.rates import ERROR, Rates, expected_rates
-from gatekeeper.author.blame.search import Found, Group, find_causes, smallest_revert
+from gatekeeper.author.blame.search import (
+    ERROR,
+    Found,
+    Group,
+    Rates,
+    expected_rates,
+    find_causes,
+    smallest_revert,
+)
 
 
 def search(edits: int, causes: list[set[int]]) -> tuple[Found, int]:

@@ -7,10 +7,18 @@ from dataclasses import replace
 import pytest
 
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.blame.explain import finding_of
-from gatekeeper.author.blame.result import STEPS_CHANGED, BlameResult, Cause, Revert
+from gatekeeper.author.blame.result import (
+    STEPS_CHANGED,
+    BlameResult,
+    Cause,
+    Revert,
+    blame_document,
+    place,
+    sentences,
+    why_no_revert,
+)
 from gatekeeper.author.blame.revert import WrittenRevert
-from gatekeeper.author.blame.words import blame_document, place, sentences, why_no_revert
+from gatekeeper.author.blame.run import finding_of
 from gatekeeper.gate.results.call_result import Calls
 
 DELETED = Edit("Be brief.\n", "", 4, 3, 4, "prompts/a.md")

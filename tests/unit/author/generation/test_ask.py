@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 from support.fake_client import UNLIMITED, FakeClient
 
-from gatekeeper.author.generation.ask import TEXT, Asker, object_schema
+from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.model_run import within_limits
 from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.sampling.retries import RetryPolicy
 
-SCHEMA = object_schema(intent=TEXT)
-GOOD = '{"intent": "classify"}'
+GOOD = '{"intent": "classify", "constraints": []}'
+READ = {"intent": "classify", "constraints": []}
 
 
 def asker(*answers: str, limits=UNLIMITED, **more) -> tuple[Asker, FakeClient]:
@@ -26,12 +26,12 @@ def asker(*answers: str, limits=UNLIMITED, **more) -> tuple[Asker, FakeClient]:
 
 
 def ask(given: Asker, text: str = "Say yes."):
-    return asyncio.run(given.ask("input_specification", {"prompt": text}, SCHEMA))
+    return asyncio.run(given.ask("input_specification", {"prompt": text}))
 
 
 def test_the_answer_is_kept_as_a_line_of_a_recording():
     given, _ = asker(GOOD)
-    assert ask(given) == {"intent": "classify"}
+    assert ask(given) == READ
     (row,) = map(json.loads, given.recording.splitlines())
     assert (row["stage"], row["output_raw"]) == ("input_specification", GOOD)
     assert given.sent == 1
@@ -42,8 +42,8 @@ def test_the_answer_is_kept_as_a_line_of_a_recording():
     [
         ("", "stop", "nothing"),
         ("no", "length", "cut off"),
-        ('{"intent": 1}', "stop", "intent"),
-        ('{"intent": "a", "more": 1}', "stop", "more"),
+        ('{"intent": 1, "constraints": []}', "stop", "intent"),
+        ('{"intent": "a", "constraints": [], "more": 1}', "stop", "more"),
         (GOOD * 2, "stop", "more text after its JSON object"),
         (
             '{"rules": [{"intent": 1}]',
@@ -139,7 +139,7 @@ class _Seen:
 
 def test_an_interrupted_question_is_not_an_answered_one():
     async def interrupted(given: Asker) -> None:
-        question = asyncio.ensure_future(given.ask("rules", {"prompt": "p"}, SCHEMA))
+        question = asyncio.ensure_future(given.ask("rules", {"prompt": "p"}))
         await asyncio.sleep(0)
         question.cancel()
         await asyncio.gather(question, return_exceptions=True)
@@ -147,7 +147,7 @@ def test_an_interrupted_question_is_not_an_answered_one():
     seen = _Seen()
     client = FakeClient(lambda _: Completion(GOOD))
     given = Asker("openai/m", client, UNLIMITED, progress=seen, retry=RetryPolicy(attempts=1))
-    assert ask(given) == {"intent": "classify"}
+    assert ask(given) == READ
     asyncio.run(interrupted(given))
     stage = "input_specification"
     assert seen.stages == [("asked", stage), ("answered", stage), ("asked", "rules")]

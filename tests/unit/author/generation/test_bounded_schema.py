@@ -9,26 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gatekeeper.author.generation import (
-    collection,
-    input_specification,
-    open_questions,
-    rule_checks,
-    rules,
-)
-from gatekeeper.author.generation.ask import TEXT, array_schema, object_schema, stage_request
-from gatekeeper.author.generation.bounded_schema import bounded
+from gatekeeper.author.generation.questions import QUESTIONS, bounded, schema_of
 
-SCHEMAS = {
-    module.__name__.rpartition(".")[2]: schema
-    for module, schema in (
-        (input_specification, input_specification.SCHEMA),
-        (open_questions, open_questions.SCHEMA),
-        (rules, rules.SCHEMA),
-        (rule_checks, rule_checks.SCHEMA),
-        (collection, collection.RATING_SCHEMA),
-    )
-}
+RULES = QUESTIONS["rules"].schema
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -39,9 +22,9 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
             yield from parts(value)
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", [n for n, q in QUESTIONS.items() if "vars" not in str(q.schema)])
 def test_each_text_and_list_has_an_end_and_fits_the_schema_of_the_stage(name: str) -> None:
-    schema = SCHEMAS[name]
+    schema = QUESTIONS[name].schema
     limited = bounded(schema, (2, 5))
     jsonschema.Draft202012Validator.check_schema(limited)
     for part in parts(limited):
@@ -58,7 +41,7 @@ def test_each_text_and_list_has_an_end_and_fits_the_schema_of_the_stage(name: st
 
 
 def test_lines_have_to_exist() -> None:
-    valid = jsonschema.Draft202012Validator(bounded(rules.SCHEMA, (2, 5))).is_valid
+    valid = jsonschema.Draft202012Validator(bounded(RULES, (2, 5))).is_valid
     assert valid({"rules": [{"text": "The output is short.", "lines": [5]}]})
     assert not valid({"rules": [{"text": "The output is short.", "lines": [3]}]})
     assert not valid({"rules": [{"text": "The output is short.", "lines": []}]})
@@ -66,20 +49,20 @@ def test_lines_have_to_exist() -> None:
 
 
 def test_a_variable_with_the_name_of_lines_stays_text() -> None:
-    variables = object_schema(lines=TEXT, more=array_schema(TEXT))
+    variables = schema_of({"lines": str, "more": [str]})
     limited = bounded(variables, (2, 5))["properties"]
     assert (limited["lines"]["type"], limited["more"]["items"]["type"]) == ("string", "string")
 
 
 def test_only_the_embedded_model_gets_them() -> None:
     def sent(model: str) -> tuple[str, Any, int]:
-        request = stage_request("rules", {"prompt": "x"}, rules.SCHEMA, {}, model, lines=(1,))
+        request = QUESTIONS["rules"].request(model, {"prompt": "x"}, lines=(1,))
         form = request.params["response_format"]["json_schema"]["schema"]
         return request.messages[1].content, form, request.params["max_tokens"]
 
     question, schema, most = sent("openai/gpt-4o-mini")
-    assert (schema, most) == (rules.SCHEMA, 4096)
+    assert (schema, most) == (RULES, 4096)
     embedded = sent("local/smollm2")
-    assert embedded[1:] == (bounded(rules.SCHEMA, (1,)), 2048)
+    assert embedded[1:] == (bounded(RULES, (1,)), 2048)
     # Both read the schema of the stage.
-    assert all(json.dumps(rules.SCHEMA) in text for text in (question, embedded[0]))
+    assert all(json.dumps(RULES) in text for text in (question, embedded[0]))

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.author.generation.collection import Writer
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.numbered_prompt import number_prompt
-from gatekeeper.author.specification.records import GeneratedTest, Rule, Scenario
+from gatekeeper.author.generation.tests import Writer
+from gatekeeper.author.specification.spec_file import GeneratedTest, Rule, Scenario
 from gatekeeper.contract.values.change import MemoryRevision
 
 PROMPT = number_prompt(
@@ -28,8 +28,8 @@ class Script:
         self.stages = stages
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
-    async def ask(self, stage: str, data: Any, schema: Any, settings: Any = None) -> Any:
-        self.asked.append((stage, {**data, **(settings or {}), "schema": str(schema)}))
+    async def ask(self, stage: str, data: Any, settings: Any = None, values: Any = None) -> Any:
+        self.asked.append((stage, {**data, **(settings or {}), "schema": str(values)}))
         answer = self.stages[stage]
         return answer(data) if callable(answer) else answer
 

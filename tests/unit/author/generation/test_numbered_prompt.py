@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.author.generation.numbered_prompt import number_prompt
-from gatekeeper.author.generation.tests import answer_schema
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, UsageError
 
@@ -45,8 +44,8 @@ def test_the_lines_are_those_of_the_file(path, part, text, variables, line, show
 
 def test_values_have_the_shape_that_the_template_reads():
     text = "{% for turn in turns %}{{ turn.text }}{% endfor %}{{ user.name }}"
-    schema = answer_schema(number_prompt(revision_of({"p.txt": text}), "p.txt"))
-    shapes = schema["properties"]["rule_tests"]["items"]["properties"]["vars"]["properties"]
+    prompt = number_prompt(revision_of({"p.txt": text}), "p.txt")
+    shapes = prompt.values_schema()["properties"]
     assert shapes["turns"]["items"]["properties"] == {"text": {"type": "string"}}
     assert shapes["user"]["required"] == ["name"]
 

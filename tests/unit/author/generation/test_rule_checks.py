@@ -13,7 +13,7 @@ from gatekeeper.author.generation.rule_checks import (
     literal,
     prove_checks,
 )
-from gatekeeper.author.specification.records import Rule
+from gatekeeper.author.specification.spec_file import Rule
 
 RULE = Rule("tag", "The output is a tag.")
 

@@ -11,32 +11,37 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from gatekeeper.author.generation import open_questions, rule_checks, rules, tests
-from gatekeeper.author.generation.collection import Writer
+from gatekeeper.author.generation import rule_checks, tests
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import FixtureRow
-from gatekeeper.author.generation.input_specification import specify_input
-from gatekeeper.author.generation.model_mutations import propose_mutants
+from gatekeeper.author.generation.items import (
+    CONSTRAINTS,
+    OPEN_QUESTIONS,
+    RULES,
+    Carried,
+    find_items,
+    invert_rules,
+    update_items,
+)
 from gatekeeper.author.generation.numbered_prompt import number_prompt
+from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.run import GeneratedItems
-from gatekeeper.author.generation.survivors import protect
-from gatekeeper.author.generation.update_items import CONSTRAINTS, QUESTIONS, RULES, update_items
+from gatekeeper.author.generation.tests import Writer
+from gatekeeper.author.mutation.model_mutants import propose_mutants
 from gatekeeper.author.mutation.mutants import MUTATIONS, make_mutants
+from gatekeeper.author.mutation.survivors import protect
 from gatekeeper.author.quality.agreement import measure_agreement
 from gatekeeper.author.quality.baseline import write_baseline_tests
 from gatekeeper.author.quality.ground_truth import with_proposed_answers
-from gatekeeper.author.quality.groundedness import judge_groundedness
-from gatekeeper.author.quality.judges import Panel
-from gatekeeper.author.quality.validity import judge_validity
+from gatekeeper.author.quality.judges import Panel, judge_groundedness, judge_validity
 from gatekeeper.author.specification.prompt_lines import LineChanges
-from gatekeeper.author.specification.records import (
+from gatekeeper.author.specification.spec_file import (
     GeneratedTest,
     InputConstraint,
     Rule,
     Scenario,
     Specification,
 )
-from gatekeeper.author.specification.unchanged_items import Carried
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.trial import Completion
 from scripts.publish_schema import STAGE_SCHEMAS, contract_name
@@ -55,10 +60,11 @@ class Asked:
         self,
         stage: str,
         data: Mapping[str, str],
-        schema: Mapping[str, Any],
         settings: Mapping[str, str] | None = None,
+        values: Mapping[str, Any] | None = None,
         **_: object,
     ) -> Mapping[str, Any]:
+        schema = QUESTIONS[stage].with_variables(values)
         names, filled, _ = self.questions.get(stage, (set(), set(), None))
         self.questions[stage] = names | data.keys(), filled | (settings or {}).keys(), schema
         known: dict[str, Any] = {"intent": "", "reason": "", "verdict": "unknown"}
@@ -81,6 +87,7 @@ def test_the_contracts_ask_what_generation_asks() -> None:
         assert set(re.findall(r"<data (\w+)>", prompt)) == data, stage
         assert settings <= _variables(name), stage
         assert _of_any_prompt(schema) == STAGE_SCHEMAS[stage], stage
+        assert "minProperties" not in json.dumps(schema), f"{stage}: no variables were named"
 
 
 def _variables(contract: str) -> set[str]:
@@ -117,18 +124,18 @@ async def _ask_everything(asker: Any) -> None:
     target: Any = SimpleNamespace(prompt=prompt.prompt)
     specification = Specification("p.md", rules=(rule,))
     questions: list[Coroutine[Any, Any, object]] = [
-        specify_input(asker, prompt, before),
-        rules.find_rules(asker, prompt, before),
-        rules.invert_rules(asker, [rule]),
-        open_questions.find_questions(asker, prompt, before),
+        find_items(asker, prompt, before, CONSTRAINTS),
+        find_items(asker, prompt, before, RULES),
+        find_items(asker, prompt, before, OPEN_QUESTIONS),
+        invert_rules(asker, [rule]),
         rule_checks.propose_checks(asker, prompt, [rule]),
         tests.write_tests(asker, prompt, input_, rule, 1, Scenario("s", "at sea")),
         writer.improve([test]),
         protect(asker, prompt, target, mutants, [], 1),
         propose_mutants(asker, prompt.prompt),
-        update_items(asker, prompt, changes, RULES, carried),
-        update_items(asker, prompt, changes, CONSTRAINTS, carried, {"intent": "none"}),
-        update_items(asker, prompt, changes, QUESTIONS, carried),
+        update_items(asker, prompt, changes, before, RULES, carried),
+        update_items(asker, prompt, changes, before, CONSTRAINTS, carried),
+        update_items(asker, prompt, changes, before, OPEN_QUESTIONS, carried),
         write_baseline_tests(asker, prompt, 2),
         judge_validity(panel, input_, [row]),
         judge_groundedness(panel, prompt, [rule]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.author.generation.files import fixture_row, read_fixture_rows, write_fixture_rows
 from gatekeeper.author.generation.tests import without_near_duplicates
-from gatekeeper.author.specification.records import GeneratedTest
+from gatekeeper.author.specification.spec_file import GeneratedTest
 
 LONG = "The battery of this telephone lasts two days, and the screen is bright enough outside."
 

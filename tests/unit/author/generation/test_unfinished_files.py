@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from support.killed_process import killed_at_second_replacement
 
-from gatekeeper.author.generation.replace_files import replace_files
-from gatekeeper.author.generation.unfinished_files import finish_replacements
+from gatekeeper.author.generation.replace_files import finish_replacements, replace_files
 
 OLD = {"a.txt": "old a", "b/c.txt": "old c"}
 NEW = {"a.txt": "new a", "b/c.txt": "new c", "d.txt": "new d"}

@@ -9,13 +9,23 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatekeeper.author.generation.items import (
+    OPEN_QUESTIONS,
+    RULES,
+    Updated,
+    carry_over,
+    update_items,
+)
 from gatekeeper.author.generation.numbered_prompt import number_prompt
-from gatekeeper.author.generation.update_items import QUESTIONS, RULES, update_items
 from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.author.specification.prompt_lines import LineChanges
-from gatekeeper.author.specification.records import OpenQuestion, Rule, Specification
-from gatekeeper.author.specification.spec_file import read_specification, write_specification
-from gatekeeper.author.specification.unchanged_items import carry_over
+from gatekeeper.author.specification.spec_file import (
+    OpenQuestion,
+    Rule,
+    Specification,
+    read_specification,
+    write_specification,
+)
 from gatekeeper.contract.values.change import MemoryRevision
 
 PROMPT = number_prompt(MemoryRevision({"p.txt": b"One.\nTwo.\nThree.\n\n{{ x }}\n"}), "p.txt")
@@ -46,20 +56,21 @@ answers = st.fixed_dictionaries(
 )
 
 
-class Scripted:
-    """It gives one answer."""
+def updated(answer: Mapping[str, Any], before: Specification, kind: Any) -> Updated[Any]:
+    """The items of a kind after the change, of which a model says this."""
 
-    def __init__(self, answer: Mapping[str, Any]) -> None:
-        self.answer = answer
+    class Scripted:
+        async def ask(self, *_: Any) -> Mapping[str, Any]:
+            return answer
 
-    async def ask(self, *_: Any) -> Mapping[str, Any]:
-        return self.answer
+    asker: Any = Scripted()
+    carried = carry_over(before, kind, CHANGES)
+    return asyncio.run(update_items(asker, PROMPT, CHANGES, before, kind, carried))
 
 
 @given(answers)
 def test_rules_on_other_lines_and_of_people_stay(answer: Mapping[str, Any]) -> None:
-    carried = carry_over(BEFORE, MADE, CHANGES)
-    found = asyncio.run(update_items(Scripted(answer), PROMPT, CHANGES, RULES, carried))  # type: ignore[arg-type]
+    found = updated(answer, Specification("p.txt", rules=BEFORE, made=MADE), RULES)
     rules = {rule.id: rule for rule in found.items}
     assert len(rules) == len(found.items)
     assert rules[STANDS] == Rule(STANDS, "The output is one.", "The output is none.", (3,))
@@ -84,8 +95,9 @@ def test_a_change_can_settle_any_generated_question(answer: Mapping[str, Any]) -
         OpenQuestion(f"question-{rule.id}", "ambiguity", rule.text, rule.lines) for rule in BEFORE
     ]
     made = {q.id: content_digest(q) for q in before if q.id != f"question-{MINE}"}
-    carried = carry_over(before, made, CHANGES)
-    found = asyncio.run(update_items(Scripted(answer), PROMPT, CHANGES, QUESTIONS, carried))  # type: ignore[arg-type]
+    found = updated(
+        answer, Specification("p.txt", questions=tuple(before), made=made), OPEN_QUESTIONS
+    )
     now = {question.id: question for question in found.items}
     assert f"question-{MINE}" in now
     settled = [row for row in answer["known"] if row["number"] == 1]

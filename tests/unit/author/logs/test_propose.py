@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.author.logs import variables
-from gatekeeper.author.logs.choose import NEAR, choose_inputs, distance, words_of
+from gatekeeper.author.logs import propose
 from gatekeeper.author.logs.formats import LoggedInput
 from gatekeeper.author.logs.personal_data import without_personal_data
-from gatekeeper.author.logs.propose import propose_fixtures
+from gatekeeper.author.logs.propose import (
+    NEAR,
+    choose_inputs,
+    distance,
+    filled,
+    propose_fixtures,
+    words_of,
+)
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.values.change import MemoryRevision
@@ -144,12 +150,12 @@ def test_inputs_that_take_long_to_clean_are_left_out():
 
 
 def test_texts_that_take_long_to_compare_are_given_up(monkeypatch):
-    monkeypatch.setattr(variables, "_SECONDS", 0.01)
+    monkeypatch.setattr(propose, "_SECONDS", 0.01)
     names = "abcdefghijkl"
     prompt = (
         "user:\n" + "a".join(f"{{{{ v{name} }}}}" for name in names) + "b\n{{ place }}{{ topic }}\n"
     )
     logged = [LoggedInput((("user", "a" * 3_000),)) for _ in range(40)]
-    read = variables.filled(contract(prompt))
+    read = filled(contract(prompt))
     assert [read.values(one) for one in logged] == [None] * 40
     assert read.timeouts == 20

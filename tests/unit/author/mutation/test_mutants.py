@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.mutation.mutants import make_mutants
-from gatekeeper.author.mutation.prompt_parts import find_parts
+from gatekeeper.author.mutation.mutants import find_parts, make_mutants
 from gatekeeper.contract.prompts.load import parse_prompt
 from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import UsageError

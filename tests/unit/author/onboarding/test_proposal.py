@@ -9,13 +9,16 @@ import pytest
 from rich.console import Console
 from support.two_contracts import revision
 
-from gatekeeper.author.onboarding.patterns import (
-    contract_folder,
+from gatekeeper.author.onboarding.proposal import (
+    Proposal,
+    ProposalRow,
     contract_patterns,
+    policy_lines,
     prompt_patterns,
+    propose,
+    show_proposal,
 )
-from gatekeeper.author.onboarding.proposal import Proposal, ProposalRow, policy_lines, propose
-from gatekeeper.author.onboarding.terminal import show_proposal
+from gatekeeper.author.onboarding.skeleton import contract_folder
 from gatekeeper.contract.files.inventory import InventoryPrompt
 from gatekeeper.errors import UsageError
 

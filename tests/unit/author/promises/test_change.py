@@ -8,9 +8,13 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.promises.change import changed_lines, compare_rules, promises_of_change
-from gatekeeper.author.specification.records import InputConstraint, Rule, Specification
-from gatekeeper.author.specification.spec_file import write_specification
+from gatekeeper.author.promises import changed_lines, compare_rules, promises_of_change
+from gatekeeper.author.specification.spec_file import (
+    InputConstraint,
+    Rule,
+    Specification,
+    write_specification,
+)
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.results.promises import Promises, PromptPromises, Reworded
 

@@ -9,7 +9,7 @@ import yaml
 from support.openai_server import OpenAIServer
 from support.scripted_author import MODEL, PROMPT, author, no_check
 
-from gatekeeper.author.promises.proposed_contracts import (
+from gatekeeper.author.proposed_contracts import (
     ProposedContracts,
     is_plain_path,
     propose_contracts,
@@ -106,7 +106,7 @@ def test_a_failure_is_a_notice_and_replaces_no_file(propose, files, answer, name
 
 
 def test_no_prompt_takes_more_than_the_minutes_that_are_left(propose, model, monkeypatch):
-    monkeypatch.setattr("gatekeeper.author.promises.proposed_contracts._MOST_MINUTES", 0.0)
+    monkeypatch.setattr("gatekeeper.author.proposed_contracts._MOST_MINUTES", 0.0)
     found = propose()
     assert (found.texts, model.requests) == ({}, [])
     assert "time limit" in found.notices[0]
@@ -116,7 +116,7 @@ def test_a_bug_is_a_notice(propose, monkeypatch):
     def fail(*_):
         raise RecursionError
 
-    monkeypatch.setattr("gatekeeper.author.promises.proposed_contracts.plan_generation", fail)
+    monkeypatch.setattr("gatekeeper.author.proposed_contracts.plan_generation", fail)
     (notice,) = propose().notices
     assert "RecursionError" in notice
 
@@ -159,7 +159,7 @@ def test_a_prompt_with_too_many_rules_ends_before_its_tests_are_paid_for(propose
 def test_a_proposal_is_made_if_the_limit_is_just_enough(
     propose, model, monkeypatch, most, calls, proposed
 ):
-    monkeypatch.setattr("gatekeeper.author.promises.proposed_contracts._MOST_CALLS", most)
+    monkeypatch.setattr("gatekeeper.author.proposed_contracts._MOST_CALLS", most)
     found = propose()
     assert (len(model.requests), len(found.proposals)) == (calls, proposed)
 

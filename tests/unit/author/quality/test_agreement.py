@@ -12,7 +12,7 @@ from gatekeeper.author.quality.agreement import (
     specification_messages,
     word_cosine,
 )
-from gatekeeper.author.specification.records import Rule, Specification
+from gatekeeper.author.specification.spec_file import Rule, Specification
 
 COMPLIANCE = st.sampled_from([True, False, None])
 TESTS = st.lists(st.tuples(COMPLIANCE, COMPLIANCE), max_size=12)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.specification.ids import RESERVED, assign_ids, slug
+from gatekeeper.author.specification.merge import RESERVED, assign_ids, slug
 
 WORDS = st.text("ab c.é", max_size=8)
 TAG = "The output must be one tag in capital letters."

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.author.specification.merge import content_digest, merge_items, merge_text
-from gatekeeper.author.specification.records import InputConstraint
+from gatekeeper.author.specification.spec_file import InputConstraint
 
 IDS = st.sampled_from("abcdef")
 ITEMS = st.lists(

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.generation.ask import stage_prompt
-from gatekeeper.author.specification.records import (
+from gatekeeper.author.generation.questions import prompt_text
+from gatekeeper.author.specification.spec_file import (
+    STAGES,
     InputConstraint,
     Metric,
     OpenQuestion,
@@ -15,9 +16,6 @@ from gatekeeper.author.specification.records import (
     Scenario,
     Specification,
     Wishes,
-)
-from gatekeeper.author.specification.spec_file import (
-    STAGES,
     read_specification,
     write_specification,
 )
@@ -87,4 +85,4 @@ def test_a_mistake_is_named_with_its_line_and_field(text, line, field):
 
 
 def test_every_stage_that_takes_instructions_has_a_prompt():
-    assert all(map(stage_prompt, STAGES))
+    assert all(map(prompt_text, STAGES))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from posixpath import dirname, join
+from typing import TYPE_CHECKING
 
 from gatekeeper.author.specification.prompt_lines import match_lines
-from gatekeeper.author.specification.records import (
+from gatekeeper.author.specification.spec_file import (
     InputConstraint,
     Rule,
     Specification,
+    read_specification,
 )
-from gatekeeper.author.specification.spec_file import read_specification
 from gatekeeper.contract.loading.load import load_text
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.reading.read import UnreadableError, read_text
@@ -20,6 +21,12 @@ from gatekeeper.contract.reading.specification_path import is_specification
 from gatekeeper.contract.values.change import Change, FileTooLargeError, Revision
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.results.promises import Promises, PromptPromises, Reworded
+
+if TYPE_CHECKING:
+    from gatekeeper.contract.values.change import Change
+    from gatekeeper.gate.pipeline import Measurement
+    from gatekeeper.gate.work import Work
+    from gatekeeper.runs.session import Explain, Explanation
 
 _MOST_SPECIFICATIONS = 50
 """Of one change. A pull request can add any number of them."""
@@ -167,3 +174,17 @@ def _compare(
 
 def _said(text: str) -> str:
     return " ".join(text.split())
+
+
+def explain_promises(change: Change) -> Explain | None:
+    """Return what compares the promises of a change; None if no prompt has a specification."""
+    if not any(map(is_specification, {*change.base.entries, *change.head.entries})):
+        return None
+
+    def explain(_: Work, __: Measurement) -> Explanation:
+        from gatekeeper.runs.session import Explanation
+
+        promises, notices = promises_of_change(change)
+        return Explanation(notices, promises=promises)
+
+    return explain

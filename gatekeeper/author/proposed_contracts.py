@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gatekeeper.author.generation.ask import Asker, stage_request
-from gatekeeper.author.generation.call_limit import TooFewCalls
+from gatekeeper.author.generation.ask import Asker, TooFewCalls
 from gatekeeper.author.generation.model_run import within_limits
-from gatekeeper.author.generation.rules import SCHEMA, STAGE
+from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.run import (
     Generated,
     GenerateOptions,
@@ -26,7 +25,7 @@ from gatekeeper.author.generation.run import (
     generated_files,
     plan_generation,
 )
-from gatekeeper.author.onboarding.overlay import Overlay
+from gatekeeper.author.overlay import Overlay
 from gatekeeper.contract.models.allowed import AllowedModels, model_problems
 from gatekeeper.contract.models.faults import find_faults, with_recordings
 from gatekeeper.contract.policies.policy import POLICY_PATH, Limits, Policy
@@ -109,7 +108,7 @@ def _require_model(policy: Policy, base: Revision) -> None:
         problems += model_problems(named, AllowedModels(policy.models, from_policy=True))
     if problems:
         raise ContractError(problems)
-    if worst_cost(stage_request(STAGE, {}, SCHEMA, {}, model)) is None:
+    if worst_cost(QUESTIONS["rules"].request(model, {})) is None:
         raise UsageError(
             f"the price of {model} is not known, so gatekeeper cannot limit its cost; choose "
             f"another `propose.model` in {POLICY_PATH}"

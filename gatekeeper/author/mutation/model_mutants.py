@@ -14,22 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.author.generation.ask import (
-    TEXT,
-    Asker,
-    array_schema,
-    ask_together,
-    object_schema,
-    stage_request,
-)
+from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.model_run import (
     AnswerFile,
     AskedModels,
     run_asker,
 )
-from gatekeeper.author.generation.rules import NUMBER
-from gatekeeper.author.mutation.mutants import Mutant, rewrite_part
-from gatekeeper.author.mutation.prompt_parts import FILLED_IN, Part, find_parts
+from gatekeeper.author.generation.questions import QUESTIONS
+from gatekeeper.author.mutation.mutants import FILLED_IN, Mutant, Part, find_parts, rewrite_part
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Position, Prompt
@@ -38,12 +30,10 @@ from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count, dollars
 from gatekeeper.runs.models import require_known_models, require_recording
 
-STAGE = "mutations"
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
 """Parts in one question, so that the answer fits into its limit of tokens."""
 _TOUCHES = "variables or other parts of the template would change"
-SCHEMA = object_schema(mutations=array_schema(object_schema(part=NUMBER, now=TEXT, why=TEXT)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +82,8 @@ def parts_to_rewrite(prompt: Prompt) -> dict[int, Part]:
 
 def mutation_requests(prompt: Prompt, model: str) -> tuple[Request, ...]:
     """Return the questions as they are sent, for a forecast."""
-    return tuple(
-        stage_request(STAGE, _data(prompt, batch), SCHEMA, {}, model) for batch in _batches(prompt)
-    )
+    question = QUESTIONS["mutations"]
+    return tuple(question.request(model, _data(prompt, batch)) for batch in _batches(prompt))
 
 
 async def propose_mutants(
@@ -107,7 +96,7 @@ async def propose_mutants(
     """
     batches = list(_batches(prompt))
     answers = await ask_together(
-        *(asker.ask(STAGE, _data(prompt, batch), SCHEMA) for batch in batches)
+        *(asker.ask("mutations", _data(prompt, batch)) for batch in batches)
     )
     left_out: Counter[str] = Counter()
     found: dict[int, Mutant] = {}
@@ -149,7 +138,7 @@ def recorded_model(recording: Path) -> str:
     try:
         with recording.open(encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines if line.strip()]
-        models = {str(row["model"]) for row in rows if row.get("stage") == STAGE}
+        models = {str(row["model"]) for row in rows if row.get("stage") == "mutations"}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{recording}: gatekeeper cannot read this file as {ANSWERS}: {error}"

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from gatekeeper import __version__, numbers
-from gatekeeper.author.mutation.prompt_parts import Part
-from gatekeeper.author.mutation.result import Finding, MutantResult, MutationResult
-from gatekeeper.reports.escape import clip, plain
+from gatekeeper.author.mutation.measure import Finding, MutantResult, MutationResult
+from gatekeeper.author.mutation.mutants import Part
+from gatekeeper.reports.escape import clip, code_cell, plain, plain_line, prose, visible
+from gatekeeper.reports.html import markup
+from gatekeeper.reports.html.page import page
+from gatekeeper.reports.terminal.console import log_console
 
 FINDINGS: Mapping[Finding, str] = {
     "noticed": "noticed",
@@ -222,3 +232,149 @@ def _dead(result: MutationResult) -> list[MutantResult]:
     ]
     has_all = any(one.mutant.part.kind == "all examples" for one in dead)
     return [one for one in dead if not (has_all and one.mutant.part.kind == "example")]
+
+
+_STYLES: Mapping[Finding, str] = {
+    "noticed": "green",
+    "too_few_broke": "magenta",
+    "not_noticed": "bold red",
+    "no_effect": "yellow",
+    "unknown": "dim",
+}
+_MARKS: Mapping[Finding, str] = {
+    "noticed": "✓",
+    "too_few_broke": "△",
+    "not_noticed": "✗",
+    "no_effect": "○",
+    "unknown": "?",
+}
+_LONGEST_LINE = 110
+
+
+def show_mutation(
+    result: MutationResult, files: Mapping[str, Path], console: Console | None = None
+) -> None:
+    """Print the prompt's lines, the mutants that need attention first, the score, and the files."""
+    console = console or log_console()
+    what = "without each line" if drops_parts(result) else "if a line changes"
+    console.print(Text(f"{plain(result.prompt_path)}: what happens {what}", "bold"))
+    console.print(_prompt(result))
+    marks = "   ".join(f"{_MARKS[key]} {FINDINGS[key]}" for key in _MARKS)
+    console.print(Text(marks, "dim"))
+    console.print(_table(result, console))
+    for notice in result.notices:
+        console.print(Text(plain(notice), "dim"))
+    for path in files.values():
+        console.print(Text(str(path), "dim"))
+    console.print(Text(bill(result), "dim"))
+    for said in advice(result):
+        console.print(Text(said))
+    console.print(Text(plain(headline(result)), "bold"))
+
+
+def _prompt(result: MutationResult) -> Text:
+    by_line = findings_by_line(result)
+    width = max(map(len, by_line.values()), default=1)
+    shown = Text()
+    for number, line in result.numbered_lines:
+        findings = by_line.get(number, ())
+        marks = "".join(_MARKS[finding] for finding in findings)
+        text = f"{number:>4} {marks:<{width}} {clip(plain_line(line), _LONGEST_LINE)}".rstrip()
+        shown.append(f"{text}\n", _STYLES[findings[0]] if findings else "dim")
+    return shown
+
+
+def _table(result: MutationResult, console: Console) -> Table:
+    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    for title in ("", "line", "change", "text", "evidence"):
+        table.add_column(title, overflow="fold")
+    for one in sorted(result.mutants, key=lambda one: -URGENCY[one.finding]):
+        part = one.mutant.part
+        table.add_row(
+            f"{_MARKS[one.finding]} {FINDINGS[one.finding]}",
+            f"{part.line}" if part.line == part.last_line else f"{part.line}-{part.last_line}",
+            change_of(one),
+            excerpt(one),
+            evidence(one, result),
+            style=_STYLES[one.finding],
+        )
+    return table
+
+
+_CLASSES: Mapping[Finding, str] = {
+    "noticed": "pass",
+    "too_few_broke": "fail",
+    "not_noticed": "fail",
+    "no_effect": "inconclusive",
+    "unknown": "quiet",
+}
+
+
+def render_mutation(result: MutationResult) -> str:
+    """Render Markdown: the score, what to do, every mutant, those that need attention first."""
+    parts = [f"## Mutation test of {prose(result.contract, 80)}", prose(headline(result))]
+    parts += [prose(text) for text in advice(result)]
+    parts += [mutant_table(result), prose(bill(result))]
+    parts += [prose(notice) for notice in result.notices]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_mutation_page(result: MutationResult) -> str:
+    """Render one self-contained file, which loads nothing from the network and runs no script."""
+    title = f"Mutation test of {plain(result.contract)}"
+    missed = result.count("not_noticed") + result.count("too_few_broke")
+    verdict = "fail" if missed else "pass"
+    lead = "".join(f"<p>{escape(text)}</p>" for text in advice(result))
+    notices = "".join(f'<p class="quiet">{escape(plain(text))}</p>' for text in result.notices)
+    what = "without each line of" if drops_parts(result) else "if a line changes in"
+    sections = [
+        f'<header class="verdict {verdict}"><h1>{escape(title)}</h1>'
+        f'<p class="lead">{escape(plain(headline(result)))}</p>{lead}'
+        f'<p class="quiet">{escape(bill(result))}</p></header>',
+        f'<section aria-labelledby="prompt"><h2 id="prompt">What happens {what} '
+        f"{escape(plain(result.prompt_path))}</h2>{_heat_map(result)}</section>",
+        '<section aria-labelledby="mutants"><h2 id="mutants">Mutants</h2>'
+        '<div class="words scroll" tabindex="0" role="region" aria-label="Mutants">'
+        f"{markup.blocks(mutant_table(result))}</div>{notices}</section>",
+        f'<p class="quiet">gatekeeper {escape(__version__)}</p>',
+    ]
+    return page(f"{title} · gatekeeper", f"<main>{''.join(sections)}</main>")
+
+
+def mutant_table(result: MutationResult) -> str:
+    """Render every mutant as a row of a Markdown table."""
+    rows = [
+        "| finding | line | change | text | evidence |",
+        "| --- | ---: | --- | --- | --- |",
+    ]
+    for one in sorted(result.mutants, key=lambda one: -URGENCY[one.finding]):
+        part = one.mutant.part
+        lines = f"{part.line}" if part.line == part.last_line else f"{part.line}–{part.last_line}"
+        cells = (
+            FINDINGS[one.finding],
+            lines,
+            change_of(one),
+            code_cell(excerpt(one), 80),
+            evidence(one, result),
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _heat_map(result: MutationResult) -> str:
+    by_line = findings_by_line(result)
+    rows = []
+    for number, line in result.numbered_lines:
+        findings = by_line.get(number, ())
+        kind = f' class="{_CLASSES[findings[0]]}"' if findings else ""
+        said = ", ".join(FINDINGS[finding] for finding in findings)
+        rows.append(
+            f'<tr{kind}><th scope="row">{number}</th><td>{said}</td>'
+            f"<td><code>{escape(visible(line))}</code></td></tr>"
+        )
+    head = '<tr><th scope="col">Line</th><th scope="col">Finding</th><th scope="col">Text</th>'
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Prompt by line">'
+        f'<table class="lines"><thead>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )

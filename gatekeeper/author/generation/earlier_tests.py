@@ -20,13 +20,13 @@ from gatekeeper.author.generation.files import (
 )
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
 from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, said_of
-from gatekeeper.author.specification.records import (
+from gatekeeper.author.specification.spec_file import (
+    TESTS_ENTRY,
     GeneratedTest,
     Rule,
     Specification,
     TestCategory,
 )
-from gatekeeper.author.specification.spec_file import TESTS_ENTRY
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.errors import ContractError

@@ -12,25 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.author.generation.ask import (
-    MOST_TOKENS,
-    SEED,
-    Asker,
-    array_schema,
-    ask_together,
-    object_schema,
-    stage_request,
-)
-from gatekeeper.author.generation.estimate import assumed_sample
+from gatekeeper.author.forecast import assumed_sample
+from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.generation.tests import (
-    KIND,
-    input_text,
-    says_something,
-    variables_schema,
+from gatekeeper.author.generation.questions import MOST_TOKENS, QUESTIONS, SEED
+from gatekeeper.author.generation.tests import input_text, says_something
+from gatekeeper.author.mutation.mutants import (
+    MUTATIONS,
+    Mutant,
+    find_parts,
+    make_mutants,
+    rewrite_part,
 )
-from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, make_mutants, rewrite_part
-from gatekeeper.author.mutation.prompt_parts import find_parts
 from gatekeeper.contract.fixtures.near_duplicates import near_duplicates
 from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.templates.budget import Budget
@@ -38,7 +31,6 @@ from gatekeeper.contract.values.definition import Fixture, Prompt, Target
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, UsageError
 
-STAGE = "survivors"
 CATEGORY = "survivor"
 _SURVIVED = ("not_noticed", "too_few_broke", "no_effect")
 
@@ -137,11 +129,6 @@ async def protect(
     )
 
 
-def schema_with(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an answer. `values` is that of a test's variables."""
-    return object_schema(tests=array_schema(object_schema(**KIND, vars=values)))
-
-
 def planned_requests(
     prompt: NumberedPrompt,
     target: Target,
@@ -152,25 +139,30 @@ def planned_requests(
 ) -> list[Request]:
     """Return requests like those of `protect`, for a forecast. Proposals have at most so many
     tokens."""
-    questions = (_question(prompt, mutant) for mutant in mutants)
-    settings = {"count": str(count)}
+    question, values = QUESTIONS["survivors"], prompt.values_schema()
     asked = [
-        stage_request(STAGE, data, schema, settings, model, tokens) for data, schema in questions
+        question.request(
+            model,
+            _question(prompt, mutant),
+            {"count": str(count)},
+            values=values,
+            most_tokens=tokens,
+        )
+        for mutant in mutants
     ]
     sample = assumed_sample(target.model, target.prompt, target.params)
     return [*asked, *[sample] * (3 * count * len(mutants))]
 
 
-def _question(prompt: NumberedPrompt, mutant: Mutant) -> tuple[dict[str, str], Mapping[str, Any]]:
-    data = {**prompt.data, "part": mutant.part.text, "after": mutant.now or "(removed)"}
-    return data, schema_with(variables_schema(prompt))
+def _question(prompt: NumberedPrompt, mutant: Mutant) -> dict[str, str]:
+    return {**prompt.data, "part": mutant.part.text, "after": mutant.now or "(removed)"}
 
 
 async def _propose(
     asker: Asker, prompt: NumberedPrompt, mutant: Mutant, count: int
 ) -> list[Mapping[str, Any]]:
-    data, schema = _question(prompt, mutant)
-    answer = await asker.ask(STAGE, data, schema, {"count": str(count)})
+    data, settings = _question(prompt, mutant), {"count": str(count)}
+    answer = await asker.ask("survivors", data, settings, values=prompt.values_schema())
     rows: list[Mapping[str, Any]] = answer["tests"][:count]
     return [row for row in rows if any(map(says_something, row["vars"].values()))]
 
@@ -194,7 +186,7 @@ async def _prove(
         ]
         if target.params.get("temperature") == 0:
             del requests[1]  # the same answer again
-        *known, changed = await ask_together(*(asker.complete(r, STAGE) for r in requests))
+        *known, changed = await ask_together(*(asker.complete(r, "survivors") for r in requests))
         texts = {answer.text.strip() for answer in known}
         # Answers that differ by chance prove nothing.
         if len(texts) == 1 and changed.text.strip() not in texts:

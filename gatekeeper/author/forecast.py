@@ -1,0 +1,193 @@
+"""Forecasts the calls of `generate`, its later steps and `mutate`, and what they cost: about, and
+at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper.author.generation.earlier_tests import find_earlier_tests
+from gatekeeper.author.generation.effort import EFFORTS, Effort
+from gatekeeper.author.generation.questions import QUESTIONS, SEED
+from gatekeeper.author.generation.run import (
+    MOST_SAMPLES,
+    GenerateOptions,
+    GenerationPlan,
+    plan_update,
+)
+from gatekeeper.author.generation.tests import MOST_MISSING
+from gatekeeper.author.quality.agreement import MOST_COMPARED
+from gatekeeper.author.quality.baseline import TESTS_AT_ONCE
+from gatekeeper.author.quality.run import QualityOptions
+from gatekeeper.contract.checks.embeddings import comparison_request
+from gatekeeper.contract.values.definition import Message, Prompt
+from gatekeeper.contract.values.trial import Request
+from gatekeeper.numbers import count, dollars
+from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
+
+if TYPE_CHECKING:
+    pass
+
+
+def cost_lines(about: Iterable[tuple[Request, float]], most: Iterable[Request]) -> list[str]:
+    """Return what the calls cost, and which models have no known price.
+
+    Args:
+        about: Requests with an answer of a usual length, and how many of each are expected.
+        most: All requests that can be made, with the longest answer that is possible.
+    """
+    expected = [(request.model, expected_cost(request), number) for request, number in about]
+    worst = [(request.model, worst_cost(request)) for request in most]
+    unknown = {model for model, cost, _ in expected if cost is None}
+    unknown |= {model for model, cost in worst if cost is None}
+    lines = [f"The price of {', '.join(sorted(unknown))} is not known."] if unknown else []
+    if all(cost is None for _, cost in worst):
+        return lines
+    usual = math.fsum((cost or 0.0) * number for _, cost, number in expected)
+    highest = math.fsum(cost or 0.0 for _, cost in worst)
+    limit = f"at most {dollars(highest)}" if math.isfinite(highest) else "without an upper limit"
+    others = " for the other models" if unknown else ""
+    return [*lines, f"Cost{others}: about {dollars(min(usual, highest))}, {limit}"]
+
+
+ASSUMED_RULES = 10
+"""Of a prompt for which there is no specification yet."""
+STAGES = 5
+"""The calls that do not depend on the number of rules."""
+USUAL_TOKENS = 600
+"""Of an answer of a stage."""
+ASSUMED_TEXT = "x" * 1_000
+"""An input or an output that is not there yet."""
+
+
+def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[str]:
+    """Yield how many calls a run makes and what they cost, if prices are known. Calls that repeat
+    a question after an unusable answer are not counted."""
+    known = len(plan.present.specification.rules)
+    number = known or ASSUMED_RULES
+    samples = MOST_SAMPLES if options.prove_with else 0
+    stages, basis = STAGES, "as in the specification" if known else "assumed"
+    if options.update:
+        step = plan_update(plan)
+        if not step.needs_model:
+            yield "No line of the prompt and no rule changed, so the update makes 0 calls"
+            return
+        changed = len(step.changes.changed)
+        number = len({*step.rules.affected, *step.to_retest}) + changed
+        again = 1 if step.earlier.to_invert else 0
+        stages = step.stages + (2 if step.rules.affected or changed else again)
+        basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
+
+    def tested(effort: Effort) -> int:
+        return number if options.update else number - _complete(plan, effort)
+
+    yield f"{count(number, 'rule')} ({basis}): {_calls(plan, options, tested, stages + samples)}"
+    own = tested(options.effort)
+    usual = _requests(plan, options, own, stages, USUAL_TOKENS)
+    most = _requests(plan, options, own, stages)
+    yield from cost_lines([(request, 1.0) for request in usual], most)
+    limit = plan.policy.limits.cost_usd
+    if limit is not None and all(worst_cost(request) is not None for request in most):
+        yield f"The run stops when it reaches the policy's limit of {dollars(limit)}."
+
+
+def _complete(plan: GenerationPlan, effort: Effort) -> int:
+    """Return the number of rules that have tests of more effort."""
+    present = plan.present
+    earlier = find_earlier_tests(plan.prompt, present.specification, present.fixtures, effort)
+    return len(earlier.complete)
+
+
+def _calls(
+    plan: GenerationPlan, options: GenerateOptions, tested: Callable[[Effort], int], others: int
+) -> str:
+    """Return the number of calls, and that of other efforts. `tested` returns for how many rules
+    tests are written; `others` are calls about something else."""
+
+    def of(effort: Effort) -> int:
+        return others + _calls_about_tests(plan, effort, tested(effort))
+
+    said = f"at most {count(of(options.effort), 'call')}"
+    each = ", ".join(f"{name} {of(effort)}" for name, effort in EFFORTS.items())
+    return f"{said} (calls for each --effort: {each})"
+
+
+def _calls_about_tests(plan: GenerationPlan, effort: Effort, rules: int) -> int:
+    """Return the most calls that write and improve the tests of so many rules."""
+    scenarios = len(plan.present.specification.wishes.scenarios)
+    return effort.calls(rules, scenarios) + (MOST_MISSING if effort.rates else 0)
+
+
+def _requests(
+    plan: GenerationPlan,
+    options: GenerateOptions,
+    number: int,
+    stages: int,
+    tokens: int | None = None,
+) -> list[Request]:
+    """Return the requests, with answers of at most so many tokens."""
+    prompt, model = plan.prompt, options.model
+    names = ("input_specification", "open_questions", "rules", "rules", "rules")[:stages]
+    once = [QUESTIONS[name].request(model, prompt.data, most_tokens=tokens) for name in names]
+    each = QUESTIONS["tests"].request(
+        model,
+        prompt.data,
+        {"count": str(options.tests_per_rule)},
+        values=prompt.values_schema(),
+        most_tokens=tokens,
+    )
+    found = [*once, *[each] * _calls_about_tests(plan, options.effort, number)]
+    if options.prove_with:
+        sample = assumed_sample(options.prove_with, prompt.prompt, prompt.prompt.params)
+        found += [sample] * MOST_SAMPLES
+    return found
+
+
+def assumed_sample(model: str, prompt: Prompt, params: Mapping[str, Any]) -> Request:
+    """Return a request like those that run the prompt, with an input that is not there yet."""
+    return Request(model, (Message("user", f"{prompt.text}{ASSUMED_TEXT}"),), params, SEED, 0)
+
+
+def quality_estimate_lines(
+    plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions
+) -> Iterator[str]:
+    """Yield how many calls the steps make and their highest possible cost, if prices are known.
+    Calls that repeat a question after an unusable answer are not counted."""
+    calls = [found for found in _quality_requests(plan, options, quality) if found[1]]
+    total = sum(number for _, number in calls)
+    yield f"Steps for baseline tests, quality and ground truth: at most {count(total, 'call')}"
+    yield from cost_lines(calls, [request for request, number in calls for _ in range(number)])
+
+
+def _quality_requests(
+    plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions
+) -> Iterator[tuple[Request, int]]:
+    """Yield a request like those of each step, and how many there are."""
+    data, prompt = plan.prompt.data, plan.prompt.prompt
+    rules = len(plan.present.specification.rules) or ASSUMED_RULES
+    present = plan.present.fixtures
+    own = 2 * rules * options.tests_per_rule
+    if options.as_is:
+        own = sum(not row.is_baseline for row in present)
+    base = quality.baseline or sum(row.is_baseline for row in present)
+    compared = min(base, MOST_COMPARED)
+    text = {"a": ASSUMED_TEXT}
+    if quality.baseline:
+        settings, values = {"count": str(TESTS_AT_ONCE)}, plan.prompt.values_schema()
+        question = QUESTIONS["baseline_tests"]
+        request = question.request(options.model, data, settings, values=values)
+        yield request, math.ceil(quality.baseline / TESTS_AT_ONCE)
+    for judge in quality.judges:
+        if quality.check:
+            yield QUESTIONS["rule_grounded"].request(judge, data), rules
+            yield QUESTIONS["test_valid"].request(judge, text), own + base
+            yield QUESTIONS["rules_obeyed"].request(judge, text), 2 * compared
+        if quality.ground_truth:
+            yield QUESTIONS["answer_correct"].request(judge, {**data, **text}), own + base
+    if quality.check and base:
+        yield assumed_sample(quality.model, prompt, prompt.params), 2 * compared
+        if quality.embeddings:
+            yield comparison_request(quality.embeddings, ASSUMED_TEXT, ASSUMED_TEXT), compared
+    if quality.ground_truth:
+        yield assumed_sample(quality.ground_truth, prompt, prompt.params), own + base

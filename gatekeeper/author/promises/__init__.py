@@ -1,1 +1,0 @@
-"""What a prompt promises by its specification, and how a change alters it."""
