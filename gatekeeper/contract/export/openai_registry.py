@@ -25,7 +25,7 @@ from gatekeeper.contract.export.exported import (
 from gatekeeper.contract.export.judges import graded_spec, judge_differences, judge_question
 from gatekeeper.contract.export.messages import is_text, rendered
 from gatekeeper.contract.formats.foreign_suite import contract_name
-from gatekeeper.contract.formats.openai_graded import SETTINGS
+from gatekeeper.contract.formats.openai_registry import SETTINGS
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml

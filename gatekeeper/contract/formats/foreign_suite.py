@@ -3,13 +3,14 @@
 A format is a module with two functions:
 
     def recognises(path: str, data: object) -> bool: ...
-    def read(files: SuiteFiles, document: Document) -> ForeignSuite: ...
+    def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]: ...
 
 `recognises` looks at the parsed data and is called for every file that the policy's patterns match
 and that is no native contract; it must be quick. `read` translates the document to native
 contracts, and raises ContractError with positions in the foreign file. It reads other files
 through `files` alone, which is also a Revision, so that a change of any of them affects the
-contracts. Name the module in `recognise.py`.
+contracts. Name the module in `recognise.py`. `reader.py` reads fields and their places, and
+`rows.py` says how a table of assertions is written.
 
 To write a translated document, build the data of a native contract in which values are wrapped in
 `At(value, position)`, and give it to `build_document`.
@@ -20,31 +21,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.reading.globs import matching
-from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
-from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_TEXT
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name
-from gatekeeper.contract.values.change import ReadFiles
 from gatekeeper.contract.values.definition import NotRun, Position, Prompt
 from gatekeeper.errors import ContractError, Problem
-
-__all__ = [
-    "At",
-    "BrokenSuiteError",
-    "ForeignContract",
-    "ForeignSuite",
-    "NotRun",
-    "NothingToRunError",
-    "SuiteFiles",
-    "TranslatedDocument",
-    "build_document",
-    "contract_name",
-    "contract_path",
-    "copy_value",
-    "file_of_contract",
-]
 
 # The name of a contract has no slash, and the files have one of these suffixes.
 _IN_FILE = re.compile(
@@ -83,13 +65,6 @@ class BrokenSuiteError(ContractError):
 
 class NothingToRunError(BrokenSuiteError):
     """A foreign file without a mistake, of which gatekeeper can run nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignSuite:
-    """Everything that one foreign file holds; at least one contract."""
-
-    contracts: tuple[ForeignContract, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +114,17 @@ def contract_name(text: str, otherwise: str) -> str:
     return plain or otherwise
 
 
+def name_of_contract(written: object, path: str, otherwise: str) -> str:
+    """Return the name that a file gives its contract, or else a name for the file itself."""
+    own = written if isinstance(written, str) else ""
+    return contract_name(own, contract_name(basename(path).split(".")[0], otherwise))
+
+
+def name_of_model(name: str) -> str:
+    """Return a model with its provider: without one, it is a model of OpenAI."""
+    return name if "/" in name else f"openai/{name}"
+
+
 def contract_path(file: str, name: str, *, single: bool) -> str:
     """Return the path of a contract in a foreign file; `single` says that the file has no other."""
     return file if single else f"{file}#{name}"
@@ -163,62 +149,3 @@ def build_document(path: str, tree: Mapping[str, Any], at: Position) -> Translat
         return value
 
     return TranslatedDocument(path, unwrap(tree, ()), origins=origins)
-
-
-def copy_value(document: Document, key: KeyPath = ()) -> At:
-    """Return the value at the key, with the places of everything in it, for `build_document`.
-
-    Raises KeyError or IndexError if the document has no such value.
-    """
-    value: Any = document.data
-    for part in key:
-        value = value[part]
-
-    def wrap(value: Any, key: KeyPath) -> At:
-        inner: Any = value
-        if isinstance(value, dict):
-            inner = {name: wrap(item, (*key, name)) for name, item in value.items()}
-        elif isinstance(value, list):
-            inner = [wrap(item, (*key, index)) for index, item in enumerate(value)]
-        return At(inner, document.position(key))
-
-    return wrap(value, key)
-
-
-@dataclass
-class SuiteFiles(ReadFiles):
-    """A revision, as the translation of one foreign file sees it: the contracts depend on the files
-    that were read and on the patterns that were looked up. A translation searches by `find`, not in
-    the entries."""
-
-    patterns: set[str] = field(default_factory=set)
-    characters: int = 0
-
-    def text(self, document: Document, key: KeyPath, reference: str) -> tuple[str, str]:
-        """Return the path and the text of a file that a document names at the key.
-
-        Raises ContractError, at that place, if it cannot be read.
-        """
-        try:
-            path = locate(reference, document.path)
-            self.paths.add(path)  # also if it is missing: adding it affects the contracts
-            text = read_text(self, path)
-        except UnreadableError as error:
-            raise ContractError([document.problem(key, error.what, error.fix)]) from None
-        self.characters += len(text)
-        if self.characters > MOST_FIXTURE_TEXT:
-            what = (
-                f"all files of this suite together have more than {MOST_FIXTURE_TEXT:,} characters"
-            )
-            raise ContractError([document.problem(key, what, "split the suite")])
-        return path, text
-
-    def find(self, pattern: str) -> list[str]:
-        """Return the files that match a pattern from the repository root, such as
-        `evals/tests/*.yaml`, in order. A file that comes to match it affects the contracts."""
-        self.patterns.add(pattern)
-        return sorted(
-            path
-            for path in matching(self.revision.entries, pattern)
-            if self.revision.entries[path].kind == "file"
-        )

@@ -6,42 +6,31 @@ Several `versions` of the template become a contract each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.formats.fields import (
-    expect_list,
-    format_fields,
-    from_format_fields,
-    located_text,
-    one_of,
-    value_at,
-)
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    ForeignSuite,
-    SuiteFiles,
     build_document,
     contract_name,
     contract_path,
-    copy_value,
+    name_of_contract,
+    name_of_model,
 )
-from gatekeeper.contract.formats.harness_checks import CHECK_KEYS, read_invariants
-from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.formats.reader import SCHEMA, Keys, Node, SuiteFiles, keys
+from gatekeeper.contract.formats.rows import Check, Row, checks_of, refuse_unknown, row, table
+from gatekeeper.contract.formats.texts import format_fields, from_format_fields, literal
 from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError
 
 _CASES = ("test_cases", "cases", "tests", "fixtures", "inputs")
 _VARIABLES = ("inputs", "input", "vars", "variables")
-_EXPECTED = ("expected", "expected_output")
-_LABELS = ("id", "name")
-_SAMPLES = ("samples", "runs")
 _MODEL = "openai/gpt-4o-mini"
 """The model of a suite that names none: its harness gets the model on the command line."""
-_PARAMS = ("temperature", "max_tokens", "top_p")
 KEYS: Mapping[str, Keys] = {
     "suite": keys(
         "prompt_template system_prompt versions model params temperature max_tokens top_p "
@@ -54,8 +43,147 @@ KEYS: Mapping[str, Keys] = {
         "id name category invariants inputs input vars variables expected expected_output",
         "metadata tags",
     ),
-    **CHECK_KEYS,
+    "invariant": keys(
+        "type kind check spec name id model category categories severity", "metadata tags"
+    ),
+    "schema spec": keys("schema schema_file"),
+    "length spec": keys("min max unit"),
+    "judge spec": keys("criteria rubric model"),
 }
+_FLAGS = {
+    name: letter
+    for letter, names in (
+        ("i", "i ignorecase"),
+        ("m", "m multiline"),
+        ("s", "s dotall"),
+        ("x", "x verbose"),
+        ("", "u unicode"),
+    )
+    for name in names.split()
+}
+"""The flags of Python's `re`, and how a pattern writes them."""
+
+
+class _UnclearError(Exception):
+    """The `spec` of an invariant is not understood."""
+
+
+def _with(kind: str, main: str | None = None, **fixed: Any) -> Callable[[Any], Check]:
+    """Return a maker of a check: `spec` has its parameters, or is the main one."""
+
+    def make(spec: Any) -> Check:
+        if isinstance(spec, Mapping) and "type" not in spec:
+            return {"type": kind, **fixed, **{n: _literal(value) for n, value in spec.items()}}
+        if isinstance(spec, Mapping) or (spec is None) == (main is not None):
+            raise _UnclearError
+        return {"type": kind, **fixed, **({main: _literal(spec)} if main else {})}
+
+    return make
+
+
+def _found(kind: str) -> Callable[[Any], Check]:
+    """Return a maker of a check for parts of the text: `substring` is its `value`."""
+
+    def make(spec: Any) -> Check:
+        if not isinstance(spec, Mapping):
+            return _with(kind, "value")(spec)
+        names = {"substring": "value", "text": "value", "substrings": "values"}
+        values = {names.get(name, name): value for name, value in spec.items()}
+        sensitive = values.pop("case_sensitive", True)
+        if len(values) < len(spec) - ("case_sensitive" in spec) or not isinstance(sensitive, bool):
+            raise _UnclearError
+        return _with(kind)(values if sensitive else {**values, "ignore_case": True})
+
+    return make
+
+
+def _pattern(kind: str) -> Callable[[Any], Check]:
+    """Return a maker of a check for a pattern: `flags` are those of Python's `re`."""
+
+    def make(spec: Any) -> Check:
+        if not isinstance(spec, Mapping) or "flags" not in spec:
+            return _with(kind, "pattern")(spec)
+        rest = {name: value for name, value in spec.items() if name != "flags"}
+        written = spec["flags"] if isinstance(spec["flags"], list) else [spec["flags"]]
+        names = re.split(r"[|,\s]+", " ".join(map(str, written)).strip())
+        plain = [name.lower().removeprefix("re.") for name in names if name]
+        if not isinstance(rest.get("pattern"), str) or not _FLAGS.keys() >= set(plain):
+            raise _UnclearError
+        letters = "".join(dict.fromkeys(_FLAGS[name] for name in plain))
+        start = f"(?{letters})" if letters else ""
+        return _with(kind)({**rest, "pattern": start + rest["pattern"]})
+
+    return make
+
+
+def _literal(value: Any) -> Any:
+    """Return a text as a template that gives it back; `{expected}` is the case's."""
+    if isinstance(value, list):
+        return [_literal(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    return "{{ expected }}" if value.strip() in ("{expected}", "{{ expected }}") else literal(value)
+
+
+def _schema(spec: Any) -> Any:
+    if not isinstance(spec, dict | str):
+        raise _UnclearError
+    return spec.get("schema", spec) if isinstance(spec, dict) else spec
+
+
+def _length(bound: str, **unit: str) -> Callable[[Any], Check]:
+    def make(spec: Any) -> Check:
+        found = {bound: spec} if isinstance(spec, int) else {}
+        if isinstance(spec, Mapping):
+            found = {name: spec[name] for name in ("min", "max") if name in spec}
+        if not found:
+            raise _UnclearError
+        own = {"unit": spec["unit"]} if isinstance(spec, Mapping) and "unit" in spec else {}
+        return {"type": "length", **found, **own, **unit}
+
+    return make
+
+
+def _criteria(spec: Any) -> str:
+    given = spec.get("criteria", spec.get("rubric")) if isinstance(spec, Mapping) else spec
+    if not isinstance(given, str):
+        raise _UnclearError
+    return literal(given)
+
+
+def _judge_model(spec: Any) -> str | None:
+    model = spec.get("model") if isinstance(spec, Mapping) else None
+    return model if isinstance(model, str) else None
+
+
+_OF_SCHEMA, _OF_LENGTH, _OF_JUDGE = (KEYS[f"{of} spec"] for of in ("schema", "length", "judge"))
+ROWS: Mapping[str, Row] = table(
+    row("json json_valid valid_json", _with("json_valid")),
+    row("json_schema schema", "json_schema", schema=_schema, keys=_OF_SCHEMA),
+    row("json_required required_fields", _with("json_required", "fields")),
+    row("regex matches pattern", _pattern("regex")),
+    row("not_regex regex_absent not_matches", _pattern("not_regex")),
+    row("enum one_of", _with("enum", "values")),
+    row("equals exact_match", _with("equals", "value")),
+    row("contains", _found("contains")),
+    row("contains_all", _with("contains", "values", match="all")),
+    row("contains_any", _with("contains", "values", match="any")),
+    row("not_contains forbidden", _found("not_contains")),
+    row("starts_with", _with("starts_with", "value")),
+    row("ends_with", _with("ends_with", "value")),
+    row("length max_length max_chars", _length("max"), keys=_OF_LENGTH),
+    row("min_length min_chars", _length("min"), keys=_OF_LENGTH),
+    row("max_words", _length("max", unit="words"), keys=_OF_LENGTH),
+    row("similarity", _with("similarity", "value")),
+    row("language", _with("language", "value")),
+    row("latency", _with("latency", "max_ms")),
+    row("cost", _with("cost", "max_usd")),
+    row("pii no_pii", _with("pii")),
+    row(
+        "judge llm_judge rubric", "judge rubric",
+        criteria=_criteria, model=_judge_model, keys=_OF_JUDGE,
+    ),
+)  # fmt: skip
 
 
 def recognises(_path: str, data: object) -> bool:
@@ -67,180 +195,193 @@ def recognises(_path: str, data: object) -> bool:
     return any(isinstance(one.get("invariants"), list) for one in objects)
 
 
-def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     """Translate the suite; each version of the template is a contract. Raises ContractError."""
-    not_run: list[NotRun] = []
-    versions = _versions(document)
-    not_run += unknown_keys(document, (), document.data, KEYS["suite"])
-    for _, key in versions if "versions" in document.data else ():
-        not_run += unknown_keys(document, key, value_at(document, key), KEYS["version"])
-    shared = _shared(files, document, _fields(document, versions), not_run)
-    text = files.text(document, (), f"/{document.path}")[1]
-    stem = _name(document)
+    versions, document = _versions(root), root.document
+    notes = root.unknown_keys(KEYS["suite"])
+    for _, node in versions if "versions" in root.mapping else ():
+        notes += node.unknown_keys(KEYS["version"])
+    shared = _shared(files, root, _fields(root, versions), notes)
+    text = files.own_text(document)
+    written = next((v for k in ("name", "id", "suite") if isinstance(v := root.get(k), str)), "")
+    stem = name_of_contract(written, document.path, "suite")
     contracts = []
-    for label, key in versions:
+    for label, node in versions:
         name = contract_name(f"{stem}-{label}", stem) if len(versions) > 1 else stem
-        written = located_text(document, (*key, "prompt_template"))
-        template = from_format_fields(document, (*key, "prompt_template"), written)
-        line = document.text_lines.get(
-            (*key, "prompt_template"), document.position((*key, "prompt_template")).line or 1
-        )
-        prompt = Prompt(
-            document.path, (*_system(document), MessageTemplate("user", template, line)), text
-        )
+        template = node.child("prompt_template")
+        user = MessageTemplate("user", from_format_fields(template), template.line)
+        prompt = Prompt(document.path, (*_system(root), user), text)
         tree = {
             "contract": 1,
             "name": name,
             "template": "jinja",
-            "prompt": At(
-                f"./{basename(document.path)}", document.position((*key, "prompt_template"))
-            ),
-            **_target(document, key, not_run),
+            "prompt": template.at(f"./{basename(document.path)}"),
+            **_target(root, node, notes),
             **shared,
         }
         path = contract_path(document.path, name, single=len(versions) == 1)
-        built = build_document(path, tree, document.position())
-        contracts.append(ForeignContract(built, tuple(not_run), prompt, (label,)))
-    return ForeignSuite(tuple(contracts))
+        built = build_document(path, tree, root.position)
+        contracts.append(ForeignContract(built, tuple(notes), prompt, (label,)))
+    return tuple(contracts)
 
 
-def _name(document: Document) -> str:
-    written = next(
-        (
-            document.data[k]
-            for k in ("name", "id", "suite")
-            if isinstance(document.data.get(k), str)
-        ),
-        "",
-    )
-    return contract_name(written, contract_name(basename(document.path).split(".")[0], "suite"))
-
-
-def _system(document: Document) -> tuple[MessageTemplate, ...]:
-    key = ("system_prompt",)
-    if document.data.get("system_prompt") is None:
+def _system(root: Node) -> tuple[MessageTemplate, ...]:
+    node = root.child("system_prompt")
+    if node.value is None:
         return ()
-    line = document.text_lines.get(key, document.position(key).line or 1)
-    text = from_format_fields(document, key, located_text(document, key))
-    return (MessageTemplate("system", text, line),)
+    return (MessageTemplate("system", from_format_fields(node), node.line),)
 
 
-def _fields(document: Document, versions: Sequence[tuple[str, KeyPath]]) -> frozenset[str]:
+def _fields(root: Node, versions: Sequence[tuple[str, Node]]) -> frozenset[str]:
     """Return the variables of all templates."""
-    places = [("system_prompt",), *((*key, "prompt_template") for _, key in versions)]
-    return frozenset().union(*(format_fields(value_at(document, place)) for place in places))
+    texts = [root.get("system_prompt"), *(node.get("prompt_template") for _, node in versions)]
+    return frozenset().union(*map(format_fields, texts))
 
 
-def _versions(document: Document) -> list[tuple[str, KeyPath]]:
+def _versions(root: Node) -> list[tuple[str, Node]]:
     """Return the label and the place of each version of the template."""
-    written = document.data.get("versions")
-    if isinstance(written, dict) and written:
-        return [(str(label), ("versions", label)) for label in written]
-    if isinstance(written, list) and written:
-        items = expect_list(document, ("versions",))
+    versions = root.child("versions")
+    if isinstance(versions.value, dict) and versions.value:
+        return list(versions.items())
+    if isinstance(versions.value, list) and versions.value:
         return [
-            (str(item.get("id", item.get("version", number + 1))), ("versions", number))
-            for number, item in enumerate(items)
+            (str(item.mapping.get("id", item.mapping.get("version", number))), item)
+            for number, item in enumerate(versions.mappings(), start=1)
         ]
-    return [("", ())]
+    return [("", root)]
 
 
-def _target(document: Document, key: KeyPath, not_run: list[NotRun]) -> dict[str, At]:
-    found = {}
-    for place in ((*key, "model"), ("model",)):
-        model = value_at(document, place)
-        if isinstance(model, str):
-            named = model if "/" in model else f"openai/{model}"
-            found["model"] = At(named, document.position(place))
-            break
-    else:
+def _target(root: Node, version: Node, notes: list[NotRun]) -> dict[str, At]:
+    models = (version.child("model"), root.child("model"))
+    model = next((node for node in models if isinstance(node.value, str)), None)
+    if model is None:
         why = f"no model is named, so gatekeeper calls `{_MODEL}`; add `model: provider/name`"
-        note = NotRun("model", document.position(), why)
-        not_run += [note] if note not in not_run else []
-        found["model"] = At(_MODEL, document.position())
-    params = {name: copy_value(document, (name,)) for name in _PARAMS if name in document.data}
-    if isinstance(document.data.get("params"), dict):
-        found["params"] = copy_value(document, ("params",))
+        note = root.not_run("model", why)
+        notes += [note] if note not in notes else []
+    found = {"model": model.at(name_of_model(model.value)) if model else root.at(_MODEL)}
+    params = root.copies(("temperature", "max_tokens", "top_p"))
+    if isinstance(root.get("params"), dict):
+        found["params"] = root.child("params").copy()
     elif params:
-        found["params"] = At(params, document.position())
+        found["params"] = root.at(params)
     return found
 
 
 def _shared(
-    files: SuiteFiles, document: Document, fields: frozenset[str], not_run: list[NotRun]
+    files: SuiteFiles, root: Node, fields: frozenset[str], notes: list[NotRun]
 ) -> dict[str, Any]:
-    key = one_of(document, (), _CASES)
+    key = root.one_of(_CASES)
     if key is None:
-        what, fix = "the suite has no cases", "add a list `cases:`"
-        raise ContractError([document.problem((), what, fix)])
-    cases = expect_list(document, (key,))
-    shared: dict[str, Any] = {
-        "fixtures": [
-            _case(files, document, (key, n), case, fields, not_run) for n, case in enumerate(cases)
-        ],
-        "checks": [],
-    }
-    if "invariants" in document.data:
-        shared["checks"] += read_invariants(files, document, ("invariants",), not_run)
-    shared["checks"] += _of_categories(files, document, not_run)
-    if isinstance(document.data.get("description"), str):
-        shared["description"] = copy_value(document, ("description",))
-    samples = one_of(document, (), _SAMPLES)
+        raise root.problem("the suite has no cases", "add a list `cases:`")
+    cases = root.child(key).mappings()
+    shared: dict[str, Any] = {"fixtures": [_case(files, case, fields, notes) for case in cases]}
+    everywhere = root.child("invariants")
+    shared["checks"] = _checks(files, everywhere, notes) if "invariants" in root.mapping else []
+    shared["checks"] += _of_categories(files, root.child("categories"), notes)
+    if isinstance(root.get("description"), str):
+        shared["description"] = root.child("description").copy()
+    samples = root.one_of(("samples", "runs"))
     if samples is not None:
-        shared["sampling"] = {"samples": copy_value(document, (samples,))}
+        shared["sampling"] = {"samples": root.child(samples).copy()}
     return shared
 
 
-def _of_categories(files: SuiteFiles, document: Document, not_run: list[NotRun]) -> list[At]:
+def _of_categories(files: SuiteFiles, categories: Node, notes: list[NotRun]) -> list[At]:
     """Return the invariants that hold for the cases of one category."""
-    categories = document.data.get("categories") or {}
-    if not isinstance(categories, dict):
-        what, fix = "`categories` is not a mapping", "write `NAME: {invariants: […]}`"
-        raise ContractError([document.problem(("categories",), what, fix)])
+    if categories.value and not isinstance(categories.value, dict):
+        fix = "write `NAME: {invariants: […]}`"
+        raise categories.problem("`categories` is not a mapping", fix)
     found: list[At] = []
-    for name, item in categories.items():
-        place = ("categories", name)
-        if not isinstance(item, dict):
-            what, fix = "a category is not a mapping", "write `invariants: […]`"
-            raise ContractError([document.problem(place, what, fix)])
-        not_run += unknown_keys(document, place, item, KEYS["category"])
-        if item.get("invariants") is not None:
+    for name, category in categories.items():
+        if not isinstance(category.value, dict):
+            raise category.problem("a category is not a mapping", "write `invariants: […]`")
+        notes += category.unknown_keys(KEYS["category"])
+        if category.get("invariants") is not None:
             found += [
                 At({**check.value, "when": {"category": name}}, check.position)
-                for check in read_invariants(files, document, (*place, "invariants"), not_run)
+                for check in _checks(files, category.child("invariants"), notes)
             ]
     return found
 
 
-def _case(
-    files: SuiteFiles,
-    document: Document,
-    key: KeyPath,
-    case: Mapping[str, Any],
-    fields: frozenset[str],
-    not_run: list[NotRun],
-) -> At:
+def _case(files: SuiteFiles, case: Node, fields: frozenset[str], notes: list[NotRun]) -> At:
     fixture: dict[str, Any] = {}
-    held = one_of(document, key, [n for n in _VARIABLES if isinstance(case.get(n), dict)])
-    known = {note.kind for note in not_run}  # each column is named once
-    not_run += [
-        note
-        for note in unknown_keys(document, key, case, KEYS["case"], own=() if held else fields)
-        if note.kind not in known
-    ]
-    if held:
-        fixture["vars"] = copy_value(document, (*key, held))
-    else:
-        names = [n for n in case if n not in KEYS["case"].known or n in ("input", "inputs")]
-        fixture["vars"] = {name: copy_value(document, (*key, name)) for name in names}
-    label = next((name for name in _LABELS if name in case), None)
+    held = case.one_of([name for name in _VARIABLES if isinstance(case.get(name), dict)])
+    known = {note.kind for note in notes}  # each column is named once
+    unknown = case.unknown_keys(KEYS["case"], own=() if held else fields)
+    notes += [note for note in unknown if note.kind not in known]
+    columns = [n for n in case.mapping if n not in KEYS["case"].known or n in ("input", "inputs")]
+    fixture["vars"] = case.child(held).copy() if held else case.copies(columns)
+    label = next((name for name in ("id", "name") if name in case.mapping), None)
     if label:
-        fixture["id"] = copy_value(document, (*key, label))
-    if "category" in case:
-        fixture["category"] = copy_value(document, (*key, "category"))
-    expected = one_of(document, key, _EXPECTED)
+        fixture["id"] = case.child(label).copy()
+    fixture |= case.copies(["category"])
+    expected = case.one_of(("expected", "expected_output"))
     if expected:
-        fixture["expected"] = copy_value(document, (*key, expected))
+        fixture["expected"] = case.child(expected).copy()
     if case.get("invariants") is not None:
-        fixture["checks"] = read_invariants(files, document, (*key, "invariants"), not_run)
-    return At(fixture, document.position(key))
+        fixture["checks"] = _checks(files, case.child("invariants"), notes)
+    return case.at(fixture)
+
+
+def _checks(files: SuiteFiles, node: Node, notes: list[NotRun]) -> list[At]:
+    """Return the checks of a list of invariants. Raises ContractError."""
+    return checks_of(node.mappings(), partial(_invariant, files), notes)
+
+
+def _invariant(files: SuiteFiles, node: Node) -> Check:
+    named = node.one_of(("type", "kind", "check"))
+    kind = node.get(named) if named else None
+    if not isinstance(kind, str):
+        raise node.problem("an invariant has no `type`", "add a type, such as `type: json_schema`")
+    row = ROWS.get(kind.lower().replace("-", "_"))
+    unknown = node.unknown_keys(KEYS["invariant"], check=kind)
+    refuse_unknown(unknown + (_unknown_of_spec(row, node.child("spec"), kind) if row else []))
+    if row is None:
+        raise node.cannot_run(kind, "gatekeeper has no check for invariants of this type")
+    spec = node.child("spec")
+    try:
+        made = row.make(_schema_file(files, spec) if row.keys is _OF_SCHEMA else spec.value)
+    except _UnclearError:
+        why = "gatekeeper does not understand the `spec` of the invariant"
+        raise node.cannot_run(kind, why) from None
+    label = next((v for k in ("name", "id") if isinstance(v := node.get(k), str)), None)
+    check: Check = {"name": label, **made} if label else made
+    if made.get("judge") and isinstance(node.get("model"), str):
+        check["model"] = node.get("model")
+    if made.get("judge") and "model" not in check:
+        fix = "add `model: provider/name` to the invariant"
+        raise node.problem("the invariant does not name the model that judges", fix)
+    category = node.one_of(("categories", "category"))
+    if category:
+        check["when"] = {"category": node.get(category)}
+    if node.get("severity") in ("warn", "warning"):
+        check["severity"] = "warn"
+    return check
+
+
+def _schema_file(files: SuiteFiles, spec: Node) -> Any:
+    """Return the `spec` of a schema. A `schema_file` becomes the path of the file: from the folder
+    of the suite, or else from the repository root. Raises ContractError."""
+    if "schema_file" not in spec.mapping:
+        return spec.value
+    node = spec.child("schema_file")
+    written = node.text()
+    at_root = f"/{written.lstrip('/')}"
+    try:
+        return f"/{files.text(node, written)[0]}"
+    except ContractError:
+        return f"/{files.text(node, at_root)[0]}"
+
+
+def _unknown_of_spec(row: Row, spec: Node, kind: str) -> list[NotRun]:
+    """Return the unknown keys of a `spec`. Those of most specs are the parameters of a check, which
+    loading the contract looks at."""
+    if row.keys is None or not isinstance(spec.value, dict):
+        return []
+    found = []
+    if row.keys is _OF_SCHEMA and "schema" in spec.value:
+        found = spec.child("schema").unknown_keywords()
+    elif row.keys is _OF_SCHEMA and not SCHEMA.read.isdisjoint(spec.value):
+        return spec.unknown_keywords()
+    return found + spec.unknown_keys(row.keys, check=kind)

@@ -9,36 +9,34 @@ contract of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from posixpath import basename, dirname, join
 from typing import Any
 
-from gatekeeper.contract.formats.check_texts import literal
-from gatekeeper.contract.formats.fields import (
-    expect_list,
-    format_fields,
-    from_format_fields,
-    located_text,
-    value_at,
-)
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    ForeignSuite,
-    SuiteFiles,
     build_document,
     contract_name,
     contract_path,
-    copy_value,
+    name_of_model,
 )
-from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keys
-from gatekeeper.contract.formats.pcsl_checks import CHECK_KEYS, read_checks, tolerances
+from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys
+from gatekeeper.contract.formats.rows import (
+    Check,
+    checks_of,
+    not_run,
+    refuse_unknown,
+    row,
+    table,
+)
+from gatekeeper.contract.formats.texts import format_fields, from_format_fields, literal
 from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_FILES
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.contract.values.change import prefetch
 from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
-from gatekeeper.errors import ContractError
+from gatekeeper.contract.values.unique_name import take_name
 
 _SUFFIXES = (".json", ".yaml", ".yml")
 # A part of the file's name: `ep`, `ep_assist`, `support.ep`.
@@ -56,8 +54,87 @@ _ALLOWED_STEPS = (
     "json_loose_parse",
     "lowercase_fields",
 )
+_PREFIX = "pc.check."
+_JUDGE_MODEL = "openai/gpt-4o-mini"
+"""The judge that prompt-contracts uses if the check names none."""
+_SEVERAL = "{name} ({number})"
+Written = Mapping[str, Any]
 
 
+def _of_check(names: str = "") -> Keys:
+    return keys(f"type severity {names}", "name id")
+
+
+def _field(item: Written) -> Any:
+    return item.get("field") or None
+
+
+def _allowed(item: Written) -> list[Any]:
+    return [literal(value) if isinstance(value, str) else value for value in item["allowed"]]
+
+
+def _fields(item: Written) -> list[str]:
+    return [literal(str(name)) for name in item.get("fields") or item["keys"]]
+
+
+def _literals(key: str) -> Callable[[Written], list[str]]:
+    return lambda item: [literal(str(value)) for value in item[key]]
+
+
+def _any_case(item: Written) -> bool:
+    return not item.get("case_sensitive", True)
+
+
+def _pattern(item: Written) -> str:
+    flags = "".join(sorted(set(str(item.get("flags", "")).lower()) & {*"ims"}))
+    return literal(f"(?{flags}){item['pattern']}" if flags else item["pattern"])
+
+
+def _words(item: Written) -> int:
+    # prompt-contracts counts words here, whatever the check is called.
+    return int(item["max_out"] if "max_out" in item else item["max_tokens"])
+
+
+ROWS = table(
+    row("json_valid", "json_valid", keys=_of_check()),
+    row("json_required", "json_required", fields=_fields, keys=_of_check("fields keys")),
+    row(
+        "enum enum_value", "enum", field=_field, values=_allowed,
+        ignore_case=lambda item: item.get("case_insensitive") is True,
+        keys=_of_check("field allowed case_insensitive"),
+    ),
+    row(
+        "regex_absent", "not_regex", pattern=lambda item: literal(item["pattern"]),
+        keys=_of_check("pattern"),
+    ),
+    row(
+        "regex_present", "regex", pattern=_pattern, field=_field,
+        keys=_of_check("pattern flags field"),
+    ),
+    row("token_budget", "length", max=_words, unit="words", keys=_of_check("max_out max_tokens")),
+    row(
+        "latency_budget", "latency", max_ms=lambda item: item["max_ms"],
+        keys=_of_check("p95_ms max_ms"),
+    ),
+    row(
+        "contains_all", "contains", values=_literals("required"), match="all",
+        ignore_case=_any_case, keys=_of_check("required case_sensitive"),
+    ),
+    row(
+        "contains_any", "contains", values=_literals("options"), match="any",
+        ignore_case=_any_case, keys=_of_check("options case_sensitive"),
+    ),
+    row(
+        "judge", "judge rubric", criteria=lambda item: literal(item["criteria"]),
+        model=lambda item: name_of_model(item.get("model", _JUDGE_MODEL)),
+        keys=_of_check("criteria model"),
+    ),
+    not_run(
+        "similarity",
+        "PCSL computes embeddings itself, but gatekeeper gets embeddings from a provider; write a "
+        "gatekeeper contract with a check `similar`",
+    ),
+)  # fmt: skip
 _LABELS = "name title version metadata author tags"
 KEYS: Mapping[str, Keys] = {
     "profile": keys(
@@ -73,10 +150,9 @@ KEYS: Mapping[str, Keys] = {
     "repair_policy": keys("enabled allowed max_steps lowercase_fields"),
     "sampling": keys("n seed aggregation", "bootstrap_samples confidence_level"),
     "fixture": keys("id category expected expected_output input", "metadata"),
-    **CHECK_KEYS,
+    "tolerance": keys("max_fail_rate"),
+    **{kind: row.keys for kind, row in ROWS.items() if row.keys},
 }
-
-
 _IN_PROFILE = {
     "targets.*": "target",
     "execution": "execution",
@@ -96,43 +172,43 @@ def recognises(path: str, data: object) -> bool:
     return named and isinstance(data.get("prompt_template"), str) and "model" in data
 
 
-def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     """Translate the profile, with its pd and es. Raises ContractError."""
-    definition = _beside(files, document, "pd")
-    suite = _beside(files, document, "es")
-    not_run: list[NotRun] = []
-    for read_from, kind in ((document, "profile"), (definition, "definition"), (suite, "suite")):
-        not_run += unknown_keys(read_from, (), read_from.data, KEYS[kind])
-    not_run += unknown_in(document, (), KEYS, _IN_PROFILE)
-    triple = _Triple(files, document, definition, suite, not_run)
-    shared = triple.shared()
-    prompt = triple.prompt()
-    stem = triple.name()
+    definition, suite = (_beside(files, root, kind) for kind in ("pd", "es"))
+    notes: list[NotRun] = []
+    for node, kind in ((root, "profile"), (definition, "definition"), (suite, "suite")):
+        notes += node.unknown_keys(KEYS[kind])
+    notes += root.unknown_in(KEYS, _IN_PROFILE)
+    written = root.child("prompt_template")
+    written = written if "prompt_template" in root.mapping else definition.child("prompt")
+    triple = _Triple(files, root, definition, suite, written, notes)
+    shared, prompt, stem = triple.shared(), triple.prompt(), triple.name()
+    targets, path = triple.targets(), root.document.path
     contracts = []
     taken: set[str] = set()
-    targets = triple.targets()
     for index, target in enumerate(targets):
-        name = stem if index == 0 else contract_name(f"{stem}-{target['model'].value}", stem)
+        model = target["model"].value
+        name = stem if index == 0 else contract_name(f"{stem}-{model}", stem)
         while name in taken:
             name = f"{name}-{index + 1}"
         taken.add(name)
-        path = contract_path(document.path, name, single=len(targets) == 1)
         tree = {
             "contract": 1,
             "name": name,
             "template": "jinja",
-            "prompt": At(f"./{basename(prompt.path)}", triple.prompt_at()),
+            "prompt": written.at(f"./{basename(prompt.path)}"),
             **target,
             **shared,
         }
-        written = build_document(path, tree, document.position())
-        contracts.append(ForeignContract(written, tuple(not_run), prompt, (target["model"].value,)))
-    return ForeignSuite(tuple(contracts))
+        own_path = contract_path(path, name, single=len(targets) == 1)
+        built = build_document(own_path, tree, root.position)
+        contracts.append(ForeignContract(built, tuple(notes), prompt, (model,)))
+    return tuple(contracts)
 
 
-def _beside(files: SuiteFiles, document: Document, kind: str) -> Document:
+def _beside(files: SuiteFiles, root: Node, kind: str) -> Node:
     """Return the pd or es of a profile. Raises ContractError if there is none."""
-    folder, file = dirname(document.path), basename(document.path)
+    folder, file = dirname(root.document.path), basename(root.document.path)
     stem, _, suffix = file.rpartition(".")
     twin = _PROFILE.sub(kind, stem)
     wanted = [
@@ -145,97 +221,70 @@ def _beside(files: SuiteFiles, document: Document, kind: str) -> Document:
     if found is None:
         what = f"this evaluation profile needs `{wanted[0]}` in the same folder"
         fix = f"add this file, or rename your {_KINDS[kind]} to `{wanted[0]}`"
-        raise ContractError([document.problem((), what, fix)])
-    path, text = files.text(document, (), found)
-    read = parse_once(text, path)
-    if not isinstance(read.data, dict):
-        raise ContractError([read.problem((), "not a mapping", "write `key: value`")])
+        raise root.problem(what, fix)
+    read = files.parsed(root, found)
+    if not isinstance(read.value, dict):
+        raise read.problem("not a mapping", "write `key: value`")
     return read
 
 
+@dataclass(frozen=True, slots=True)
 class _Triple:
-    """The three files of one contract."""
+    """The three files of one contract, and the text of its prompt."""
 
-    def __init__(
-        self,
-        files: SuiteFiles,
-        profile: Document,
-        definition: Document,
-        suite: Document,
-        not_run: list[NotRun],
-    ) -> None:
-        self._files = files
-        self._profile = profile
-        self._definition = definition
-        self._suite = suite
-        self._not_run = not_run
+    files: SuiteFiles
+    profile: Node
+    definition: Node
+    suite: Node
+    written: Node
+    notes: list[NotRun]
 
     def name(self) -> str:
         """Return the name of the contract: the prompt's id, or else the folder."""
-        folder = basename(dirname(self._profile.path)) or "pcsl"
-        stem = _PROFILE.sub("", basename(self._profile.path).rpartition(".")[0]).strip("._-")
-        written = self._definition.data.get("id")
+        path = self.profile.document.path
+        folder = basename(dirname(path)) or "pcsl"
+        stem = _PROFILE.sub("", basename(path).rpartition(".")[0]).strip("._-")
+        written = self.definition.get("id")
         known = written if isinstance(written, str) else folder
         return contract_name(f"{known}-{stem}" if stem else known, "pcsl")
 
-    def _prompt_key(self) -> tuple[Document, str]:
-        if "prompt_template" in self._profile.data:
-            return self._profile, "prompt_template"
-        return self._definition, "prompt"
-
-    def prompt_at(self) -> Any:
-        document, key = self._prompt_key()
-        return document.position((key,))
-
     def prompt(self) -> Prompt:
         """Return the prompt as prompt-contracts sends it. Raises ContractError."""
-        document, key = self._prompt_key()
-        text = located_text(document, (key,))
-        template = (
-            from_format_fields(document, (key,), text)
-            if key == "prompt_template"
-            else literal(text) + _APPENDED
-        )
-        line = document.text_lines.get((key,), document.position((key,)).line or 1)
-        message = MessageTemplate("user", template, line)
-        return Prompt(document.path, (message,), _whole_text(self._files, document))
+        written = self.written
+        text = written.text()
+        in_profile = written.key == ("prompt_template",)
+        template = from_format_fields(written) if in_profile else literal(text) + _APPENDED
+        message = MessageTemplate("user", template, written.line)
+        document = written.document
+        return Prompt(document.path, (message,), self.files.own_text(document))
 
     def targets(self) -> list[dict[str, At]]:
         """Return the model and parameters of each target."""
-        data = self._profile.data
-        if "targets" not in data:
+        if "targets" not in self.profile.mapping:
             return [self._plain_target()]
         found = []
-        for index, item in enumerate(expect_list(self._profile, ("targets",))):
-            key = ("targets", index)
-            kind, model = (item.get(part) for part in ("type", "model"))
-            if not isinstance(kind, str) or not isinstance(model, str):
-                what, fix = "a target lacks `type` or `model`", "write both `type` and `model`"
-                raise ContractError([self._profile.problem(key, what, fix)])
-            at = self._profile.position((*key, "model"))
-            target = {"model": At(f"{kind}/{model}", at)}
-            if isinstance(item.get("params"), dict):
-                target["params"] = copy_value(self._profile, (*key, "params"))
+        for node in self.profile.child("targets").mappings():
+            kind, model = node.get("type"), node.child("model")
+            if not isinstance(kind, str) or not isinstance(model.value, str):
+                fix = "write both `type` and `model`"
+                raise node.problem("a target lacks `type` or `model`", fix)
+            target = {"model": model.at(f"{kind}/{model.value}")}
+            if isinstance(node.get("params"), dict):
+                target["params"] = node.child("params").copy()
             found.append(target)
         return found
 
     def _plain_target(self) -> dict[str, At]:
-        data = self._profile.data
-        model = located_text(self._profile, ("model",))
-        named = model if "/" in model else f"openai/{model}"
-        params = {
-            name: copy_value(self._profile, (name,))
-            for name in ("temperature", "top_p", "max_tokens")
-            if name in data
-        }
-        at = self._profile.position(("model",))
-        return {"model": At(named, at), **({"params": At(params, at)} if params else {})}
+        model = self.profile.child("model")
+        params = self.profile.copies(("temperature", "top_p", "max_tokens"))
+        named = {"model": model.at(name_of_model(model.text()))}
+        return {**named, **({"params": model.at(params)} if params else {})}
 
     def shared(self) -> dict[str, Any]:
         """Return what the contracts of all targets have in common."""
-        checks, slo = read_checks(self._definition, self._suite, self._not_run)
-        names = [(check.value["name"].value, check.value) for check in checks]
-        promised = tolerances(self._profile, names, self._not_run)
+        checks, slo = _checks(self.definition, self.suite, self.notes)
+        names = [check.value["name"].value for check in checks]
+        promised = _tolerances(self.profile.child("tolerances"), names, self.notes)
         if promised:
             slo["checks"] = promised
         shared: dict[str, Any] = {"fixtures": self._fixtures(), "checks": checks}
@@ -245,56 +294,52 @@ class _Triple:
         return shared | ({"sampling": sampling} if sampling else {})
 
     def _execution(self) -> dict[str, Any]:
-        written = self._profile.data.get("execution", {})
-        written = written if isinstance(written, dict) else {}
-        at = self._profile.position(("execution",))
-        mode = written.get("mode", "auto" if "targets" in self._profile.data else "repair")
+        node = self.profile.child("execution")
+        written = node.mapping
+        mode = written.get("mode", "auto" if "targets" in self.profile.mapping else "repair")
         if mode == "enforce" and not written.get("strict_enforce"):
             mode = "auto"  # it falls back to `assist` for a model that takes no schema
-        retries = written.get("max_retries", 0)
-        if isinstance(retries, int) and retries > 0:
-            position = self._profile.position(("execution", "max_retries"))
+        retries = node.child("max_retries")
+        if isinstance(retries.value, int) and retries.value > 0:
             why = (
                 "gatekeeper can repair a failing answer, but does not ask the model for a new "
                 "answer"
             )
-            self._not_run.append(NotRun("max_retries", position, why))
-        found: dict[str, Any] = {"mode": At(mode, at)}
-        repair = self._repair(written)
+            self.notes.append(retries.not_run("max_retries", why))
+        found: dict[str, Any] = {"mode": node.at(mode)}
+        repair = self._repair(node)
         if repair and mode != "observe":
-            found["repair"] = At(repair, at)
+            found["repair"] = node.at(repair)
         return found
 
-    def _repair(self, execution: Mapping[str, Any]) -> dict[str, Any]:
-        policy = execution.get("repair_policy")
-        if isinstance(policy, dict):
+    def _repair(self, execution: Node) -> dict[str, Any]:
+        policy = execution.child("repair_policy")
+        if isinstance(policy.value, dict):
             allowed = policy.get("allowed")
             written = allowed if isinstance(allowed, list) else list(_STEPS[:1])
             steps = [step for step in written if step in _ALLOWED_STEPS]
-            at = self._profile.position(("execution", "repair_policy"))
-            self._not_run.extend(
-                NotRun(f"repair {step}", at, f"gatekeeper has no repair `{step}`")
+            self.notes.extend(
+                policy.not_run(f"repair {step}", f"gatekeeper has no repair `{step}`")
                 for step in written
                 if step not in _ALLOWED_STEPS
             )
             fields = policy.get("lowercase_fields")
-            most = policy.get("max_steps", 2)
-            if not policy.get("enabled", True):
+            most = policy.mapping.get("max_steps", 2)
+            if not policy.mapping.get("enabled", True):
                 return {}
         else:
-            automatic = execution.get("auto_repair", {})
-            automatic = automatic if isinstance(automatic, dict) else {}
+            automatic = execution.child("auto_repair").mapping
             fields = automatic.get("lowercase_fields")
             steps = [*_STEPS[:2]] if automatic.get("strip_markdown_fences", True) else []
             steps += ["lowercase_fields"] if fields else []
             most = len(steps)
-        fields = self._plain_fields(fields)
+        fields = self._plain_fields(execution, fields)
         if "lowercase_fields" in steps and not fields:
             steps.remove("lowercase_fields")
         named = {"lowercase_fields": fields} if "lowercase_fields" in steps else {}
         return {"steps": steps, "max_steps": most, **named} if steps else {}
 
-    def _plain_fields(self, fields: Any) -> Any:
+    def _plain_fields(self, execution: Node, fields: Any) -> Any:
         """Return the fields whose paths a repair can follow, and name the others."""
         if not isinstance(fields, list):
             return fields
@@ -302,88 +347,133 @@ class _Triple:
         for field in fields:
             if field not in plain:
                 why = f"gatekeeper cannot follow the path `{str(field)[:100]}` in a repair"
-                at = self._profile.position(("execution",))
-                self._not_run.append(NotRun("repair lowercase_fields", at, why))
+                self.notes.append(execution.not_run("repair lowercase_fields", why))
         return plain
 
     def _sampling(self) -> dict[str, Any]:
-        written = self._profile.data.get("sampling")
-        seed = {"seed": self._profile.data["seed"]} if "seed" in self._profile.data else {}
-        if not isinstance(written, dict):
-            return seed
+        node = self.profile.child("sampling")
+        if not isinstance(node.value, dict):
+            seeds = self.profile.mapping
+            return {"seed": seeds["seed"]} if "seed" in seeds else {}
         renamed = {"n": "samples", "seed": "seed", "aggregation": "aggregate"}
         found = {
-            name: copy_value(self._profile, ("sampling", key))
+            name: node.child(key).copy()
             for key, name in renamed.items()
-            if written.get(key) is not None
+            if node.get(key) is not None
         }
         if "samples" in found and "aggregate" not in found:
-            found["aggregate"] = At("first", self._profile.position(("sampling",)))
+            found["aggregate"] = node.at("first")
         return found
 
     def _fixtures(self) -> list[At]:
-        if "fixtures" in self._profile.data:
-            rows = expect_list(self._profile, ("fixtures",))
-            return [
-                self._fixture(self._profile, ("fixtures", index), row)
-                for index, row in enumerate(rows)
-            ]
-        folder = join(literal_pattern(dirname(self._profile.path)), "fixtures")
-        paths = self._files.find(f"{folder}/*.json")
+        if "fixtures" in self.profile.mapping:
+            return [self._fixture(row) for row in self.profile.child("fixtures").mappings()]
+        folder = join(literal_pattern(dirname(self.profile.document.path)), "fixtures")
+        paths = self.files.find(f"{folder}/*.json")
         if len(paths) > MOST_FIXTURE_FILES:
             what = (
                 f"the folder `fixtures` has {len(paths):,} files, but the limit is "
                 f"{MOST_FIXTURE_FILES:,}"
             )
             fix = "move the fixtures into the profile, under `fixtures`"
-            raise ContractError([self._profile.problem((), what, fix)])
-        prefetch(self._files.revision, paths)
-        found = []
-        for path in paths:
-            _, text = self._files.text(self._profile, (), f"/{path}")
-            document = parse_once(text, path)
-            if isinstance(document.data, dict):
-                stem = basename(path).removesuffix(".json")
-                found.append(self._fixture(document, (), {"id": stem, **document.data}))
+            raise self.profile.problem(what, fix)
+        prefetch(self.files.revision, paths)
+        rows = [self.files.parsed(self.profile, f"/{path}") for path in paths]
+        found = [
+            self._fixture(row, basename(row.document.path).removesuffix(".json"))
+            for row in rows
+            if isinstance(row.value, dict)
+        ]
         if not found:
-            what = "the profile has no fixtures"
             fix = "add `fixtures` to the profile, or JSON files to the folder `fixtures`"
-            raise ContractError([self._profile.problem((), what, fix)])
+            raise self.profile.problem("the profile has no fixtures", fix)
         return found
 
-    def _fixture(self, document: Document, key: KeyPath, row: Mapping[str, Any]) -> At:
-        """Return the fixture of a row, and name each key that nothing reads once."""
-        holder, name = self._prompt_key()
-        own = format_fields(holder.data.get(name))
-        named = {note.kind for note in self._not_run}
-        unknown = unknown_keys(document, key, value_at(document, key), KEYS["fixture"], own=own)
-        self._not_run.extend(note for note in unknown if note.kind not in named)
-        return _fixture(document, key, row)
+    def _fixture(self, node: Node, file: str | None = None) -> At:
+        """Return the fixture of a row, and name each key that nothing reads once. `file` is the
+        name of a file that holds it alone."""
+        named = {note.kind for note in self.notes}
+        unknown = node.unknown_keys(KEYS["fixture"], own=format_fields(self.written.value))
+        self.notes.extend(note for note in unknown if note.kind not in named)
+        variables: dict[str, Any] = {}
+        fixture: dict[str, Any] = {"id": file} if file is not None else {}
+        fixture["vars"] = variables
+        for name, value in node.items():
+            if name in ("id", "category"):
+                fixture[name] = value.copy()
+            elif name in ("expected", "expected_output"):
+                fixture["expected"] = value.copy()
+            elif name not in ("metadata", "description"):
+                variables[name] = value.copy()
+        return node.at(fixture)
 
 
-def _fixture(document: Document, key: tuple[str | int, ...], row: Mapping[str, Any]) -> At:
-    variables: dict[str, Any] = {}
-    fixture: dict[str, Any] = {"vars": variables}
-    for name in row:
-        place = (*key, name)
-        value = copy_value(document, place) if name in _written(document, key) else row[name]
-        if name in ("id", "category"):
-            fixture[name] = value
-        elif name in ("expected", "expected_output"):
-            fixture["expected"] = value
-        elif name == "metadata" or name == "description":
-            continue
-        else:
-            variables[name] = value
-    return At(fixture, document.position(key))
+def _checks(definition: Node, suite: Node, notes: list[NotRun]) -> tuple[list[At], dict[str, Any]]:
+    """Return the checks, and the objectives on latency. Raises ContractError.
+
+    From 0.3 on, the checks stand in either file, and `output_schema` may stand for some.
+    """
+    taken: set[str] = set()
+    holder = suite if "checks" in suite.mapping else definition
+    items = holder.child("checks").mappings() if "checks" in holder.mapping else []
+    made = checks_of(items, lambda item: _check(item, taken), notes)
+    checks = [check for check in made if "p95_ms" not in check.value]
+    budgets = [check.value["p95_ms"] for check in made if "p95_ms" in check.value]
+    slo: dict[str, Any] = {"latency_p95_ms": budgets[-1]} if budgets else {}
+    schema = suite.child("output_schema")
+    if isinstance(schema.value, dict):
+        notes += schema.unknown_keywords()
+        name = schema.at(take_name("output_schema", taken, _SEVERAL))
+        checks.append(schema.at({"name": name, "type": "json_schema", "schema": schema.copy()}))
+    if not checks and not slo and not notes:
+        raise suite.problem("there are no checks", "add `checks`")
+    return checks, slo
 
 
-def _written(document: Document, key: tuple[str | int, ...]) -> Mapping[str, Any]:
-    value: Any = document.data
-    for part in key:
-        value = value[part]
-    return value if isinstance(value, dict) else {}
+def _plain_kind(kind: str) -> str:
+    """Return the type of a check without its prefix, and the last of its names."""
+    plain = kind.removeprefix(_PREFIX)
+    return ROWS[plain].kinds[0] if plain in ROWS else plain
 
 
-def _whole_text(files: SuiteFiles, document: Document) -> str:
-    return files.text(document, (), f"/{document.path}")[1]
+def _check(item: Node, taken: set[str]) -> Check:
+    """Return a check of the suite; only the `p95_ms` of a latency budget is an objective."""
+    kind = item.get("type")
+    if not isinstance(kind, str):
+        fix = f"add a type, such as `type: {_PREFIX}json_valid`"
+        raise item.problem("a check has no `type`", fix)
+    plain = _plain_kind(kind)
+    row = ROWS.get(plain)
+    if row is None or row.why:
+        why = row.why if row else "gatekeeper has no equivalent of PCSL checks of this type"
+        raise item.cannot_run(kind, why)
+    refuse_unknown(item.unknown_keys(KEYS[plain], check=kind))
+    if plain == "latency_budget" and "p95_ms" in item.mapping:
+        return {"p95_ms": item.child("p95_ms").copy()}
+    try:
+        made = row.make(item.value)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        why = f"the check's parameters do not follow the PCSL format ({error})"
+        raise item.cannot_run(kind, why) from None
+    field = item.get("field")
+    name = take_name(f"{plain} {field}" if field else plain, taken, _SEVERAL)
+    severity = {"severity": "warn"} if item.get("severity") == "warn" else {}
+    return {"name": item.at(name), **made, **severity}
+
+
+def _tolerances(written: Node, names: Sequence[str], notes: list[NotRun]) -> dict[str, At]:
+    """Return an objective for each check whose type has a `max_fail_rate`."""
+    found: dict[str, At] = {}
+    for kind, tolerance in written.items():
+        rate = tolerance.child("max_fail_rate")
+        notes += tolerance.unknown_keys(KEYS["tolerance"])
+        if not isinstance(rate.value, int | float) or not 0 <= rate.value < 1:
+            what = "`max_fail_rate` must be at least 0 and less than 1"
+            raise rate.problem(what, "write 0.05")
+        plain = _plain_kind(kind)
+        named = [name for name in names if re.fullmatch(rf"{re.escape(plain)}( .*)?", name)]
+        if not named:
+            why = f"the tolerance has no effect, because no check of the type `{plain}` runs"
+            notes.append(rate.not_run(f"tolerance of {kind}", why))
+        found |= {name: rate.at(round(1 - rate.value, 9)) for name in named}
+    return found

@@ -13,22 +13,17 @@ from dataclasses import replace
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.formats.fields import value_at
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    ForeignSuite,
-    SuiteFiles,
     build_document,
-    contract_name,
-    copy_value,
+    name_of_contract,
 )
-from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_in, unknown_keywords
+from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys, root_of
 from gatekeeper.contract.prompts.kinds import without_template_suffix
 from gatekeeper.contract.prompts.load import front_matter_document, parse_prompt
-from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
-from gatekeeper.contract.values.definition import NotRun, Position, Prompt
-from gatekeeper.errors import ContractError
+from gatekeeper.contract.syntax.yaml_positions import KeyPath, parse_once
+from gatekeeper.contract.values.definition import NotRun, Prompt
 
 _FILE = re.compile(r"\$\{file:([^{}]+)\}")
 _SAMPLES = ("sample", "example")
@@ -59,67 +54,68 @@ def recognises(path: str, data: object) -> bool:
     """Return whether the front matter of a Prompty file has a sample."""
     if not isinstance(data, dict) or not without_template_suffix(path).endswith(".prompty"):
         return False
-    return bool(data.get("sample")) or any(True for _ in _input_samples(data))
+    return bool(data.get("sample")) or any(True for _ in _values_of_inputs(data.get("inputs")))
 
 
-def read(files: SuiteFiles, document: Document) -> ForeignSuite:
+def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     """Translate the file to one contract. Raises ContractError."""
-    document, prompt = _with_files(files, document)
-    file = basename(document.path)
-    name = document.data.get("name")
+    root, prompt = _with_files(files, root)
+    path = root.document.path
     tree: dict[str, Any] = {
         "contract": 1,
-        "name": At(
-            contract_name(
-                name if isinstance(name, str) else "", contract_name(file.split(".")[0], "prompt")
-            ),
-            document.position(("name",)),
-        ),
-        "prompt": f"./{file}",
-        "fixtures": _fixtures(files, document),
-        "checks": _checks(document),
+        "name": root.child("name").at(name_of_contract(root.get("name"), path, "prompt")),
+        "prompt": f"./{basename(path)}",
+        "fixtures": _fixtures(files, root),
+        "checks": [_check(root)],
     }
-    params = {**(prompt.params if prompt else {}), **_response_format(document)}
+    params = {**(prompt.params if prompt else {}), **_response_format(root)}
     if params:
-        place: KeyPath = ("outputs",) if "outputs" in document.data else ("model",)
-        tree["params"] = At(params, document.position(place))
+        tree["params"] = root.child("outputs" if "outputs" in root.mapping else "model").at(params)
     if prompt and prompt.model:
-        tree["model"] = At(prompt.model, document.position(("model",)))
-    if isinstance(document.data.get("description"), str):
-        tree["description"] = copy_value(document, ("description",))
-    written = build_document(document.path, tree, document.position())
-    notes = (*_unknown(document), *_not_run(document))
+        tree["model"] = root.child("model").at(prompt.model)
+    if isinstance(root.get("description"), str):
+        tree["description"] = root.child("description").copy()
+    notes = _unknown(root)
+    if root.get("tools"):
+        why = (
+            "gatekeeper does not send the tools of a Prompty file to the model; convert the file, "
+            "and write the tools in `params` of the contract"
+        )
+        notes.append(root.child("tools").not_run("tools", why))
     made = replace(prompt, model=None, params={}) if prompt else None
-    return ForeignSuite((ForeignContract(written, notes, made),))
+    return (ForeignContract(build_document(path, tree, root.position), tuple(notes), made),)
 
 
-def _with_files(files: SuiteFiles, document: Document) -> tuple[Document, Prompt | None]:
+def _with_files(files: SuiteFiles, root: Node) -> tuple[Node, Prompt | None]:
     """Return the front matter and the prompt with what each `${file:…}` holds, except in the
     sample; no prompt if the file is already both. Raises ContractError."""
-    apart = {name: value for name, value in document.data.items() if name != "sample"}
-    named = [(key, match[1]) for key, text in _texts(apart) if (match := _FILE.fullmatch(text))]
+    named = [
+        (node, match[1])
+        for name, part in root.items()
+        for node in _texts(part)
+        if name != "sample" and (match := _FILE.fullmatch(node.value.strip()))
+    ]
     if not named:
-        return document, None
-    text = files.text(document, (), f"/{document.path}")[1]
-    for key, reference in named:
-        path, held = files.text(document, key, reference)
-        is_data = path.lower().endswith((".json", ".yaml", ".yml"))
-        value = json.dumps(parse_once(held, path).data if is_data else held)
+        return root, None
+    path, text = root.document.path, files.own_text(root.document)
+    for node, reference in named:
+        file, held = files.text(node, reference)
+        is_data = file.lower().endswith((".json", ".yaml", ".yml"))
+        value = json.dumps(parse_once(held, file).data if is_data else held)
         written = rf"(?P<mark>[\"']?){re.escape(f'${{file:{reference}}}')}(?P=mark)"
         text = value.join(re.split(written, text)[::2])  # without the marks between
-    return front_matter_document(text, document.path), parse_prompt(text, document.path)
+    return root_of(front_matter_document(text, path)), parse_prompt(text, path)
 
 
-def _texts(value: Any, key: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Yield every text in a value, with its place."""
-    if isinstance(value, str):
-        yield key, value.strip()
-    parts = value.items() if isinstance(value, dict) else ()
-    for name, part in enumerate(value) if isinstance(value, list) else parts:
-        yield from _texts(part, (*key, name))
+def _texts(node: Node) -> Iterator[Node]:
+    """Yield every text in a value."""
+    if isinstance(node.value, str):
+        yield node
+    for part in (*(part for _, part in node.items()), *node.each()):
+        yield from _texts(part)
 
 
-def _unknown(document: Document) -> list[NotRun]:
+def _unknown(root: Node) -> list[NotRun]:
     """Return the unknown keys of the front matter. Raises ContractError for a misspelt one."""
     kinds = {"": "prompt", "inputs.*": "input", "outputs.*": "output"}
     for inside in ("items", "properties.*", "properties.*.properties.*", "items.properties.*"):
@@ -127,122 +123,89 @@ def _unknown(document: Document) -> list[NotRun]:
     for key in _FORMATS:
         named = ".".join(key)
         kinds |= {named: "format", f"{named}.json_schema": "JSON format"}
-    found = unknown_in(document, (), KEYS, kinds)
+    found = root.unknown_in(KEYS, kinds)
     for key in _FORMATS:
-        place: KeyPath = (*key, "json_schema", "schema")
-        found += unknown_keywords(document, place, value_at(document, place))
+        found += root.child(*key, "json_schema", "schema").unknown_keywords()
     return found
 
 
-def _not_run(document: Document) -> tuple[NotRun, ...]:
-    """Return a note on the tools, which Prompty sends to the model."""
-    if not document.data.get("tools"):
-        return ()
-    why = (
-        "gatekeeper does not send the tools of a Prompty file to the model; convert the file, and "
-        "write the tools in `params` of the contract"
-    )
-    return (NotRun("tools", document.position(("tools",)), why),)
-
-
-def _input_samples(data: Mapping[str, Any], keys: Sequence[str] = _SAMPLES) -> Any:
+def _values_of_inputs(
+    inputs: Any, keys: Sequence[str] = _SAMPLES
+) -> Iterator[tuple[KeyPath, str, Any]]:
     """Yield the place, the name and the sample of each input of version 2 that has one; with other
     `keys`, the value of the first key that the input has."""
-    inputs = data.get("inputs")
-    items: list[tuple[KeyPath, Any, Any]] = []
-    if isinstance(inputs, dict):
-        items = [(("inputs", name), name, item) for name, item in inputs.items()]
-    elif isinstance(inputs, list):
-        items = [
-            (("inputs", number), item.get("name"), item)
-            for number, item in enumerate(inputs)
-            if isinstance(item, dict)
-        ]
-    for key, name, item in items:
-        found = next((k for k in keys if isinstance(item, dict) and k in item), None)
+    by_name: Any = inputs.items() if isinstance(inputs, dict) else ()
+    for place, item in enumerate(inputs) if isinstance(inputs, list) else by_name:
+        found = next((key for key in keys if isinstance(item, dict) and key in item), None)
+        name = item.get("name") if isinstance(inputs, list) and found else place
         if found and isinstance(name, str):
-            yield (*key, found), name, item[found]
+            yield (place, found), name, item[found]
 
 
-def _fixtures(files: SuiteFiles, document: Document) -> list[At]:
-    sample = document.data.get("sample")
-    source = document
-    key: KeyPath = ("sample",)
-    if isinstance(sample, str):
-        match = _FILE.fullmatch(sample.strip())
-        path, text = files.text(document, ("sample",), match[1] if match else sample)
-        source, key, sample = parse_once(text, path), (), parse_once(text, path).data
+def _fixtures(files: SuiteFiles, root: Node) -> list[At]:
+    sample, inputs = root.child("sample"), root.child("inputs")
+    if isinstance(sample.value, str):
+        match = _FILE.fullmatch(sample.value.strip())
+        sample = files.parsed(sample, match[1] if match else sample.value)
     defaults = {
-        name: copy_value(document, key)
-        for key, name, value in _input_samples(document.data, ("default",))
+        name: inputs.child(*place).copy()
+        for place, name, value in _values_of_inputs(inputs.value, ("default",))
         if value is not None
     }
-    if sample:
-        rows = _rows(source, key, sample)
-        return [_with_defaults(row, defaults) for row in rows]
-    variables = {name: copy_value(document, key) for key, name, _ in _input_samples(document.data)}
-    return [At({"vars": {**defaults, **variables}}, document.position(("inputs",)))]
+    if sample.value:
+        # Each input that a sample leaves out has its default.
+        rows = _rows(sample)
+        return [row.at({"vars": row.at({**defaults, **row.copy().value})}) for row in rows]
+    samples = _values_of_inputs(inputs.value)
+    variables = {name: inputs.child(*place).copy() for place, name, _ in samples}
+    return [inputs.at({"vars": {**defaults, **variables}})]
 
 
-def _with_defaults(row: At, defaults: Mapping[str, At]) -> At:
-    """Return the fixture with the default of each input that its sample leaves out."""
-    given = row.value["vars"]
-    return At({"vars": At({**defaults, **given.value}, given.position)}, row.position)
+def _rows(sample: Node) -> list[Node]:
+    """Return the variables of each row of a sample. Raises ContractError."""
+    if isinstance(sample.value, dict):
+        inputs = sample.child("inputs")
+        return [inputs if inputs.mapping else sample]
+    if isinstance(sample.value, list) and all(isinstance(item, dict) for item in sample.value):
+        return [row for item in sample.each() for row in _rows(item)]
+    raise sample.problem("the sample is not a mapping of variables", "write `name: value`")
 
 
-def _rows(source: Document, key: KeyPath, sample: Any) -> list[At]:
-    if isinstance(sample, dict):
-        inputs = sample.get("inputs") if isinstance(sample.get("inputs"), dict) else None
-        at = (*key, "inputs") if inputs else key
-        return [At({"vars": copy_value(source, at)}, source.position(at))]
-    if isinstance(sample, list) and all(isinstance(item, dict) for item in sample):
-        return [row for n, item in enumerate(sample) for row in _rows(source, (*key, n), item)]
-    what, fix = "the sample is not a mapping of variables", "write `name: value`"
-    raise ContractError([source.problem(key, what, fix)])
-
-
-def _checks(document: Document) -> list[At]:
-    schema = _output_schema(document)
+def _check(root: Node) -> At:
+    schema = _output_schema(root)
     if schema is not None:
-        value, at = schema
-        return [At({"type": "json_schema", "schema": value}, at)]
+        return root.child("outputs").at({"type": "json_schema", "schema": schema})
     for key in _FORMATS:
-        written = value_at(document, key)
-        kind = written.get("type") if isinstance(written, dict) else None
-        if kind == "json_schema" and isinstance(written.get("json_schema"), dict):
-            inner: KeyPath = (*key, "json_schema")
-            inner = (*inner, "schema") if "schema" in written["json_schema"] else inner
-            check = {"type": "json_schema", "schema": copy_value(document, inner)}
-            return [At(check, document.position(inner))]
-        if kind == "json_object":
-            return [At({"type": "json_valid"}, document.position(key))]
-    return [At({"type": "length", "min": 1}, document.position())]
+        node = root.child(*key)
+        written = node.child("json_schema")
+        if node.get("type") == "json_schema" and isinstance(written.value, dict):
+            inner = written.child("schema") if "schema" in written.value else written
+            return inner.at({"type": "json_schema", "schema": inner.copy()})
+        if node.get("type") == "json_object":
+            return node.at({"type": "json_valid"})
+    return root.at({"type": "length", "min": 1})
 
 
-def _output_schema(document: Document) -> tuple[dict[str, Any], Position] | None:
+def _output_schema(root: Node) -> dict[str, Any] | None:
     """Return the JSON Schema of `outputs`; None if they are not named with their types."""
-    properties = _properties(document.data.get("outputs"), _MOST_LEVELS)
-    if not properties:
-        return None
-    return _object_schema(properties, closed=_is_version_2(document)), document.position(
-        ("outputs",)
-    )
+    outputs = root.get("outputs")
+    properties = _properties(outputs, _MOST_LEVELS)
+    return _object_schema(properties, closed=_is_version_2(outputs)) if properties else None
 
 
-def _is_version_2(document: Document) -> bool:
+def _is_version_2(outputs: Any) -> bool:
     """Return whether the outputs have a `kind`, which version 2 sends to the model as a schema."""
-    outputs = document.data.get("outputs")
     items = outputs.values() if isinstance(outputs, dict) else outputs
     return isinstance(items, Iterable) and any("kind" in i for i in items if isinstance(i, dict))
 
 
-def _response_format(document: Document) -> dict[str, Any]:
+def _response_format(root: Node) -> dict[str, Any]:
     """Return what Prompty 2 adds to a request for `outputs`, as parameters."""
-    found = _output_schema(document)
-    written = any(value_at(document, key) is not None for key in _FORMATS)
-    if found is None or written or not _is_version_2(document):
+    found = _output_schema(root)
+    written = any(root.get(*key) is not None for key in _FORMATS)
+    if found is None or written or not _is_version_2(root.get("outputs")):
         return {}
-    schema = {"name": "structured_output", "strict": True, "schema": found[0]}
+    schema = {"name": "structured_output", "strict": True, "schema": found}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 

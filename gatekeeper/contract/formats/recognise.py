@@ -16,10 +16,9 @@ from typing import Any, Protocol
 from gatekeeper.contract.formats.foreign_suite import (
     BrokenSuiteError,
     ForeignContract,
-    ForeignSuite,
     NothingToRunError,
-    SuiteFiles,
 )
+from gatekeeper.contract.formats.reader import Node, SuiteFiles, root_of
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -41,7 +40,7 @@ class Format(Protocol):
         """Return whether the data is of this format."""
         ...
 
-    def read(self, files: SuiteFiles, document: Document, /) -> ForeignSuite:
+    def read(self, files: SuiteFiles, root: Node, /) -> tuple[ForeignContract, ...]:
         """Translate the document. Raises ContractError."""
         ...
 
@@ -120,7 +119,7 @@ def _note_named(files: SuiteFiles, document: Document) -> None:
 
 def _contracts(found: Format, files: SuiteFiles, document: Document) -> tuple[ForeignContract, ...]:
     try:
-        contracts = found.read(files, document).contracts
+        contracts = found.read(files, root_of(document))
         _require_sound(document, contracts)
     except RecursionError:
         what = "the file has too many nested levels for gatekeeper"

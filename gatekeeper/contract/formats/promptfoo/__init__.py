@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from gatekeeper.contract.formats.promptfoo.contracts import read, recognises
 from gatekeeper.contract.formats.promptfoo.keys import KEYS
-from gatekeeper.contract.formats.promptfoo.suite import read, recognises
 
 __all__ = ["KEYS", "read", "recognises"]

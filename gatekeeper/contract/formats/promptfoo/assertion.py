@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.formats.promptfoo.csv_tests import split_values
-from gatekeeper.contract.formats.promptfoo.nodes import Node
-from gatekeeper.contract.formats.promptfoo.sources import (
-    FILE,
-    CannotRunError,
-    Sources,
-    cannot_run,
-    file_value,
-    is_program,
-)
+from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources
 from gatekeeper.contract.formats.promptfoo.variables import (
     has_template,
     is_simple,
@@ -25,9 +17,11 @@ from gatekeeper.contract.formats.promptfoo.variables import (
     script_text,
     substitute,
 )
+from gatekeeper.contract.formats.reader import CannotRunError, Node
+from gatekeeper.contract.formats.rows import Check
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 
-_TEMPLATE_MARKS = ("{{", "{%")
+_QUOTED = re.compile(r'"((?:\\["\\]|""|[^"])*)"')
 
 
 class NeedsVariablesError(Exception):
@@ -66,24 +60,29 @@ class Assertion:
 
     node: Node
     kind: str
-    inverse: bool
     scope: Scope
     grading: Grading = field(default_factory=Grading)
 
     def cannot(self, why: str) -> CannotRunError:
         """Return the error that names this assertion as not run."""
-        return cannot_run(self.node, str(self.node.get("type")), why)
+        return self.node.cannot_run(str(self.node.get("type")), why)
 
     def raw(self) -> Any:
         """Return the value as written, or what its `file://` holds."""
         value = self.node.get("value")
         if isinstance(value, str) and value.startswith(FILE) and not has_template(value):
-            return file_value(self.scope.sources, self.node, value)
+            return self.scope.sources.value(self.node, value)
         if isinstance(value, str) and value.startswith("package:"):
             raise self.cannot(
                 "gatekeeper does not run the program that computes the value of this assertion"
             )
         return value
+
+    def variables(self) -> Mapping[str, Any]:
+        """Return the variables of the test. Raises NeedsVariablesError if it is for all tests."""
+        if self.scope.variables is None:
+            raise NeedsVariablesError
+        return self.scope.variables
 
     def literal(self, value: Any) -> str:
         """Return a text without templates: the variables are filled in."""
@@ -91,9 +90,7 @@ class Assertion:
         if not has_template(text):
             return text
         refuse_environment(self.node, text)
-        if self.scope.variables is None:
-            raise NeedsVariablesError
-        return substitute(self.node, text, self.scope.variables)
+        return substitute(self.node, text, self.variables())
 
     def text(self, value: Any = None) -> str:
         """Return a text as a parameter of a check: with variables as `{{ name }}` if each is a text
@@ -110,6 +107,11 @@ class Assertion:
         if not found:
             raise self.node.problem("`value` is empty", "write the text to compare with")
         return str(as_parameter(found))
+
+    def text_or_texts(self) -> str | list[str]:
+        """Return a text, or those of a list."""
+        value = self.raw()
+        return [self.text(v) for v in value] if isinstance(value, list) else self.text(value)
 
     def texts(self) -> list[str]:
         """Return the texts of a list, or of a text with commas. Raises ContractError."""
@@ -160,11 +162,37 @@ class Assertion:
             )
         return value
 
-    def with_field(self, check: dict[str, Any]) -> dict[str, Any]:
+    def share_above_zero(self) -> float:
+        """Return a threshold from 0 to 1. Raises CannotRunError if every output would pass."""
+        share = self.share(0)
+        if share == 0:
+            raise self.cannot("without a `threshold` above 0, every output passes in promptfoo")
+        return share
+
+    def limit(self) -> float:
+        """Return a threshold above 0. Raises CannotRunError if no output can meet it."""
+        limit = self.threshold()
+        if limit <= 0:
+            raise self.cannot(f"no output can meet a limit of {limit:g}; write a limit above 0")
+        return limit
+
+    def judge(self) -> str | None:
+        """Return the model that grades; None if only a default can be asked. Raises CannotRunError
+        if gatekeeper cannot ask as the file says."""
+        if self.grading.own_prompt or self.node.get("rubricPrompt") is not None:
+            raise self.cannot(
+                "gatekeeper does not use this `rubricPrompt`, because gatekeeper's "
+                "judges answer in a different format"
+            )
+        if self.grading.judge_fault:
+            raise self.cannot(self.grading.judge_fault)
+        return self.grading.judge
+
+    def of_part(self, check: Check) -> Check:
         """Return the check for the part of the output that a `transform` takes."""
         return {**check, "field": self.scope.field} if self.scope.field else check
 
-    def whole(self, check: dict[str, Any]) -> dict[str, Any]:
+    def of_whole(self, check: Check) -> Check:
         """Return a check that only reads the whole output. Raises CannotRunError if a `transform`
         takes a part of it."""
         if self.scope.field:
@@ -177,7 +205,7 @@ class Assertion:
 
 def as_parameter(value: Any) -> Any:
     """Return a value so that the check does not take its texts for templates."""
-    if isinstance(value, str) and any(mark in value for mark in _TEMPLATE_MARKS):
+    if isinstance(value, str) and ("{{" in value or "{%" in value):
         return "{{ " + json.dumps(value, ensure_ascii=False) + " }}"
     if isinstance(value, Mapping):
         return {name: as_parameter(item) for name, item in value.items()}
@@ -186,7 +214,28 @@ def as_parameter(value: Any) -> Any:
     return value
 
 
-def names_program(node: Node) -> bool:
-    """Return whether the assertion's value is a file with a program."""
-    value = node.get("value")
-    return isinstance(value, str) and value.startswith(FILE) and is_program(value)
+def split_values(value: str) -> list[str] | None:
+    """Split at commas as promptfoo does: a part in double quotes may hold commas, and empty parts
+    are left out. None if a quotation has no end, or more text follows it."""
+    parts: list[str] = []
+    at = 0
+    while True:
+        while at < len(value) and (value[at].isspace() or value[at] == ","):
+            at += 1
+        if at >= len(value):
+            return parts
+        if value[at] != '"':
+            end = value.find(",", at)
+            end = len(value) if end < 0 else end
+            parts.append(value[at:end].strip())
+            at = end
+            continue
+        quoted = _QUOTED.match(value, at)
+        if quoted is None:
+            return None
+        parts.append(re.sub(r'\\(["\\])|""', lambda m: m[1] or '"', quoted[1]))
+        at = quoted.end()
+        while at < len(value) and value[at].isspace():
+            at += 1
+        if at < len(value) and value[at] != ",":
+            return None

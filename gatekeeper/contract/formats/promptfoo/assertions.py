@@ -1,44 +1,42 @@
-"""Translates promptfoo's assertions, and sets of them, to checks."""
+"""Translates promptfoo's assertions to checks: by their rows, and sets and scores of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import At
-from gatekeeper.contract.formats.promptfoo import data_checks, judge_checks, text_checks
-from gatekeeper.contract.formats.promptfoo.assertion import (
-    Assertion,
-    Grading,
-    Scope,
-    names_program,
-)
-from gatekeeper.contract.formats.promptfoo.assertion_types import (
+from gatekeeper.contract.formats.promptfoo.assertion import Assertion, Grading, Scope
+from gatekeeper.contract.formats.promptfoo.javascript import read_transform
+from gatekeeper.contract.formats.promptfoo.rows import (
     ALL_TYPES,
     IGNORES_NOT,
-    NOT_RUN,
     RED_TEAM,
     RED_TEAM_REASON,
+    ROWS,
+    SET,
+    WHOLE,
+    has,
 )
-from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
-from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, cannot_run
-from gatekeeper.contract.formats.promptfoo.transforms import read_transform
+from gatekeeper.contract.formats.promptfoo.sources import (
+    FILE,
+    NoFunctionError,
+    Sources,
+    is_program,
+    takes_two_values,
+)
 from gatekeeper.contract.formats.promptfoo.variables import has_template
+from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes
+from gatekeeper.contract.formats.rows import Check
 from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.values.unique_name import take_name
 
-_TRANSLATORS: Mapping[str, Callable[[Assertion], dict[str, Any]]] = {
-    **text_checks.TRANSLATORS,
-    **data_checks.TRANSLATORS,
-    **judge_checks.TRANSLATORS,
-}
 _LONGEST_NAME = 180
-MOST_IN_A_SET = 20
-
-TRANSLATED = frozenset({*_TRANSLATORS, "assert-set"})
-"""The types that this module translates. A test compares them with the table."""
+_MOST_IN_A_SET = 20
+_SCORING = "assertScoringFunction"
+_DEFAULT_FUNCTION = "func"
+"""The scoring function that promptfoo calls if the path names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Translation:
             try:
                 made.append(node.at(self._one(node, scope)))
             except CannotRunError as error:
-                self.notes.add(error.note)
+                self.notes.add(*error.notes)
         return made
 
     def scored(self, node: Node, assertions: Sequence[Node], threshold: float, scope: Scope) -> At:
@@ -67,84 +65,91 @@ class Translation:
 
         Raises CannotRunError if a part of it cannot be run: the mean would be another one.
         """
-        parts = [(part, weight) for item in assertions for part, weight in parts_of_score(item)]
-        checks = [self.part(part, scope).value for part, _ in parts]
+        parts = [(part, weight) for item in assertions for part, weight in _parts_of_score(item)]
+        checks = [self._part(part, scope) for part, _ in parts]
         counted = [
-            weighted(part, check, weight)
+            _weighted(part, check, weight)
             for (part, weight), check in zip(parts, checks, strict=True)
             if weight
         ]
+        why = None
         if not counted or threshold <= 0:
-            raise cannot_run(node, "threshold", "the threshold is so low that every output passes")
-        if threshold > 1:
-            raise cannot_run(node, "threshold", f"no output can reach a threshold of {threshold:g}")
-        if len(counted) > MOST_IN_A_SET:
-            why = f"gatekeeper does not apply a threshold to more than {MOST_IN_A_SET} assertions"
-            raise cannot_run(node, "threshold", why)
+            why = "the threshold is so low that every output passes"
+        elif threshold > 1:
+            why = f"no output can reach a threshold of {threshold:g}"
+        elif len(counted) > _MOST_IN_A_SET:
+            why = f"gatekeeper does not apply a threshold to more than {_MOST_IN_A_SET} assertions"
+        if why:
+            raise node.cannot_run("threshold", why)
         named = distinct_names(counted)
         return node.at({"type": "mean_of", "min": threshold, "checks": named})
 
-    def part(self, node: Node, scope: Scope) -> At:
+    def scoring_check(
+        self, node: Node, assertions: Sequence[Node], threshold: float | None, scope: Scope
+    ) -> At:
+        """Return the check that calls the scoring function at `node` with the named scores.
+
+        Raises CannotRunError if gatekeeper cannot call the function with all of them.
+        """
+        reference = _scoring_function(node, scope.sources)
+        parts = [part for item in assertions for part in self._parts_of_metrics(item)]
+        if not parts:
+            why = "no assertion has a `metric`, so the function gets no scores"
+            raise node.cannot_run(_SCORING, why)
+        if len(parts) > _MOST_IN_A_SET:
+            why = f"gatekeeper passes at most {_MOST_IN_A_SET} assertions to a scoring function"
+            raise node.cannot_run(_SCORING, why)
+        metrics = [metric for metric, _, _ in parts]
+        checks = distinct_names(
+            [
+                _weighted(part, {**self._part(part, scope), "name": _name_of(metric)}, weight)
+                for metric, part, weight in parts
+            ]
+        )
+        made: Check = {"type": "scoring_function", "function": reference, "checks": checks}
+        if metrics != [check["name"] for check in checks]:
+            made["metrics"] = metrics
+        if threshold is not None:
+            made["context"] = {"threshold": threshold}
+        return node.at(made)
+
+    def _part(self, node: Node, scope: Scope) -> Check:
         """Return the check of an assertion that counts towards a score of the test.
 
         Raises CannotRunError if it cannot be run: the score would be another one.
         """
         try:
-            return node.at(self._one(node, scope))
+            return self._one(node, scope)
         except CannotRunError as error:
-            self.notes.add(error.note)
+            self.notes.add(*error.notes)
             why = (
                 "gatekeeper does not run at least one assertion that counts towards the "
                 "score of the test, so the score would differ from promptfoo's score"
             )
-            raise cannot_run(node, str(node.get("type")), why) from None
+            raise _cannot(node, why) from None
 
-    def _one(self, node: Node, scope: Scope) -> dict[str, Any]:
+    def _one(self, node: Node, scope: Scope) -> Check:
         kind = node.get("type")
         if not isinstance(kind, str):
             fix = "write the assertion like `{type: contains, value: …}`"
             raise node.problem("an assertion has no type", fix)
-        if kind == "assert-set":
+        if kind == SET:
             return self._set(node, scope)
-        inverse, base = kind.startswith("not-"), kind.removeprefix("not-")
-        self._require_runnable(node, kind, base, inverse)
-        own = self._scope_of(node, scope)
+        base = kind.removeprefix("not-")
+        _require_runnable(node, kind, base)
         grading = self.grading_of(node, scope.grading)
-        check = _TRANSLATORS[base](Assertion(node, base, inverse, own, grading))
-        if inverse:
+        row, assertion = ROWS[base], Assertion(node, base, _scope_of(node, scope), grading)
+        check = row.make(assertion)
+        if not callable(row.check):
+            whole = WHOLE in row.marks
+            check = assertion.of_whole(check) if whole else assertion.of_part(check)
+        if kind != base:
             check = {**check, "not": True}
         if node.get("contextTransform") is not None and base != "context-faithfulness":
-            raise cannot_run(
-                node, kind, "`contextTransform` is JavaScript, which gatekeeper does not run"
-            )
+            raise _cannot(node, "`contextTransform` is JavaScript, which gatekeeper does not run")
         return {**check, **_common(node)}
 
-    def _require_runnable(self, node: Node, kind: str, base: str, inverse: bool) -> None:
-        if base.startswith(RED_TEAM):
-            raise cannot_run(node, kind, RED_TEAM_REASON)
-        if base in NOT_RUN:
-            raise cannot_run(node, kind, NOT_RUN[base])
-        if base not in ALL_TYPES:
-            what = f"promptfoo has no assertion type `{base[:100]}`"
-            raise node.child("type").problem(what, nearest(base, ALL_TYPES))
-        if inverse and base in IGNORES_NOT:
-            why = f"promptfoo ignores the `not-` in `{kind}`; write `{base}`, or another type"
-            raise cannot_run(node, kind, why)
-        if base != "python" and names_program(node):
-            why = "gatekeeper does not run the program that computes the value of this assertion"
-            raise cannot_run(node, kind, why)
-
-    def _scope_of(self, node: Node, scope: Scope) -> Scope:
-        written = node.get("transform")
-        if written is None:
-            return scope
-        known = read_transform(written) if isinstance(written, str) else None
-        if known is None or known.repairs or (known.field and scope.field):
-            why = f"gatekeeper does not run the `transform` of this assertion: {str(written)[:100]}"
-            raise cannot_run(node, str(node.get("type")), why)
-        return replace(scope, field=known.field) if known.field else scope
-
-    def _set(self, node: Node, scope: Scope) -> dict[str, Any]:
+    def _set(self, node: Node, scope: Scope) -> Check:
         parts = _of_set(node)
         threshold = node.get("threshold")
         if isinstance(threshold, int | float) and not isinstance(threshold, bool):
@@ -153,37 +158,112 @@ class Translation:
             checks = [part.value for part in self.checks(parts, scope)]
             checks = [_without_weight(check) for check in checks if "severity" not in check]
             if not checks:
-                raise cannot_run(
-                    node, "assert-set", "gatekeeper can run none of the assertions of this set"
-                )
-            if len(checks) > MOST_IN_A_SET:
-                what = f"the set has more than {MOST_IN_A_SET} assertions"
+                why = "gatekeeper can run none of the assertions of this set"
+                raise node.cannot_run(SET, why)
+            if len(checks) > _MOST_IN_A_SET:
+                what = f"the set has more than {_MOST_IN_A_SET} assertions"
                 raise node.problem(what, "split the set")
             check = {"type": "all_of", "checks": distinct_names(checks)}
         return {**check, **_common(node)}
 
+    def _parts_of_metrics(self, node: Node, factor: float = 1) -> Iterator[tuple[str, Node, float]]:
+        """Yield the metric of an assertion, the assertion and its weight, or those of a set for
+        their metrics and that of the set, which is the weighted mean of the whole set."""
+        own = _weight_of(node)
+        if own <= 0:
+            why = (
+                f"gatekeeper does not pass an assertion with `weight: {own:g}` to a scoring "
+                "function"
+            )
+            raise _cannot(node, why)
+        weight, metric = factor * own, _metric(node)
+        if node.get("type") != SET:
+            if metric is not None:
+                yield metric, node, weight
+            else:
+                why = (
+                    "the assertion has no `metric`, so the scoring function does not read its "
+                    "result"
+                )
+                self.notes.add(node.not_run(str(node.get("type")), why))
+            return
+        for item, share in _parts_of_score(node):
+            if metric is not None:
+                yield metric, item, share
+            if metric is None or _metric(item) not in (None, metric):
+                yield from self._parts_of_metrics(item, weight)
 
-def _common(node: Node) -> dict[str, Any]:
+
+def _cannot(node: Node, why: str) -> CannotRunError:
+    return node.cannot_run(str(node.get("type")), why)
+
+
+def _require_runnable(node: Node, kind: str, base: str) -> None:
+    """Raise CannotRunError for a type that gatekeeper does not run, and ContractError for one that
+    promptfoo does not have."""
+    why = None
+    if base.startswith(RED_TEAM):
+        why = RED_TEAM_REASON
+    elif base not in ROWS:
+        what = f"promptfoo has no assertion type `{base[:100]}`"
+        raise node.child("type").problem(what, nearest(base, ALL_TYPES))
+    elif ROWS[base].why:
+        why = ROWS[base].why
+    elif kind != base and has(base, IGNORES_NOT):
+        why = f"promptfoo ignores the `not-` in `{kind}`; write `{base}`, or another type"
+    elif base != "python" and _names_program(node):
+        why = "gatekeeper does not run the program that computes the value of this assertion"
+    if why:
+        raise _cannot(node, why)
+
+
+def _names_program(node: Node) -> bool:
+    """Return whether the assertion's value is a file with a program."""
+    value = node.get("value")
+    return isinstance(value, str) and value.startswith(FILE) and is_program(value)
+
+
+def _scope_of(node: Node, scope: Scope) -> Scope:
+    """Return the scope with the `transform` of the assertion. Raises CannotRunError."""
+    written = node.get("transform")
+    if written is None:
+        return scope
+    known = read_transform(written) if isinstance(written, str) else None
+    if known is None or known.repairs or (known.field and scope.field):
+        why = f"gatekeeper does not run the `transform` of this assertion: {str(written)[:100]}"
+        raise _cannot(node, why)
+    return replace(scope, field=known.field) if known.field else scope
+
+
+def _common(node: Node) -> Check:
     """Return the keys that every check has: the metric is the name, and a weight of 0 reports."""
-    common: dict[str, Any] = {}
+    common: Check = {}
     metric = node.get("metric")
     if isinstance(metric, str) and metric.strip() and not has_template(metric):
-        common["name"] = name_of(metric)
-    weight = weight_of(node)
+        common["name"] = _name_of(metric)
+    weight = _weight_of(node)
     if weight == 0:
         return common | {"severity": "warn"}
     if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
-        what = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
-        raise node.child("weight").problem(what, "write a number such as 2")
+        raise node.child("weight").problem(_weight_fault(weight), "write a number such as 2")
     return common | ({"weight": weight} if weight != 1 else {})
 
 
-def name_of(metric: str) -> str:
+def _name_of(metric: str) -> str:
     """Return the name of the check for a metric."""
     return " ".join(metric.split())[:_LONGEST_NAME]
 
 
-def weight_of(node: Node) -> float:
+def _metric(node: Node) -> str | None:
+    metric = node.get("metric")
+    if not isinstance(metric, str) or not metric.strip():
+        return None
+    if has_template(metric):
+        raise _cannot(node, "gatekeeper does not fill in a `metric` for a scoring function")
+    return metric
+
+
+def _weight_of(node: Node) -> float:
     """Return the weight of an assertion or a set. Raises ContractError if it is not a number."""
     weight = node.get("weight")
     if weight is None:
@@ -193,41 +273,61 @@ def weight_of(node: Node) -> float:
     return weight
 
 
-def parts_of_score(node: Node) -> Iterator[tuple[Node, float]]:
+def _weight_fault(weight: float) -> str:
+    return f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
+
+
+def _weighted(node: Node, check: Check, weight: float) -> Check:
+    """Return the check with a weight. Raises CannotRunError if no check can have it."""
+    if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+        raise _cannot(node, _weight_fault(weight))
+    return _without_weight(check) | ({"weight": weight} if weight != 1 else {})
+
+
+def _without_weight(check: Check) -> Check:
+    return {name: value for name, value in check.items() if name != "weight"}
+
+
+def _parts_of_score(node: Node) -> Iterator[tuple[Node, float]]:
     """Yield the assertion with its weight, or the assertions of a set with their shares of the
     weight of the set: its score is their mean, whether it has a threshold or not."""
-    if node.get("type") != "assert-set":
-        yield node, weight_of(node)
+    if node.get("type") != SET:
+        yield node, _weight_of(node)
         return
     inner = _of_set(node)
-    total = sum(map(weight_of, inner))
+    total = sum(map(_weight_of, inner))
     for item in inner:
-        yield item, weight_of(node) * weight_of(item) / total if total else 0
+        yield item, _weight_of(node) * _weight_of(item) / total if total else 0
 
 
 def _of_set(node: Node) -> list[Node]:
     """Return the assertions of a set. Raises ContractError if there are none."""
-    parts = list(node.child("assert").list())
+    parts = list(node.child("assert").each())
     if not parts:
         raise node.problem("the set has no assertions", "write a list as `assert`")
     return parts
 
 
-def weighted(node: Node, check: dict[str, Any], weight: float) -> dict[str, Any]:
-    """Return the check with a weight. Raises CannotRunError if no check can have it."""
-    if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
-        why = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
-        raise cannot_run(node, str(node.get("type")), why)
-    return _without_weight(check) | ({"weight": weight} if weight != 1 else {})
+def _scoring_function(node: Node, sources: Sources) -> str:
+    """Return the reference of the scoring function that the node names."""
+    value = node.value
+    if not isinstance(value, str) or not value.startswith(FILE):
+        fix = "write `file://score.py:function`"
+        raise node.problem("the scoring function is not a path", fix)
+    if not value.removeprefix(FILE).partition(":")[0].endswith(".py"):
+        why = "gatekeeper runs only scoring functions in Python; write the function in Python"
+        raise node.cannot_run(_SCORING, why)
+    try:
+        reference, function = sources.function(node, value, _DEFAULT_FUNCTION)
+    except NoFunctionError as error:
+        raise node.cannot_run(_SCORING, str(error)) from None
+    if not takes_two_values(function):
+        why = f"`{function.name}` must take two values: the named scores and the context"
+        raise node.cannot_run(_SCORING, why)
+    return reference
 
 
-def _without_weight(check: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in check.items() if name != "weight"}
-
-
-def distinct_names(
-    checks: Sequence[dict[str, Any]], taken: Iterable[str] = ()
-) -> list[dict[str, Any]]:
+def distinct_names(checks: Sequence[Check], taken: Iterable[str] = ()) -> list[Check]:
     """Give a number to a name that several checks have: assertions can share a metric."""
     names = set(taken)
     made = []

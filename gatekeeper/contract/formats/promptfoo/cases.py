@@ -1,22 +1,33 @@
-"""Reads the tests of a promptfoo file: `tests`, `scenarios` and `defaultTest`, merged as there."""
+"""Reads the tests of a promptfoo file: `tests`, `scenarios` and `defaultTest`, merged as there, and
+the rows of CSV files (src/csv.ts)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.formats.promptfoo.csv_tests import misspelt_type
+from gatekeeper.contract.fixtures.fixtures import csv_lines
+from gatekeeper.contract.formats.promptfoo.assertion import split_values
 from gatekeeper.contract.formats.promptfoo.keys import note_keys, note_keys_of_assertion
-from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes, root_of
-from gatekeeper.contract.formats.promptfoo.sources import (
-    FILE,
-    CannotRunError,
-    Sources,
-    is_program,
-)
+from gatekeeper.contract.formats.promptfoo.rows import ALL_TYPES, AT_LEAST, LIST, has
+from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program
 from gatekeeper.contract.formats.promptfoo.variables import names_in
+from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes, meant, root_of
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
+from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_json
+from gatekeeper.errors import ContractError, Problem
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_THRESHOLDS = re.compile(r"__config:__expected(\d*):threshold")
+_TYPES = "|".join(sorted(map(re.escape, ALL_TYPES), key=len, reverse=True))
+_LIKE_A_TYPE = re.compile(r"(not-)?([A-Za-z][A-Za-z-]{2,40})(?:\([\d.]+\))?(?:(:)|$)")
+_COLUMNS = (
+    *("__expected", "__prefix", "__suffix", "__description", "__providerOutput", "__metric"),
+    *("__threshold", "__metadata", "__config"),
+)
+_ASSERTION = re.compile(rf"(not-)?({_TYPES})(?:\((\d+(?:\.\d+)?)\))?(?::([\s\S]*))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +95,20 @@ def _assertions(part: Node) -> Iterator[Node]:
     node = part.child("assert")
     if node.value is not None and not isinstance(node.value, list):
         raise node.problem("`assert` is not a list", "write `- type: …` items")
-    yield from node.list()
+    yield from node.each()
 
 
 def _variables(sources: Sources, part: Node) -> dict[str, Node]:
     node = part.child("vars")
     if isinstance(node.value, dict):
         return dict(node.items())
-    references = [node] if isinstance(node.value, str) else list(node.list())
+    references = [node] if isinstance(node.value, str) else list(node.each())
     found: dict[str, Node] = {}
     for reference in references:
         if not isinstance(reference.value, str):
             raise node.problem("`vars` is not a mapping", "write `{name: value}`")
         for path in sources.find(reference, reference.value, part.document.path):
-            whole = root_of(sources.document(reference, path))
+            whole = sources.document(reference, path)
             if not isinstance(whole.value, dict):
                 raise whole.problem("the variables are not a mapping", "write `name: value`")
             found |= dict(whole.items())
@@ -116,7 +127,7 @@ def read_cases(sources: Sources, root: Node, notes: Notes) -> list[Case]:
         found += _scenario(sources, scenario, default, notes)
         _require_few(root, found)
     if not found and root.get("tests") is None and root.get("scenarios") is None:
-        found.append(Case(root.child("defaultTest"), (default, Node(root.document, (), {}))))
+        found.append(Case(root.child("defaultTest"), (default, _empty(root, ()))))
     for case in found:
         for part in case.parts:
             _name_unknown(part, notes)
@@ -141,6 +152,10 @@ def _without_stored(cases: list[Case], notes: Notes) -> list[Case]:
     return kept if stored else cases
 
 
+def _empty(node: Node, key: KeyPath) -> Node:
+    return Node(node.document, key, {}, node.follows)
+
+
 def _require_few(root: Node, found: list[Case]) -> None:
     if len(found) > MOST_FIXTURES:
         what = f"the file has more than {MOST_FIXTURES:,} tests"
@@ -151,9 +166,9 @@ def default_test(sources: Sources, root: Node) -> Node:
     """Return `defaultTest`, which may be a file; an empty mapping if there is none."""
     node = root.child("defaultTest")
     if isinstance(node.value, str) and node.value.startswith(FILE):
-        return root_of(sources.document(node, node.value))
+        return sources.document(node, node.value)
     if node.value is None:
-        return Node(root.document, node.key, {})
+        return _empty(root, node.key)
     if not isinstance(node.value, dict):
         raise node.problem(
             "`defaultTest` is not a mapping", ("write `assert:` or `vars:` in `defaultTest`")
@@ -161,22 +176,57 @@ def default_test(sources: Sources, root: Node) -> Node:
     return node
 
 
-def _tests(sources: Sources, node: Node, notes: Notes, base: str | None = None) -> Iterator[Node]:
+def _tests(sources: Sources, node: Node, notes: Notes) -> Iterator[Node]:
     """Yield the tests of a list, with those of the files that it names."""
     whole = isinstance(node.value, str | dict)
-    for item in [node] if whole else node.list():
+    for item in [node] if whole else node.each():
         reference = item.get("path") if isinstance(item.value, dict) else item.value
         try:
             if isinstance(reference, str):
                 note_keys(item, "tests of a file", notes)
-                yield from sources.cases(item, reference, base)
+                yield from _cases_of_files(sources, item, reference)
             elif isinstance(item.value, dict):
                 yield item
             else:
                 fix = "write `vars:` and `assert:`, or the path of a file"
                 raise item.problem("a test is not a mapping", fix)
         except CannotRunError as error:
-            notes.add(error.note)
+            notes.add(*error.notes)
+
+
+def _cases_of_files(sources: Sources, node: Node, reference: str) -> Iterator[Node]:
+    """Yield the test cases of the test files that a reference names.
+
+    Raises ContractError for a file that cannot be read, CannotRunError for a program.
+    """
+    plain = reference.removeprefix(FILE)
+    _refuse_program(node, plain, plain[:200])
+    for path in sources.find(node, plain):
+        yield from _cases_of_file(sources, node, path)
+
+
+def _refuse_program(node: Node, path: str, shown: str) -> None:
+    if is_program(path):
+        why = "gatekeeper does not run programs that write tests; write the tests into a file"
+        raise node.cannot_run("tests", f"`{shown}`: {why}")
+
+
+def _cases_of_file(sources: Sources, node: Node, reference: str) -> Iterator[Node]:
+    lower = reference.lower()
+    _refuse_program(node, reference, reference)
+    path, text = sources.text(node, reference)
+    if lower.endswith(".csv"):
+        for line, row in _csv_rows(text, path):
+            yield row_case(row, path, line)
+    elif lower.endswith(".jsonl"):
+        for number, line_text in enumerate(text.split("\n"), start=1):
+            if line_text.strip():
+                yield root_of(parse_json(line_text, path, number), follows=True)
+    elif lower.endswith((".yaml", ".yml", ".json")):
+        yield from sources.items(node, reference)
+    else:
+        fix = "use a file of the type .csv, .jsonl, .json or .yaml"
+        raise node.problem(f"gatekeeper cannot read tests from `{path}`", fix)
 
 
 def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> Iterator[Case]:
@@ -185,7 +235,7 @@ def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> 
     note_keys(scenario, "scenario", notes)
     tests = list(_tests(sources, scenario.child("tests"), notes))
     if scenario.get("tests") is None:
-        tests = [Node(scenario.document, scenario.key, {})]
+        tests = [_empty(scenario, scenario.key)]
     settings = list(_listed(sources, scenario.child("config")))
     if len(settings) * len(tests) > MOST_FIXTURES:
         what = f"the scenario makes {len(settings) * len(tests):,} tests"
@@ -197,7 +247,7 @@ def _scenario(sources: Sources, scenario: Node, default: Node, notes: Notes) -> 
 
 def _listed(sources: Sources, node: Node) -> Iterator[Node]:
     """Yield the items of a list, with those of the files that it names."""
-    for item in [node] if isinstance(node.value, str) else node.list():
+    for item in [node] if isinstance(node.value, str) else node.each():
         if not isinstance(item.value, str):
             yield item
             continue
@@ -205,8 +255,7 @@ def _listed(sources: Sources, node: Node) -> Iterator[Node]:
             fix = "write the values into a data file"
             raise item.problem(f"gatekeeper does not run the program `{item.value[:100]}`", fix)
         for path in sources.find(item, item.value):
-            whole = root_of(sources.document(item, path))
-            yield from whole.list() if isinstance(whole.value, list) else (whole,)
+            yield from sources.items(item, path)
 
 
 def _name_unknown(part: Node, notes: Notes) -> None:
@@ -220,7 +269,7 @@ def _name_unknown(part: Node, notes: Notes) -> None:
 
 def _name_misspelt_types(row: Node, notes: Notes) -> None:
     """Name the cells of a CSV row that are compared as a whole and likely mean another check."""
-    for node in row.child("assert").list():
+    for node in row.child("assert").each():
         value = node.get("value")
         if node.get("type") != "equals" or not isinstance(value, str):
             continue
@@ -239,3 +288,129 @@ def category_of(metadata: Mapping[str, Any]) -> str | None:
     category = metadata.get("category")
     short = isinstance(category, str) and 0 < len(category) <= 200 and category.isprintable()
     return category if short and str(category).strip() else None
+
+
+def _csv_rows(text: str, path: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the line and the cells of each row. Raises ContractError."""
+    header: list[str] | None = None
+    for line, cells in csv_lines(text.removeprefix("\ufeff"), path):
+        if header is None:
+            header = [cell.strip() for cell in cells]
+            continue
+        if len(cells) != len(header):
+            what = f"the header has {len(header)} columns, but this row has {len(cells)}"
+            fix = "if a cell contains a comma or a line break, put the cell in double quotes"
+            raise ContractError([Problem(path, what, fix, line)])
+        yield line, dict(zip(header, cells, strict=True))
+
+
+def row_case(row: Mapping[str, str], path: str, line: int) -> Node:
+    """Return the row as a test case. Raises ContractError."""
+    case: dict[str, Any] = {"vars": {}, "assert": [], "options": {}, "metadata": {}}
+    metric: str | None = None
+    thresholds: dict[int, float] = {}
+    for column, cell in row.items():
+        if column.startswith("__expected"):
+            if cell.strip():
+                case["assert"].append(assertion_of_text(cell.strip()))
+        elif column in ("__prefix", "__suffix"):
+            if cell:
+                case["options"][column[2:]] = cell
+        elif column in ("__description", "__providerOutput"):
+            if cell:
+                case[column[2:]] = cell
+        elif column == "__metric":
+            metric = cell or None
+        elif column == "__threshold":
+            if _number(cell) is not None:
+                case["threshold"] = _number(cell)
+        elif column.startswith("__metadata:"):
+            case["metadata"].update(_metadata(column.removeprefix("__metadata:"), cell))
+        elif column.startswith("__config:"):
+            thresholds.update(_threshold(column, cell, path, line))
+        elif column != "__metadata":
+            _require_spelt(column, path)
+            case["vars"][column] = cell
+    for index, assertion in enumerate(case["assert"]):
+        if metric:
+            assertion["metric"] = metric
+        if index in thresholds:
+            assertion["threshold"] = thresholds[index]
+    return Node(Document(path, case, {(): (line, 1)}), (), case, follows=True)
+
+
+def _require_spelt(column: str, path: str) -> None:
+    """Raise ContractError for a variable whose name is likely a misspelt column of promptfoo."""
+    if not column.startswith(("__", "_expected")):
+        return
+    stem, mark, rest = column.partition(":")
+    other = meant(stem.rstrip("0123456789"), _COLUMNS)
+    if other is not None:
+        what = f"unknown column `{column[:100]}`"
+        raise ContractError([Problem(path, what, f"did you mean `{other}{mark}{rest[:100]}`?", 1)])
+
+
+def misspelt_type(cell: str) -> tuple[str, str] | None:
+    """Return the word that a cell, compared as a whole, begins with if it is likely a misspelt
+    assertion type, and that type; else None."""
+    match = _LIKE_A_TYPE.match(cell)
+    if match is None:
+        return None
+    inverse, kind, mark = match.groups()
+    other = meant(kind, ALL_TYPES) if mark or "-" in kind else None
+    return (f"{inverse or ''}{kind}", f"{inverse or ''}{other}") if other else None
+
+
+def assertion_of_text(expected: str) -> dict[str, Any]:
+    """Return the assertion that a cell of a column `__expected` writes."""
+    for mark in ("javascript:", "fn:", "eval:"):
+        if expected.startswith(mark):
+            return {"type": "javascript", "value": expected.removeprefix(mark).strip()}
+    if expected.startswith("file://"):
+        if re.search(r"\.(?:[cm]?js|[cm]?ts)$", expected):
+            return {"type": "javascript", "value": expected}
+        if expected.endswith(".py") or ".py:" in expected:
+            return {"type": "python", "value": expected}
+    for mark in ("grade:", "llm-rubric:"):
+        if expected.startswith(mark):
+            return {"type": "llm-rubric", "value": expected.removeprefix(mark)}
+    if expected.startswith("python:"):
+        return {"type": "python", "value": expected.removeprefix("python:").strip()}
+    match = _ASSERTION.fullmatch(expected)
+    if match is None:
+        return {"type": "equals", "value": expected}
+    inverse, kind, threshold, value = match.groups()
+    made: dict[str, Any] = {"type": f"{inverse or ''}{kind}"}
+    if value is not None:
+        made["value"] = (split_values(value) or value) if has(kind, LIST) else value
+        if kind not in ("contains-json", "is-json") and not has(kind, LIST):
+            made["value"] = value.strip()
+    if has(kind, AT_LEAST):
+        default = 0.8 if kind == "similar" else 0.75
+        made["threshold"] = default if threshold is None else float(threshold)
+    return made
+
+
+def _number(cell: str) -> float | None:
+    text = cell.strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _metadata(name: str, cell: str) -> Iterator[tuple[str, Any]]:
+    if not cell.strip():
+        return
+    if name.endswith("[]"):
+        parts = re.split(r"(?<!\\),", cell)
+        yield name[:-2], [part.strip().replace("\\,", ",") for part in parts]
+    else:
+        yield name, cell
+
+
+def _threshold(column: str, cell: str, path: str, line: int) -> Iterator[tuple[int, float]]:
+    match = _THRESHOLDS.fullmatch(column)
+    number = _number(cell)
+    if match is None or number is None:
+        what = f"gatekeeper cannot read the column `{column[:100]}`"
+        fix = "name the column `__config:__expected1:threshold` and write a number in each row"
+        raise ContractError([Problem(path, what, fix, line)])
+    yield int(match[1] or 1) - 1, number

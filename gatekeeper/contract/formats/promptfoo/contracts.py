@@ -1,28 +1,44 @@
-"""Writes the native contract of one prompt and one provider of a promptfoo file."""
+"""Translates a promptfoo file: one native contract for each prompt and provider."""
 
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.foreign_suite import (
+    At,
+    ForeignContract,
+    NothingToRunError,
+    build_document,
+    contract_path,
+)
 from gatekeeper.contract.formats.promptfoo.assertion import Grading, NeedsVariablesError, Scope
 from gatekeeper.contract.formats.promptfoo.assertions import Translation, distinct_names
-from gatekeeper.contract.formats.promptfoo.cases import Case, category_of
-from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
-from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry
+from gatekeeper.contract.formats.promptfoo.cases import Case, category_of, read_cases
+from gatekeeper.contract.formats.promptfoo.javascript import Transform, read_transform
+from gatekeeper.contract.formats.promptfoo.keys import note_keys, referred_keys
+from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, read_prompts, slug
 from gatekeeper.contract.formats.promptfoo.providers import (
     ProviderEntry,
     grading_of,
     prompt_parameters,
+    read_providers,
     tools_of,
 )
-from gatekeeper.contract.formats.promptfoo.scoring_functions import scoring_check
-from gatekeeper.contract.formats.promptfoo.sources import CannotRunError, Sources, cannot_run
-from gatekeeper.contract.formats.promptfoo.transforms import Transform, read_transform
+from gatekeeper.contract.formats.promptfoo.rows import APART, SET, has
+from gatekeeper.contract.formats.promptfoo.sources import Sources
 from gatekeeper.contract.formats.promptfoo.variables import combinations
+from gatekeeper.contract.formats.reader import (
+    CannotRunError,
+    Node,
+    Notes,
+    SuiteFiles,
+    meant,
+    root_of,
+)
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.values.unique_name import take_name
 
@@ -33,8 +49,115 @@ _NO_JUDGE = (
     "the file names no model that grades; add `provider: openai:gpt-4.1` or another model to the "
     "assertion, or `options: {provider: …}` to `defaultTest`"
 )
-_DECIDE_APART = ("select-best",)
-"""The types whose result promptfoo adds to that of the other assertions, whatever their score."""
+_MOST_CONTRACTS = 500
+_LONGEST_NAME = 100
+_NAME = "promptfooconfig"
+_PROVIDERS = ("providers", "targets")
+
+
+def recognises(path: str, data: object) -> bool:
+    """Return whether the data is a configuration of promptfoo."""
+    if not isinstance(data, dict):
+        return False
+    if not ("providers" in data or "targets" in data or _is_misspelt(path, data)):
+        return False
+    parts = ("prompts", "tests", "scenarios", "defaultTest")
+    return any(part in data for part in parts) and "messages" not in data
+
+
+def _is_misspelt(path: str, data: dict[Any, Any]) -> bool:
+    """Return whether the file has promptfoo's name and a key that is likely its providers."""
+    named = posixpath.basename(path).startswith(_NAME)
+    return named and any(meant(str(key), _PROVIDERS) for key in data)
+
+
+def read(files: SuiteFiles, whole: Node) -> tuple[ForeignContract, ...]:
+    """Translate the file. Raises ContractError."""
+    document = whole.document
+    root, sources = root_of(document, follows=True), Sources(files, document)
+    notes = Notes()
+    note_keys(root, "suite", notes, own=frozenset(referred_keys(document.data)))
+    for name in ("evaluateOptions", "commandLineOptions"):
+        note_keys(root.child(name), name, notes)
+    prompts = read_prompts(sources, root, notes)
+    for prompt in prompts if root.get("prompts") else ():
+        note_keys(prompt.node, "prompt", notes)
+    providers, left_out = read_providers(sources, root)
+    notes.add(*left_out)
+    cases = read_cases(sources, root, notes)
+    pairs = [
+        (prompt, provider)
+        for prompt in prompts
+        for provider in providers
+        if prompt.is_named(provider.prompts)
+    ]
+    if len(pairs) > _MOST_CONTRACTS:
+        what = (
+            f"{len(prompts)} prompts and {len(providers)} providers make {len(pairs):,} "
+            f"contracts, but the limit is {_MOST_CONTRACTS}"
+        )
+        raise root.problem(what, "remove prompts or providers, or split the file")
+    return _translated(sources, root, notes, pairs, cases)
+
+
+def _translated(
+    sources: Sources,
+    root: Node,
+    notes: Notes,
+    pairs: Sequence[tuple[PromptEntry, ProviderEntry]],
+    cases: Sequence[Case],
+) -> tuple[ForeignContract, ...]:
+    single, common, left_out = len(pairs) == 1, notes, notes.copy()
+    prompts = {prompt.short for prompt, _ in pairs}
+    providers = {provider.short for _, provider in pairs}
+    stem = _stem(root.document.path)
+    made: list[ForeignContract] = []
+    for prompt, provider in pairs:
+        parts = [stem]
+        parts += [prompt.short] if len(prompts) > 1 else []
+        parts += [provider.short] if len(providers) > 1 else []
+        name = "-".join(parts)[:_LONGEST_NAME].rstrip("-._")
+        own = common.copy()
+        try:
+            data = ContractWriter(sources, root, own, prompt, provider).data(name, cases)
+        except CannotRunError as error:
+            own.add(*error.notes)
+            data = None
+        if data is None:
+            left_out.add(*own.found.values())
+            continue
+        short = "-".join(parts[1:]) or name
+        path = contract_path(root.document.path, short, single=single)
+        translated = build_document(path, data, root.position)
+        called = (prompt.short, provider.label or provider.model)
+        made.append(ForeignContract(translated, own.all(), prompt.made, called))
+    if not made:
+        raise _nothing(root, left_out)
+    others = [note for key, note in left_out.found.items() if key not in common.found]
+    return tuple(
+        replace(one, not_run=tuple(dict.fromkeys((*one.not_run, *others)))) for one in made
+    )
+
+
+def _nothing(root: Node, notes: Notes) -> NothingToRunError:
+    found = notes.all()
+    named = "; ".join(f"line {n.position.line}: `{n.kind}`: {n.why}" for n in found[:5])
+    what = "gatekeeper can run none of the tests in this file" + (f" ({named})" if named else "")
+    fix = "correct one of these parts, or add a test with an assertion that gatekeeper can run"
+    problem = root.child("tests").problem(what, fix if named else fix.partition(", or ")[2])
+    return NothingToRunError(problem.problems)
+
+
+def _stem(path: str) -> str:
+    """Return a name for the suite: its folders, and the file's own name if it is not the usual."""
+    folder, name = posixpath.split(path)
+    stem = posixpath.splitext(name)[0]
+    parts = [part for part in folder.split("/") if part]
+    if not stem.startswith(_NAME):
+        parts.append(stem)
+    elif stem != _NAME:
+        parts.append(stem.removeprefix(_NAME).strip("-._"))
+    return slug("-".join(parts), 60) or "promptfoo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +182,13 @@ class ContractWriter:
 
     def data(self, name: str, cases: Sequence[Case]) -> dict[str, Any] | None:
         """Return the data of the contract; None if none of its tests can be run."""
-        for note in self.provider.notes:
-            self.notes.add(note)
+        self.notes.add(*self.provider.notes)
         try:
             params, notes = prompt_parameters(self.sources, self.provider, self.prompt)
         except CannotRunError as error:
-            self.notes.add(error.note)
+            self.notes.add(*error.notes)
             return None
-        for note in notes:
-            self.notes.add(note)
+        self.notes.add(*notes)
         fixtures = self._fixtures(cases)
         shared = self._shared_transform(fixtures)
         checks, pass_score, rows = self._checked(fixtures)
@@ -133,7 +254,7 @@ class ContractWriter:
             try:
                 made += self._of_case(case)
             except CannotRunError as error:
-                self.notes.add(error.note)
+                self.notes.add(*error.notes)
             if len(made) > MOST_FIXTURES:
                 what = f"the lists in `vars` make more than {MOST_FIXTURES:,} tests"
                 raise case.node.problem(what, "shorten the lists in `vars`")
@@ -165,7 +286,7 @@ class ContractWriter:
         ):
             node = case.field(name)
             if node is not None:
-                raise cannot_run(node, name, why)
+                raise node.cannot_run(name, why)
         for name, why in (
             (
                 "prefix",
@@ -179,7 +300,7 @@ class ContractWriter:
         ):
             node = case.option(name)
             if node is not None and node.value:
-                raise cannot_run(node, f"options.{name}", why)
+                raise node.cannot_run(f"options.{name}", why)
 
     def _transform_of(self, case: Case) -> Transform:
         """Return what is done to an output before the test's assertions.
@@ -195,7 +316,7 @@ class ContractWriter:
             fields = [one.field for one in known if one.field]
             if len(fields) > 1:
                 why = "two transforms select a part of JSON, but gatekeeper supports only one"
-                raise cannot_run(nodes[1] or case.node, "transform", why)
+                raise (nodes[1] or case.node).cannot_run("transform", why)
             steps = dict.fromkeys(step for one in known for step in one.repairs)
             self._transforms[id(case)] = Transform(fields[0] if fields else None, tuple(steps))
         return self._transforms[id(case)]
@@ -204,7 +325,7 @@ class ContractWriter:
         found = read_transform(node.value) if isinstance(node.value, str) else None
         if found is None:
             why = f"gatekeeper does not run the transform: {str(node.value)[:100]}"
-            raise cannot_run(node, "transform", why)
+            raise node.cannot_run("transform", why)
         return found
 
     def _shared_transform(self, fixtures: list[_Fixture]) -> Transform:
@@ -221,9 +342,9 @@ class ContractWriter:
                         "this test has a different transform than the first test; move "
                         "tests with this transform to a separate file"
                     )
-                    raise cannot_run(node, "transform", why)
+                    raise node.cannot_run("transform", why)
             except CannotRunError as error:
-                self.notes.add(error.note)
+                self.notes.add(*error.notes)
                 fixtures.remove(fixture)
         return first or Transform()
 
@@ -244,7 +365,7 @@ class ContractWriter:
             try:
                 own = self._own_checks(fixture, common.left, scored=per_test)
             except CannotRunError as error:
-                self.notes.add(error.note)
+                self.notes.add(*error.notes)
                 continue
             gating = [c for c in (*common.checks, *own) if c.value.get("severity") != "warn"]
             if not gating:
@@ -291,11 +412,11 @@ class ContractWriter:
         translation = self._translation()
         if scoring is None and (not scored or threshold is None):
             return translation.checks(asserts, scope)
-        apart = [node for node in asserts if node.get("type") in _DECIDE_APART]
-        counted = [node for node in asserts if node.get("type") not in _DECIDE_APART]
+        apart = [node for node in asserts if has(node.get("type"), APART)]
+        counted = [node for node in asserts if not has(node.get("type"), APART)]
         checks = translation.checks(apart, scope)
         if counted and scoring is not None:
-            checks.append(scoring_check(translation, scoring, counted, threshold, scope))
+            checks.append(translation.scoring_check(scoring, counted, threshold, scope))
         elif counted and threshold is not None:
             node = case.field("threshold") or case.node
             checks.append(translation.scored(node, counted, threshold, scope))
@@ -364,7 +485,8 @@ def _scoring_function(case: Case) -> Node | None:
 def _needs_own_score(case: Case) -> bool:
     """Return whether something else than the mean of the scores of all checks decides the test."""
     asserts = (*case.default_asserts(), *case.asserts())
-    other = any(node.get("type") in (*_DECIDE_APART, "assert-set") for node in asserts)
+    kinds = [node.get("type") for node in asserts]
+    other = any(kind == SET or has(kind, APART) for kind in kinds)
     return _scoring_function(case) is not None or (other and case.threshold() is not None)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from gatekeeper.contract.formats.known_keys import Keys, keys, unknown_keys, unknown_keywords
-from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
+from gatekeeper.contract.formats.promptfoo.rows import ROWS, SET
+from gatekeeper.contract.formats.reader import Keys, Node, Notes, keys
 
 _ATTACKS = "gatekeeper does not generate attacks; write each attack as a test"
 _CONFIG = "gatekeeper does not pass this setting to functions"
@@ -16,21 +16,18 @@ KEYS: Mapping[str, Keys] = {
         "prompts providers targets tests scenarios defaultTest evaluateOptions commandLineOptions",
         "metadata outputPath sharing tags tracing writeLatestResults assertionTemplates "
         "definitions $defs",
-        not_run={
-            "assertScoringFunction": (
-                "promptfoo reads a scoring function only in `defaultTest` or in a test; move it "
-                "there"
-            ),
-            "derivedMetrics": "gatekeeper does not compute metrics from other metrics",
-            "env": "gatekeeper does not set environment variables from this file",
-            "extensions": "gatekeeper does not run extensions, because they are programs",
-            "nunjucksFilters": (
-                "gatekeeper does not run custom filters of Nunjucks, because they are programs"
-            ),
-            "redteam": _ATTACKS,
-            "strategies": _ATTACKS,
-            "plugins": _ATTACKS,
-        },
+        assertScoringFunction=(
+            "promptfoo reads a scoring function only in `defaultTest` or in a test; move it there"
+        ),
+        derivedMetrics="gatekeeper does not compute metrics from other metrics",
+        env="gatekeeper does not set environment variables from this file",
+        extensions="gatekeeper does not run extensions, because they are programs",
+        nunjucksFilters=(
+            "gatekeeper does not run custom filters of Nunjucks, because they are programs"
+        ),
+        redteam=_ATTACKS,
+        strategies=_ATTACKS,
+        plugins=_ATTACKS,
     ),
     "evaluateOptions": keys(
         "repeat",
@@ -46,10 +43,10 @@ KEYS: Mapping[str, Keys] = {
     "provider": keys(
         "id label config prompts transform transformResponse responseParser",
         "delay",
-        not_run={"env": "gatekeeper does not set environment variables from this file"},
+        env="gatekeeper does not set environment variables from this file",
     ),
     "scenario": keys("config tests"),
-    "tests of a file": keys("path", not_run={"config": "gatekeeper reads no other settings"}),
+    "tests of a file": keys("path", config="gatekeeper reads no other settings"),
     "test": keys(
         "assert assertScoringFunction description options prompts provider providers "
         "providerOutput threshold vars metadata"
@@ -61,30 +58,22 @@ KEYS: Mapping[str, Keys] = {
     ),
     "assertion": keys(
         "type value threshold weight provider rubricPrompt metric transform contextTransform",
-        not_run={"config": _CONFIG},
+        config=_CONFIG,
     ),
-    "assert-set": keys("type assert weight metric threshold", not_run={"config": _CONFIG}),
-    "is-sql value": keys("databaseType allowedTables allowedColumns"),
-    "word-count value": keys("min max"),
-    "is-xml value": keys("requiredElements"),
+    SET: keys("type assert weight metric threshold", config=_CONFIG),
     "grader": keys(
         "id text embedding",
         "label classification moderation",
-        not_run={"config": "gatekeeper's judges do not use these settings"},
+        config="gatekeeper's judges do not use these settings",
     ),
-}
-_VALUES = {
-    **dict.fromkeys(("is-sql", "contains-sql"), "is-sql value"),
-    **dict.fromkeys(("is-xml", "contains-xml"), "is-xml value"),
-    "word-count": "word-count value",
+    **{f"{row.kinds[0]} value": row.keys for row in ROWS.values() if row.keys},
 }
 
 
 def note_keys(node: Node, kind: str, notes: Notes, own: Collection[str] = ()) -> None:
     """Add a note on each key of an object that is not run, unless it is among `own`. Promptfoo
     ignores keys that it does not know. Raises ContractError for a misspelt key."""
-    for note in unknown_keys(node.document, node.key, node.value, KEYS[kind], own=own):
-        notes.add(note)
+    notes.add(*node.unknown_keys(KEYS[kind], own=own))
 
 
 def referred_keys(value: Any) -> Iterator[str]:
@@ -104,13 +93,13 @@ def note_keys_of_assertion(node: Node, notes: Notes) -> None:
     Raises ContractError for a misspelt key.
     """
     kind = str(node.get("type"))
-    note_keys(node, "assert-set" if kind == "assert-set" else "assertion", notes)
+    note_keys(node, SET if kind == SET else "assertion", notes)
     note_keys(node.child("provider"), "grader", notes)
     kind, value = kind.removeprefix("not-"), node.child("value")
-    if kind in _VALUES:
-        note_keys(value, _VALUES[kind], notes)
+    table = ROWS[kind].keys if kind in ROWS else None
+    if table:
+        notes.add(*value.unknown_keys(table))
     if kind in ("is-json", "contains-json"):
-        for note in unknown_keywords(value.document, value.key, value.value):
-            notes.add(note)
-    for part in node.child("assert").list() if kind == "assert-set" else ():
+        notes.add(*value.unknown_keywords())
+    for part in node.child("assert").each() if kind == SET else ():
         note_keys_of_assertion(part, notes)

@@ -10,16 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import NothingToRunError
-from gatekeeper.contract.formats.promptfoo.nodes import Node, Notes
-from gatekeeper.contract.formats.promptfoo.sources import (
-    FILE,
-    CannotRunError,
-    Sources,
-    cannot_run,
-    is_program,
-    is_remote,
-)
+from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program, is_remote
 from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
+from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes
 from gatekeeper.contract.prompts.load import has_roles
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.styles.apply import in_jinja
@@ -97,7 +90,7 @@ def read_prompts(sources: Sources, root: Node, notes: Notes) -> list[PromptEntry
         try:
             read.extend(_entries(sources, *written))
         except CannotRunError as error:
-            read.append(error.note)
+            read += error.notes
     found = [one for one in read if isinstance(one, PromptEntry)]
     faults = [one for one in read if isinstance(one, NotRun)]
     if not found:
@@ -107,8 +100,7 @@ def read_prompts(sources: Sources, root: Node, notes: Notes) -> list[PromptEntry
         raise (NothingToRunError if faults else ContractError)(
             [replace(one, path=at.path, line=at.line, column=at.column) for one in problem.problems]
         )
-    for fault in faults:
-        notes.add(fault)
+    notes.add(*faults)
     return _with_distinct_names(found)
 
 
@@ -119,7 +111,7 @@ def _written(node: Node) -> Iterator[tuple[Node, Node | None, str, Mapping[str, 
         yield node, node, node.value, {}
     for name, label in node.items():
         yield label, None, name, {"label": label.value}
-    for item in node.list():
+    for item in node.each():
         if isinstance(item.value, str):
             yield item, item, item.value, {}
         elif isinstance(item.value, dict):
@@ -143,7 +135,7 @@ def _entries(
     if is_program(raw) and "\n" not in raw.strip():
         shown = raw.removeprefix(FILE)[:200]
         why = f"gatekeeper does not run the program `{shown}`, which makes this prompt"
-        raise cannot_run(node, "prompts", why)
+        raise node.cannot_run("prompts", why)
     if is_remote(raw):
         fix = "copy the text into the repository, because gatekeeper downloads nothing"
         raise node.problem(f"the prompt `{raw[:200]}` is not in the repository", fix)
@@ -165,7 +157,7 @@ def _entries(
         try:
             text = _readable_text(sources, node, path)
         except CannotRunError as error:
-            yield error.note
+            yield from error.notes
             continue
         own = str(label or plain)
         short = str(label or own_id or posixpath.splitext(posixpath.basename(plain))[0])
@@ -179,10 +171,8 @@ def _entries(
 
 def _chat_at(sources: Sources, node: Node, raw: str) -> Prompt:
     """Return the chat in YAML that is written at the node. Raises ContractError."""
-    document = node.document
-    text = sources.text(node, f"/{document.path}")[1]
-    line = document.text_lines.get(node.key, node.position.line or 1)
-    return _made(document.path, text, raw, line)
+    path = node.document.path
+    return _made(path, sources.text(node, f"/{path}")[1], raw, node.line)
 
 
 def _parts_of(entry: PromptEntry, path: str, text: str) -> Iterator[PromptEntry]:
@@ -234,7 +224,7 @@ def _require_plain(node: Node, text: str) -> None:
     refuse_environment(node, text)
     if _CONVERSATION.search(text):
         why = "gatekeeper does not support `_conversation`, which holds the answers of other tests"
-        raise cannot_run(node, "prompts", why)
+        raise node.cannot_run("prompts", why)
 
 
 def _readable_text(sources: Sources, node: Node, path: str) -> str:
@@ -244,13 +234,13 @@ def _readable_text(sources: Sources, node: Node, path: str) -> str:
     suffix = posixpath.splitext(name.lower())[1]
     if is_program(path):
         why = f"gatekeeper does not run the program `{name}`, which makes this prompt"
-        raise cannot_run(node, "prompts", why)
+        raise node.cannot_run("prompts", why)
     if suffix not in _READ:
         why = (
             f"gatekeeper does not read prompts from `{name}`; write each prompt to its own file of "
             f"one of these types: {' '.join(_READ)}"
         )
-        raise cannot_run(node, "prompts", why)
+        raise node.cannot_run("prompts", why)
     _, text = sources.text(node, path)
     _require_plain(node, text)
     if suffix in (".txt", ".j2", ".md") and _is_chat(text):

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.fixtures.fixtures import csv_lines
-from gatekeeper.contract.formats.foreign_suite import SuiteFiles
-from gatekeeper.contract.formats.promptfoo.nodes import Node, root_of
-from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
-from gatekeeper.contract.syntax.yaml_positions import Document, parse, parse_json, parse_yaml
-from gatekeeper.contract.values.definition import NotRun
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.contract.formats.reader import Node, SuiteFiles, root_of
+from gatekeeper.contract.reading.read import UnreadableError, locate
+from gatekeeper.contract.syntax.parsing import BrokenTextError, PythonFunction, read_functions
+from gatekeeper.contract.syntax.yaml_positions import Document, parse
 
 FILE = "file://"
 _REMOTE = re.compile(r"(?:https?|huggingface|az|s3|gs|package|portkey|langfuse|helicone)://?", re.I)
@@ -26,17 +23,8 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _MOST_ALTERNATIVES = 100
 
 
-class CannotRunError(Exception):
-    """A part of the suite that gatekeeper does not run; the rest of it can go on."""
-
-    def __init__(self, note: NotRun) -> None:
-        super().__init__(note.why)
-        self.note = note
-
-
-def cannot_run(node: Node, kind: str, why: str) -> CannotRunError:
-    """Return the error that names something at this place as not run."""
-    return CannotRunError(node.not_run(kind, why))
+class NoFunctionError(Exception):
+    """A file has no such function; the text says why."""
 
 
 def is_remote(reference: str) -> bool:
@@ -58,17 +46,53 @@ class Sources:
 
     def text(self, node: Node, reference: str, base: str | None = None) -> tuple[str, str]:
         """Return the path and the text of a file. Raises ContractError at the node."""
-        try:
-            path = locate(reference.removeprefix(FILE), base or self.root.path)
-            self.files.paths.add(path)
-            return path, read_text(self.files, path)
-        except UnreadableError as error:
-            raise node.problem(error.what, error.fix) from None
+        plain = reference.removeprefix(FILE)
+        return self.files.uncounted_text(node, plain, base or self.root.path)
 
-    def document(self, node: Node, reference: str, base: str | None = None) -> Document:
-        """Return a YAML or JSON file, parsed. Raises ContractError."""
-        path, text = self.text(node, reference, base)
-        return parse(text, path)
+    def document(self, node: Node, reference: str) -> Node:
+        """Return the whole of a YAML or JSON file. Raises ContractError."""
+        path, text = self.text(node, reference)
+        return root_of(parse(text, path), follows=True)
+
+    def items(self, node: Node, reference: str) -> Iterator[Node]:
+        """Yield the items of a YAML or JSON file that holds a list, or else its whole."""
+        whole = self.document(node, reference)
+        yield from whole.each() if isinstance(whole.value, list) else (whole,)
+
+    def value(self, node: Node, reference: str) -> Any:
+        """Return what an assertion's `file://` value holds: data of JSON or YAML, or trimmed text.
+
+        Raises ContractError, and CannotRunError for a program.
+        """
+        plain = reference.removeprefix(FILE)
+        if is_program(plain) or ":" in plain:
+            why = f"gatekeeper does not run the program `{plain[:200]}`"
+            raise node.cannot_run("file", why)
+        if plain.lower().endswith((".json", ".yaml", ".yml")):
+            return self.plain(node, plain)
+        return self.text(node, plain)[1].strip()
+
+    def plain(self, node: Node, reference: str) -> Any:
+        """Return the data of a YAML or JSON file, in which no `$ref` is followed."""
+        path, text = self.text(node, reference)
+        return parse(text, path).data
+
+    def function(self, node: Node, reference: str, default: str) -> tuple[str, PythonFunction]:
+        """Return `/FILE.py:NAME` and the function that `file://FILE.py:NAME` names, from the source
+        alone. Without `:NAME`, it is the `default`.
+
+        Raises ContractError if there is no such file, NoFunctionError if it has no such function.
+        """
+        path, _, name = reference.removeprefix(FILE).partition(":")
+        name = name or default
+        located, text = self.text(node, path)
+        try:
+            found = [function for function in read_functions(text) if function.name == name]
+        except BrokenTextError:
+            raise NoFunctionError(f"{located} is not Python") from None
+        if not found:
+            raise NoFunctionError(f"{located} defines no function `{name}`")
+        return f"/{located}:{name}", found[-1]
 
     def find(self, node: Node, reference: str, base: str | None = None) -> list[str]:
         """Return the paths that a reference names, from the repository root with a leading `/`: one
@@ -93,56 +117,6 @@ class Sources:
             raise node.problem(f"no file matches `{reference}`", "correct the pattern")
         return ["/" + name for name in dict.fromkeys(found)]
 
-    def cases(self, node: Node, reference: str, base: str | None = None) -> Iterator[Node]:
-        """Yield the test cases of the test files that a reference names.
-
-        Raises ContractError for a file that cannot be read, CannotRunError for a program.
-        """
-        plain = reference.removeprefix(FILE)
-        if is_program(plain):
-            why = "gatekeeper does not run programs that write tests; write the tests into a file"
-            raise cannot_run(node, "tests", f"`{plain[:200]}`: {why}")
-        for path in self.find(node, plain, base):
-            yield from self._file_cases(node, path)
-
-    def _file_cases(self, node: Node, reference: str) -> Iterator[Node]:
-        lower = reference.lower()
-        if is_program(reference):
-            why = "gatekeeper does not run programs that write tests; write the tests into a file"
-            raise cannot_run(node, "tests", f"`{reference}`: {why}")
-        path, text = self.text(node, reference)
-        if lower.endswith(".csv"):
-            from gatekeeper.contract.formats.promptfoo.csv_tests import row_case
-
-            for line, row in csv_rows(text, path):
-                yield row_case(row, path, line)
-        elif lower.endswith(".jsonl"):
-            for number, line_text in enumerate(text.split("\n"), start=1):
-                if line_text.strip():
-                    yield root_of(parse_json(line_text, path, number))
-        elif lower.endswith((".yaml", ".yml", ".json")):
-            whole = root_of(
-                parse_json(text, path) if lower.endswith(".json") else parse_yaml(text, path)
-            )
-            yield from whole.list() if isinstance(whole.value, list) else (whole,)
-        else:
-            fix = "use a file of the type .csv, .jsonl, .json or .yaml"
-            raise node.problem(f"gatekeeper cannot read tests from `{path}`", fix)
-
-
-def csv_rows(text: str, path: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the line and the cells of each row. Raises ContractError."""
-    header: list[str] | None = None
-    for line, cells in csv_lines(text.removeprefix("\ufeff"), path):
-        if header is None:
-            header = [cell.strip() for cell in cells]
-            continue
-        if len(cells) != len(header):
-            what = f"the header has {len(header)} columns, but this row has {len(cells)}"
-            fix = "if a cell contains a comma or a line break, put the cell in double quotes"
-            raise ContractError([Problem(path, what, fix, line)])
-        yield line, dict(zip(header, cells, strict=True))
-
 
 def _without_braces(node: Node, pattern: str) -> list[str]:
     """Return the patterns that `{a,b}` in a pattern stands for."""
@@ -163,15 +137,9 @@ def _without_braces(node: Node, pattern: str) -> list[str]:
     return patterns
 
 
-def file_value(sources: Sources, node: Node, reference: str) -> Any:
-    """Return what an assertion's `file://` value holds: data of JSON or YAML, or trimmed text.
-
-    Raises ContractError, and CannotRunError for a program.
-    """
-    plain = reference.removeprefix(FILE)
-    if is_program(plain) or ":" in plain:
-        why = f"gatekeeper does not run the program `{plain[:200]}`"
-        raise cannot_run(node, "file", why)
-    if plain.lower().endswith((".json", ".yaml", ".yml")):
-        return sources.document(node, plain).data
-    return sources.text(node, plain)[1].strip()
+def takes_two_values(function: PythonFunction) -> bool:
+    """Return whether the function can be called with two values by position."""
+    places = len(function.only_by_position) + len(function.by_position_or_name)
+    required = places - function.defaults
+    enough = places >= 2 or function.takes_any_number
+    return required <= 2 and enough and not function.requires_names

@@ -10,14 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.formats.promptfoo.nodes import Node
-from gatekeeper.contract.formats.promptfoo.sources import (
-    FILE,
-    Sources,
-    cannot_run,
-    is_program,
-    is_remote,
-)
+from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program, is_remote
+from gatekeeper.contract.formats.reader import Node
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 
 _NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[\d{1,6}\])*"
@@ -92,7 +86,7 @@ def substitute(node: Node, text: str, variables: Mapping[str, Any]) -> str:
             "the value is a template that computes something; write the final "
             "value, or only names of variables in `{{ }}`"
         )
-        raise cannot_run(node, str(node.get("type") or "template"), why)
+        raise node.cannot_run(str(node.get("type") or "template"), why)
 
     def value_of(match: re.Match[str]) -> str:
         value = find_value(variables, match[1])
@@ -174,7 +168,7 @@ def _choices(sources: Sources, node: Node, multiply: bool) -> Sequence[Any]:
 def _load(sources: Sources, node: Node, reference: str) -> Any:
     _refuse_programs(node, reference.removeprefix(FILE))
     if reference.lower().endswith((".yaml", ".yml")):
-        data = sources.document(node, reference).data
+        data = sources.plain(node, reference)
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return sources.text(node, reference)[1].strip()
 
@@ -184,9 +178,9 @@ def _refuse_programs(node: Node, reference: str) -> None:
         why = (
             f"gatekeeper does not run or download `{reference[:200]}`, the source of this variable"
         )
-        raise cannot_run(node, "vars", why)
+        raise node.cannot_run("vars", why)
     if _BINARY.search(reference):
-        raise cannot_run(node, "vars", f"`{reference[:200]}` is not text")
+        raise node.cannot_run("vars", f"`{reference[:200]}` is not text")
 
 
 def _resolve(case: Node, chosen: dict[str, Any], written: Mapping[str, Node]) -> None:
@@ -225,7 +219,7 @@ def _rendered(case: Node, chosen: Mapping[str, Any], written: Mapping[str, Node]
         why = (
             f"the variable `{name}` holds a template that computes something; write the final value"
         )
-        raise cannot_run(written[name], "vars", why)
+        raise written[name].cannot_run("vars", why)
     return made
 
 

@@ -171,7 +171,7 @@ def test_any_text_becomes_a_name() -> None:
 
 
 def test_a_suite_reads_a_bounded_amount(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatekeeper.contract.formats.foreign_suite.MOST_FIXTURE_TEXT", 100)
+    monkeypatch.setattr("gatekeeper.contract.formats.reader.MOST_FIXTURE_TEXT", 100)
     # Another text: what was read before is kept.
     files = {path: f"{text}\n" for path, text in MAIL.items()}
     with pytest.raises(ContractError, match="more than 100 characters"):

@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 from support.foreign_files import loaded
 
-from gatekeeper.contract.formats.promptfoo.csv_tests import (
-    assertion_of_text,
-    misspelt_type,
-    row_case,
-    split_values,
-)
+from gatekeeper.contract.formats.promptfoo.assertion import split_values
+from gatekeeper.contract.formats.promptfoo.cases import assertion_of_text, misspelt_type, row_case
 from gatekeeper.contract.values.definition import CheckSpec, Contract
 from gatekeeper.errors import ContractError
 

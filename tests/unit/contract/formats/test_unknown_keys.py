@@ -15,7 +15,7 @@ from support.quick_and_long import a_few
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.files.contract_document import contract_paths_of
-from gatekeeper.contract.formats.known_keys import Keys
+from gatekeeper.contract.formats.reader import Keys
 from gatekeeper.contract.formats.recognise import known_formats
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import contract_digest

@@ -1,8 +1,10 @@
-"""Writes a JavaScript pattern so that it matches the same texts here."""
+"""Reads the JavaScript of promptfoo's files: patterns, which match the same texts here, and the few
+plain expressions of a `transform` that are understood."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import takewhile
 
 _SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -20,6 +22,15 @@ _HEX = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})")
 _NAMED = re.compile(r"k<([A-Za-z_$][\w$]*)>")
 _GROUP = re.compile(r"\?(?::|=|!|<=|<!|<[A-Za-z_$][\w$]*>)")
 _QUANTIFIER = re.compile(r"\{\d+(?:,\d*)?\}")
+
+_STEP = r"""(?:\??\.[A-Za-z_$][\w$]*|\[\d{1,6}\]|\[(?:"[^"\\\]]*"|'[^'\\\]]*')\])"""
+_PARSED = re.compile(rf"JSON\.parse\(\s*output\s*\)(?P<path>{_STEP}+)")
+_PART = re.compile(rf"output(?P<path>{_STEP}+)")
+_CALLS = re.compile(r"output(?P<calls>(?:\.(?:trim|toLowerCase|toString)\(\))+)")
+_STEPS = re.compile(
+    r"""\??\.(?P<name>[A-Za-z_$][\w$]*)|\[(?P<index>\d+)\]|\[["'](?P<key>[^"']*)["']\]"""
+)
+_OF_TEXT = frozenset({"length", "constructor", "prototype", "__proto__"})
 
 
 class NotJavaScriptError(ValueError):
@@ -141,3 +152,39 @@ def _class(pattern: str, at: int) -> tuple[str, int]:
     if not made:
         return (r"[\s\S]" if negated else r"(?!)"), at + 1
     return f"[{'^' if negated else ''}{''.join(made)}]", at + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What an expression does to an output: it takes the part at `field` of its JSON, or applies
+    `repairs`, which are steps of a contract's `repair`."""
+
+    field: str | None = None
+    repairs: tuple[str, ...] = ()
+
+
+def read_transform(written: str) -> Transform | None:
+    """Return what the expression does; None if gatekeeper cannot do it."""
+    text = written.strip().removesuffix(";").removeprefix("return ").strip()
+    if text == "output" or re.fullmatch(r"JSON\.parse\(\s*output\s*\)", text):
+        return Transform()  # checks read JSON themselves
+    calls = _CALLS.fullmatch(text)
+    if calls:
+        names = re.findall(r"\.(\w+)", calls["calls"])
+        known = {"trim": "strip_whitespace", "toLowerCase": "lowercase"}
+        steps = [known[name] for name in names if name in known]
+        return Transform(repairs=tuple(dict.fromkeys(steps)))
+    parsed = _PARSED.fullmatch(text) or _PART.fullmatch(text)
+    if parsed is None:
+        return None
+    path = ""
+    for step in _STEPS.finditer(parsed["path"]):
+        if step["index"] is not None:
+            path += f"[{step['index']}]"
+            continue
+        name = step["name"] if step["name"] is not None else step["key"]
+        if name in _OF_TEXT or not name:
+            return None
+        plain = re.fullmatch(r"[\w$-]+", name)
+        path += (f".{name}" if path else name) if plain else f'["{name}"]'
+    return Transform(field=path)

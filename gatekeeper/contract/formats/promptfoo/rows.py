@@ -1,0 +1,490 @@
+"""The table of promptfoo's assertion types: what each is here, and why others are not run.
+
+Read in promptfoo's sources in November 2026. A test compares the table with
+scripts/other_tools.yaml, from which the table of docs/checks.md is written.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gatekeeper.contract.formats.promptfoo.assertion import Assertion, as_parameter
+from gatekeeper.contract.formats.promptfoo.javascript import NotJavaScriptError, translate_pattern
+from gatekeeper.contract.formats.promptfoo.sources import FILE, NoFunctionError
+from gatekeeper.contract.formats.reader import keys
+from gatekeeper.contract.formats.rows import Check, Row, not_run, row, table
+from gatekeeper.contract.syntax.parsing import PythonFunction
+
+_SHOWN = 60
+_TAGS = (
+    "html|head|body|div|span|p|a|img|h[1-6]|ul|ol|li|table|tr|td|th|form|input|button|script|style"
+    "|link|meta|br|hr"
+)
+_OPENING, _CLOSING = r"<[a-zA-Z][a-zA-Z0-9-]*(?:\s[^>]*)?>", r"</[a-zA-Z][a-zA-Z0-9-]*\s*>"
+_XML = r"(?s)<([A-Za-z_:][\w.:-]*)(?:\s[^<>]*)?(?:/>|>.*?</\1\s*>)"
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+_DIALECTS = {
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "postgresql": "postgres",
+    "postgresql ": "postgres",
+    "sqlite": "sqlite",
+    "bigquery": "bigquery",
+    "transactsql": "tsql",
+    "redshift": "redshift",
+    "snowflake": "snowflake",
+    "hive": "hive",
+    "trino": "trino",
+    "athena": "athena",
+}
+_TABLE = re.compile(r"(select|insert|update|delete|create|drop|alter)::null::([\w.$-]+)")
+_GIVEN = frozenset({"output", "context", "vars", "expected"})
+_MOST_TOOLS = 20
+_ABOVE_ZERO = 1e-9
+"""The lowest score that passes without a threshold: in promptfoo, any score above 0."""
+_SAME_FACTS = (
+    "States the same facts as the reference, or some or more of them, and contradicts none. "
+    "Differences in style, grammar and punctuation do not matter."
+)
+
+
+def _share(default: float) -> Callable[[Assertion], float]:
+    return lambda assertion: assertion.share(default)
+
+
+def _equals(assertion: Assertion) -> Check:
+    """Compare JSON if the value is a mapping or a list, else the text to the letter."""
+    if "value" not in assertion.node.mapping:
+        fix = "write `value: …`; without `value`, promptfoo compares with the text `undefined`"
+        raise assertion.node.problem("`value` is missing", fix)
+    value = assertion.raw()
+    if value is None:
+        return assertion.of_whole({"type": "json_schema", "schema": {"const": None}})
+    if isinstance(value, dict | list):
+        return assertion.of_part({"type": "equals", "value": as_parameter(value)})
+    if value == "":
+        return assertion.of_whole(_pattern(r"\A\Z"))
+    text = assertion.text(value)
+    return assertion.of_part({"type": "equals", "value": text, "strip": False})
+
+
+def _starts_with(assertion: Assertion) -> Check:
+    """Compare the beginning to the letter, white space included."""
+    text = assertion.text()
+    if not text.strip():
+        spaces = "".join(f"\\x{ord(character):02x}" for character in text)
+        return assertion.of_part(_pattern(rf"\A{spaces}"))
+    return assertion.of_part({"type": "starts_with", "value": text, "strip": False})
+
+
+def _regex(assertion: Assertion) -> Check:
+    """Write the pattern of JavaScript in the syntax that is used here."""
+    value = assertion.raw()
+    if not isinstance(value, str) or not value:
+        raise assertion.node.problem("`value` is no pattern", "write a regular expression")
+    written = assertion.literal(value)
+    try:
+        pattern = translate_pattern(written)
+    except NotJavaScriptError as error:
+        what = f"promptfoo cannot read the pattern: {error}"
+        fix = "write the pattern as a JavaScript regular expression"
+        raise assertion.node.problem(what, fix) from None
+    check = _pattern(as_parameter(pattern))
+    if pattern != written and written.strip():
+        check["name"] = " ".join(f"regex {written}".split())[:_SHOWN]
+    return assertion.of_part(check)
+
+
+def _edits(assertion: Assertion) -> int:
+    most = assertion.threshold(5)
+    if most < 0:
+        raise assertion.cannot("a distance below 0 is impossible")
+    return math.floor(most)
+
+
+def _word_count(assertion: Assertion) -> Check:
+    """Count words between white space: exactly so many, or from `min` to `max`."""
+    value = assertion.raw()
+    bounds = dict(value) if isinstance(value, Mapping) else {"min": value, "max": value}
+    check: Check = {"type": "length", "unit": "words"}
+    for name in ("min", "max"):
+        if bounds.get(name) is not None:
+            number = _number(assertion, bounds[name])
+            if not number.is_integer() and bounds["min"] is bounds.get("max"):
+                raise assertion.cannot("the number of words must be a whole number")
+            check[name] = math.ceil(number) if name == "min" else math.floor(number)
+    if len(check) == 2:
+        raise assertion.node.problem("`value` has no count", "write 50, or {min: 20, max: 50}")
+    if check.get("max", 0) < 0:
+        raise assertion.cannot("the number of words cannot be below 0")
+    check["min"] = max(check.get("min", 0), 0)
+    return assertion.of_whole(check)
+
+
+def _number(assertion: Assertion, value: Any) -> float:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        return float(assertion.literal(value))
+    except (ValueError, TypeError):
+        raise assertion.node.problem("the word count must be a number", "write a number") from None
+
+
+def _contains_html(assertion: Assertion) -> Check:
+    """Look for the signs of HTML that promptfoo counts, of which it takes two."""
+    signs = [
+        f"{_OPENING}|{_CLOSING}",
+        r"<[a-zA-Z][a-zA-Z0-9-]*(?:\s[^>]*)?/>",
+        r"&(?:[a-zA-Z]+|#[0-9]+|#x[0-9a-fA-F]+);",
+        r"<!--[^-]*(?:-[^-]+)*-->",
+        r"\s[a-zA-Z-]+=\s*[\"'][^\"']*[\"']",
+    ]
+    ways = [
+        _pattern(rf"(?i)<(?:{_TAGS})\b|<!DOCTYPE\s+html"),
+        {"type": "all_of", "checks": [_pattern(_OPENING), _pattern(_CLOSING)]},
+        {"type": "mean_of", "min": 2 / len(signs), "checks": [_pattern(sign) for sign in signs]},
+    ]
+    return assertion.of_whole({"type": "any_of", "name": "contains HTML", "checks": ways})
+
+
+def _pattern(pattern: str) -> Check:
+    return {"type": "regex", "pattern": pattern}
+
+
+def _xml(assertion: Assertion) -> Check:
+    """Read the output as XML, or look for an element in it; and for each required element."""
+    value = assertion.raw()
+    if isinstance(value, Mapping):
+        value = value.get("requiredElements", [])
+    written = assertion.literal(value).split(",") if isinstance(value, str) else value or []
+    names = [part for element in written for part in assertion.literal(element).strip().split(".")]
+    whole: Check = {"type": "parses_as", "format": "xml"}
+    first = whole if assertion.kind == "is-xml" else _pattern(_XML)
+    if not names:
+        return assertion.of_whole(first)
+    escaped = ["".join(c if c.isalnum() or c in "_-:" else f"\\{c}" for c in n) for n in names]
+    checks = [first, *(_pattern(rf"<{name}[\s/>]") for name in dict.fromkeys(escaped))]
+    return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
+
+
+def _is_json(assertion: Assertion) -> Check:
+    """Require that the output is JSON, or is valid under the schema."""
+    schema = _schema(assertion)
+    if schema is None:
+        return assertion.of_whole({"type": "json_valid"})
+    return assertion.of_whole({"type": "json_schema", "schema": schema, "formats": True})
+
+
+def _schema(assertion: Assertion) -> Any:
+    schema = assertion.data()
+    if not schema:
+        return None
+    if not isinstance(schema, dict):
+        raise assertion.node.problem("`value` is not a JSON Schema", "write a mapping")
+    return schema if "$schema" in schema else {"$schema": _DRAFT, **schema}
+
+
+def _sql(assertion: Assertion) -> Check:
+    """Read the output, or a block of code in it, as SQL of the dialect."""
+    value = assertion.raw() or {}
+    if not isinstance(value, Mapping):
+        fix = "write {databaseType: PostgreSQL}"
+        raise assertion.node.problem("`value` is not a mapping", fix)
+    written = str(value.get("databaseType") or "MySQL")
+    dialect = _DIALECTS.get(written.lower())
+    if dialect is None:
+        why = f"gatekeeper cannot parse the SQL of the database type `{written[:50]}`"
+        raise assertion.cannot(why)
+    if value.get("allowedColumns"):
+        why = "gatekeeper does not check a list of allowed columns; remove `allowedColumns`"
+        raise assertion.cannot(why)
+    check: Check = {"type": "parses_as", "format": "sql", "dialect": dialect}
+    if assertion.kind == "contains-sql":
+        check["fenced"] = True
+    tables = value.get("allowedTables")
+    return assertion.of_part({**check, **(_tables(assertion, tables) if tables else {})})
+
+
+def _tables(assertion: Assertion, written: Any) -> Check:
+    """Return the statements and tables that are allowed. Raises CannotRunError if each statement
+    has tables of its own, or a table is a pattern."""
+    items = written if isinstance(written, list) else [written]
+    matches = [_TABLE.fullmatch(str(item)) for item in items]
+    pairs = {(match[1], match[2]) for match in matches if match}
+    kinds, names = sorted({kind for kind, _ in pairs}), sorted({name for _, name in pairs})
+    if None in matches or len(pairs) != len(kinds) * len(names):
+        why = (
+            "`allowedTables` contains a pattern or allows different statements on "
+            "different tables, and gatekeeper supports neither"
+        )
+        raise assertion.cannot(why)
+    return {"statements": kinds, "tables": names}
+
+
+def _valid_call(assertion: Assertion) -> Check:
+    """Require a call of a tool that the provider offers, and only calls that fit its schema."""
+    tools = assertion.scope.tools
+    functions = [_function(tool) for tool in tools] if isinstance(tools, list) else []
+    known = {f["name"]: f.get("parameters") for f in functions if isinstance(f.get("name"), str)}
+    if not known:
+        raise assertion.cannot("the provider's `config` has no `tools` to compare the call with")
+    if len(known) > _MOST_TOOLS:
+        raise assertion.cannot(
+            f"the provider offers {len(known)} tools, but this check can compare at most "
+            f"{_MOST_TOOLS}"
+        )
+    ways = [{"type": "tool_call", "tool": name} for name in known]
+    called = ways[0] if len(ways) == 1 else {"type": "any_of", "checks": ways}
+    schemas = {name: as_parameter(schema) if schema else True for name, schema in known.items()}
+    checks = [{"type": "tool_call", "allowed": schemas}, called]
+    return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
+
+
+def _function(tool: Any) -> Mapping[str, Any]:
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+    return function if isinstance(function, Mapping) else {}
+
+
+def _tool_call_f1(assertion: Assertion) -> Check:
+    """Require that exactly these tools are called, which is an F1 of 1."""
+    if assertion.threshold(1) != 1:
+        raise assertion.cannot(
+            "gatekeeper supports only a threshold of 1, so the model must call "
+            "exactly the listed tools"
+        )
+    value = assertion.raw()
+    names = [assertion.literal(v) for v in value] if isinstance(value, list) else None
+    if names is None and isinstance(value, str):
+        names = [part.strip() for part in assertion.literal(value).split(",")]
+    if not names:
+        raise assertion.node.problem("`value` names no tool", "write a list of tools")
+    names = list(dict.fromkeys(names))
+    if len(names) >= _MOST_TOOLS:
+        raise assertion.cannot(
+            f"the assertion names {len(names)} tools, but this check can compare at most "
+            f"{_MOST_TOOLS - 1}"
+        )
+    checks: list[Check] = [{"type": "tool_call", "tool": name} for name in names]
+    checks.append({"type": "tool_call", "allowed": names})
+    return assertion.of_whole({"type": "all_of", "name": assertion.kind, "checks": checks})
+
+
+def _python(assertion: Assertion) -> Check:
+    """Call a function of a file of the repository, if it fits the rules of `python:` checks."""
+    value = assertion.node.get("value")
+    if not isinstance(value, str) or not value.startswith(FILE):
+        raise assertion.cannot(
+            "gatekeeper does not run Python code inside this file; write the code as a "
+            "function in a separate file"
+        )
+    sources = assertion.scope.sources
+    try:
+        reference, function = sources.function(assertion.node, value, "get_assert")
+    except NoFunctionError as error:
+        raise assertion.cannot(str(error)) from None
+    wanted = _parameters(assertion, function)
+    check: Check = {"python": reference}
+    if "context" in wanted:
+        check["context"] = {"vars": as_parameter(dict(assertion.variables()))}
+    threshold = assertion.node.get("threshold")
+    check["pass"] = _ABOVE_ZERO if threshold is None else assertion.share(0)
+    return assertion.of_whole(check)
+
+
+def _parameters(assertion: Assertion, function: PythonFunction) -> Sequence[str]:
+    """Return the parameters of the function. Raises CannotRunError if gatekeeper cannot call it."""
+    name = function.name
+    names = [*function.only_by_position, *function.by_position_or_name, *function.only_by_name]
+    required = names[: len(names) - function.defaults]
+    if function.only_by_position or not set(required) <= _GIVEN:
+        raise assertion.cannot(
+            f"gatekeeper can call `{name}` only with the parameters `output`, `context`, `vars` "
+            "and `expected`"
+        )
+    return names
+
+
+def _criteria(assertion: Assertion) -> str:
+    value = assertion.raw()
+    if isinstance(value, Mapping):
+        raise assertion.cannot("the criteria are a mapping; write the criteria as text")
+    if isinstance(value, list):
+        return "\n".join(f"- {assertion.text(item)}" for item in value)
+    return assertion.text(value)
+
+
+def _question(assertion: Assertion) -> str | None:
+    """Return the question that the output answers, from `query`; None for what the user says."""
+    assertion.share_above_zero()
+    return "{{ query }}" if isinstance(assertion.variables().get("query"), str) else None
+
+
+def _context(assertion: Assertion) -> str:
+    assertion.share_above_zero()
+    if assertion.node.get("contextTransform") is not None:
+        raise assertion.cannot("`contextTransform` is JavaScript, which gatekeeper does not run")
+    if "context" not in assertion.variables():
+        what = "the test has no variable `context`"
+        raise assertion.node.problem(what, "add `context` to `vars`")
+    return "{{ context }}"
+
+
+def _similar(assertion: Assertion) -> Check:
+    """Compare the embeddings of the output and of the texts in `value`."""
+    texts = assertion.text_or_texts()
+    if assertion.grading.embedding_fault:
+        raise assertion.cannot(assertion.grading.embedding_fault)
+    least, model = assertion.share(0.75), assertion.grading.embedding
+    checks = [
+        assertion.of_part({"type": "similar", "value": text, "min": least, "model": model})
+        for text in ([texts] if isinstance(texts, str) else texts)
+    ]
+    return checks[0] if len(checks) == 1 else {"type": "any_of", "checks": checks}
+
+
+_AGENTS = "gatekeeper does not run agents and does not record traces of agents"
+_TOOLS = (
+    f"{_AGENTS}; to test the tool calls of one answer, write a gatekeeper contract with a "
+    "check `tool_call`"
+)
+_RETRIEVER = (
+    "this assertion type evaluates a retriever, but gatekeeper takes the context from the test"
+)
+_CODE = "gatekeeper does not run {}; write the check as a Python function in a separate file"
+_OF_SQL = keys("databaseType allowedTables allowedColumns")
+_TEXT, _TEXTS, _JUDGE = Assertion.text, Assertion.texts, Assertion.judge
+
+WHOLE, IGNORES_NOT, APART, AT_LEAST, LIST = "whole", "ignores not", "apart", "at least", "list"
+"""Marks of a row: the check reads only the whole output; promptfoo ignores `not-` before the type;
+its result is added to that of the other assertions, whatever their score; a cell of a CSV file
+gives it a threshold, which has a default; a cell gives it a list."""
+ROWS: Mapping[str, Row] = table(
+    row("equals", _equals),
+    row("contains", "contains", value=_TEXT),
+    row("contains-all", "contains", values=_TEXTS, marks={LIST}),
+    row("contains-any", "contains", values=_TEXTS, match="any", marks={LIST}),
+    row("icontains", "contains", value=_TEXT, ignore_case=True),
+    row("icontains-all", "contains", values=_TEXTS, ignore_case=True, marks={LIST}),
+    row("icontains-any", "contains", values=_TEXTS, match="any", ignore_case=True, marks={LIST}),
+    row("starts-with", _starts_with, marks={AT_LEAST}),
+    row("regex", _regex),
+    row("levenshtein", "levenshtein", value=_TEXT, max=_edits, strip=False, marks={AT_LEAST}),
+    # Single words, whatever their case.
+    row("rouge-n", "rouge", value=_TEXT, variant="rouge1", min=_share(0.75), marks={AT_LEAST}),
+    # Words between white space, whatever their case, without smoothing.
+    row(
+        "bleu", "bleu", value=Assertion.text_or_texts, min=_share(0.5), tokenize="none",
+        ignore_case=True, smoothing="floor",
+    ),
+    row("word-count", _word_count, keys=keys("min max")),
+    row("latency", "latency", max_ms=Assertion.limit, marks={WHOLE, AT_LEAST}),
+    row("cost", "cost", max_usd=Assertion.limit, marks={WHOLE, AT_LEAST}),
+    row("is-refusal", "refusal", expect="refusal"),
+    row("is-html", "parses_as", format="html"),
+    row("contains-html", _contains_html),
+    row("is-xml contains-xml", _xml, keys=keys("requiredElements")),
+    row("is-json", _is_json),
+    row(
+        "contains-json", "contains_json", schema=_schema,
+        formats=lambda assertion: True if _schema(assertion) else None,
+    ),
+    row("is-sql contains-sql", _sql, keys=_OF_SQL),
+    row(
+        "is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call",
+        _valid_call, marks={IGNORES_NOT},
+    ),
+    row("tool-call-f1", _tool_call_f1),
+    row("python", _python),
+    row("llm-rubric g-eval", "judge rubric", criteria=_criteria, model=_JUDGE),
+    row(
+        "model-graded-closedqa pi", "judge rubric", criteria=_criteria, model=_JUDGE,
+        marks={IGNORES_NOT},
+    ),
+    row(
+        "factuality model-graded-factuality", "judge rubric", criteria=_SAME_FACTS,
+        reference=_TEXT, model=_JUDGE, marks={IGNORES_NOT},
+    ),
+    row(
+        "answer-relevance", "judge answers_question", question=_question, model=_JUDGE,
+        marks={IGNORES_NOT, AT_LEAST},
+    ),
+    row(
+        "context-faithfulness", "judge faithful", context=_context,
+        pass_=Assertion.share_above_zero, model=_JUDGE, marks={IGNORES_NOT, AT_LEAST},
+    ),
+    row(
+        "select-best", "judge prefer", criteria=_TEXT, model=_JUDGE,
+        marks={WHOLE, IGNORES_NOT, APART},
+    ),
+    row("similar", _similar, marks={AT_LEAST}),
+    row("similar:cosine", _similar),
+    not_run(
+        "agent-rubric",
+        "a judge in gatekeeper sends single requests to a model, and is not an agent",
+    ),
+    not_run("classifier", "gatekeeper does not call classifiers", {AT_LEAST}),
+    not_run("context-recall context-relevance", _RETRIEVER, {AT_LEAST}),
+    not_run(
+        "conversation-relevance", "gatekeeper has no check that rates every turn of a conversation"
+    ),
+    not_run(
+        "finish-reason",
+        "gatekeeper has no check for the reason why an answer ended; "
+        "`samples.jsonl` records the reason",
+    ),
+    not_run("gleu", "gatekeeper does not compute GLEU; use `bleu` or `rouge-n`"),
+    not_run("guardrails", "gatekeeper does not read a provider's guardrails; use `is-refusal`"),
+    not_run("human", "gatekeeper does not wait for the verdict of a person"),
+    not_run("javascript", _CODE.format("JavaScript")),
+    not_run(
+        "max-score",
+        "this assertion type selects one of several outputs, but gatekeeper compares the outputs "
+        "of base and head",
+    ),
+    not_run(
+        "meteor",
+        "gatekeeper does not compute METEOR, which needs WordNet; use `similar` or `rouge-n`",
+    ),
+    not_run("moderation", "gatekeeper calls no moderation service; use `llm-rubric`"),
+    not_run(
+        "perplexity perplexity-score", "gatekeeper does not record token probabilities", {AT_LEAST}
+    ),
+    not_run("ruby", _CODE.format("Ruby")),
+    not_run(
+        "search-rubric", "judges cannot search the web, because search results change over time"
+    ),
+    not_run(
+        "similar:dot",
+        "gatekeeper does not compute the dot product of embeddings; use `similar`",
+    ),
+    not_run(
+        "similar:euclidean",
+        "gatekeeper does not compute the Euclidean distance of embeddings; use `similar`",
+    ),
+    not_run(
+        "skill-used trace-error-spans trace-span-count trace-span-duration "
+        "trajectory:goal-success trajectory:step-count",
+        _AGENTS,
+    ),
+    not_run("trajectory:tool-args-match trajectory:tool-sequence trajectory:tool-used", _TOOLS),
+    not_run(
+        "webhook",
+        "gatekeeper gives checks no network access, so that a pull request cannot leak outputs",
+    ),
+)  # fmt: skip
+SET = "assert-set"
+"""The type of several assertions that are one, which has no row."""
+RED_TEAM = "promptfoo:redteam:"
+RED_TEAM_REASON = "gatekeeper neither generates nor grades attacks"
+ALL_TYPES = frozenset({*ROWS, SET})
+MAPPED = frozenset(kind for kind in ALL_TYPES if kind == SET or not ROWS[kind].why)
+"""The assertion types that gatekeeper translates to a check."""
+NOT_RUN = ALL_TYPES - MAPPED
+
+
+def has(kind: Any, mark: str) -> bool:
+    """Return whether the row of a type has the mark."""
+    return isinstance(kind, str) and kind in ROWS and mark in ROWS[kind].marks
