@@ -14,7 +14,7 @@ import argparse
 import random
 from dataclasses import dataclass
 
-from gatekeeper.gate.results.judge_result import LEVEL
+from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL
 from gatekeeper.history.judge_drift import NIGHTS
 from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
@@ -56,7 +56,7 @@ def nights_to_alarm(case: Case, rng: random.Random) -> tuple[int | None, int | N
         # Of what people fail, a verdict that is wrong now is a pass.
         to_pass = sum(i % 2 == 1 for i in lost) + sum(i % 2 == 0 for i in gained)
         p_value = changed_verdicts_p(len(lost), len(gained), to_pass)
-        row = row + 1 if p_value <= LEVEL else 0
+        row = row + 1 if p_value <= JUDGE_DRIFT_LEVEL else 0
         if row and first is None:
             first = night
         if row >= NIGHTS:

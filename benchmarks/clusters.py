@@ -26,7 +26,7 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.trial import CheckResult, Completion, Outcome, Sample, Trial
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.objectives.objectives import slo_results
-from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.alpha import levels
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.work import plan_check
 from gatekeeper.stats.intervals.intervals import wilson

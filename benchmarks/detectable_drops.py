@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
 from gatekeeper import numbers
-from gatekeeper.gate.comparison.alternative_methods import POWER, visible_drop
+from gatekeeper.gate.comparison.pair_counts import POWER, visible_drop
 from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 from gatekeeper.stats.paired.power import minimum_detectable_effect

@@ -20,7 +20,7 @@ from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.reading.specification_path import is_specification
 from gatekeeper.contract.values.change import Change, FileTooLargeError, Revision
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.results.promises import Promises, PromptPromises, Reworded
+from gatekeeper.gate.results.author_results import Promises, PromptPromises, Reworded
 
 if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change

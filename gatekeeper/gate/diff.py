@@ -25,11 +25,10 @@ from gatekeeper.contract.values.definition import (
 )
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.decision.conclude import conclude
-from gatekeeper.gate.decision.exit_code import exit_code
-from gatekeeper.gate.decision.verdict import worst
+from gatekeeper.gate.decision.verdict import exit_code, worst
 from gatekeeper.gate.measuring.monitor import Watches
 from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.gate.samples.outcomes import duplicates
 from gatekeeper.sampling.runner import Run

@@ -17,21 +17,25 @@ from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.decision.exit_code import exit_code_of
 from gatekeeper.gate.decision.lowered_checks import GatingHistory
-from gatekeeper.gate.decision.verdict import removed, untested, waived, weakened_policy, worst
-from gatekeeper.gate.forecast.call_counts import count_calls
+from gatekeeper.gate.decision.verdict import (
+    exit_code_of,
+    removed,
+    untested,
+    waived,
+    weakened_policy,
+    worst,
+)
+from gatekeeper.gate.measuring.run_parts import count_calls
 from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
 from gatekeeper.gate.objectives.error_budgets import most_pressing
 from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
-from gatekeeper.gate.results.blame_result import ContractBlame
-from gatekeeper.gate.results.call_result import Calls, Forecast
-from gatekeeper.gate.results.judge_result import AnchorResults, JudgeAgreement
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.promises import PromptPromises
+from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
+from gatekeeper.gate.results.parts import AnchorResults, Calls, Forecast, JudgeAgreement
 from gatekeeper.gate.results.result import (
     ContractResult,
     GateResult,
+    PastRun,
     RunKind,
     Waiver,
 )

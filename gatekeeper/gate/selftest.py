@@ -15,15 +15,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gatekeeper.contract.values.trial import Arm, CheckResult, Completion, Outcome, Sample, Trial
-from gatekeeper.gate.comparison.alternative_methods import visible_drop
 from gatekeeper.gate.comparison.must_pass import must_pass_results
+from gatekeeper.gate.comparison.pair_counts import visible_drop
 from gatekeeper.gate.comparison.paired_comparison import Comparison
-from gatekeeper.gate.decision.broken_reasons import broken_reasons
 from gatekeeper.gate.decision.conclude import levels_of_claims
+from gatekeeper.gate.decision.fixture_reasons import broken_reasons
 from gatekeeper.gate.measuring.confirmation_run import confirm_broken
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
-from gatekeeper.gate.plan.alpha import compares_pairs_alone, comparison_alpha
-from gatekeeper.gate.plan.families import ALL
+from gatekeeper.gate.plan.alpha import ALL, compares_pairs_alone, comparison_alpha
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.selftest_result import CHANGES, HARMLESS, OPEN, Change, Count, Selftest
 

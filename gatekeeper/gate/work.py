@@ -6,7 +6,7 @@ gate/plan/plan.py plans one contract.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -43,19 +43,23 @@ from gatekeeper.contract.weakening.calibration_weakening import (
 from gatekeeper.contract.weakening.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.plan.calibrations_in_force import calibration_problems, use_calibrations
-from gatekeeper.gate.plan.contract_reasons import unanswerable_reasons
-from gatekeeper.gate.plan.judge_calls import (
+from gatekeeper.gate.plan.contract_reasons import (
+    plan_usable,
+    unanswerable_reasons,
+    without_unusable,
+)
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.plan.questions import (
     JudgeForecast,
     family_notices,
     forecast_judges,
+    forecast_users,
     joined,
     judge_models,
+    user_models,
 )
-from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.plan.streaming import stream_timed_answers
-from gatekeeper.gate.plan.unusable_contracts import plan_usable, without_unusable
-from gatekeeper.gate.plan.user_calls import forecast_users, user_models
 from gatekeeper.gate.results.result import RunKind
+from gatekeeper.sampling.client import ModelClient, StreamingClient
 from gatekeeper.sampling.trial_order import new_order_seed
 
 if TYPE_CHECKING:
@@ -375,5 +379,50 @@ def _without_prefixes(evaluation: Evaluation) -> Evaluation:
     trials = tuple(
         replace(trial, request=replace(trial.request, shared_prefix=None))
         for trial in evaluation.trials
+    )
+    return replace(evaluation, trials=trials)
+
+
+# Decides which answers are streamed: those of contracts with an objective or a check on the time
+# to first token. Pure.
+
+
+def stream_timed_answers(job: Job) -> Job:
+    """Return the job with all its trials streamed if base's or head's contract has an objective or
+    a check on the time to first token; else the job itself.
+
+    All trials, so that both arms are called in the same way: a streamed answer can take longer.
+    """
+    contracts = [evaluation.contract for evaluation in job.evaluations]
+    if not any(map(_times_first_token, [*contracts, job.contract, *filter(None, [job.base])])):
+        return job
+    return replace(job, evaluations=tuple(map(_streamed, job.evaluations)))
+
+
+def require_streams(trials: Iterable[Trial], client: ModelClient) -> None:
+    """Refuse trials whose first token the client cannot time, before any call. Raises
+    UsageError."""
+    if not isinstance(client, StreamingClient):
+        return
+    for trial in trials:
+        if trial.request.streamed and not client.can_stream(trial.request):
+            raise UsageError(
+                f"{trial.contract}: the time to first token of {trial.request.model} cannot be "
+                "measured. Gatekeeper calls this model through litellm, at least with these "
+                "parameters, and cannot stream answers through litellm. Remove the objectives "
+                "`ttft_…` and the checks `ttft`, or use a model that gatekeeper calls without "
+                "litellm; docs/models.md lists these models"
+            )
+
+
+def _times_first_token(contract: Contract) -> bool:
+    return any(objective.measure.first_token for objective in contract.slo) or any(
+        spec.type == "ttft" for spec in contract.every_check()
+    )
+
+
+def _streamed(evaluation: Evaluation) -> Evaluation:
+    trials = tuple(
+        replace(trial, request=replace(trial.request, streamed=True)) for trial in evaluation.trials
     )
     return replace(evaluation, trials=trials)

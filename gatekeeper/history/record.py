@@ -24,9 +24,8 @@ from gatekeeper.contract.meaning.modes import Added, Negotiation
 from gatekeeper.contract.values.definition import RepairMode
 from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS
 from gatekeeper.contract.values.trial import Completion, Outcome
-from gatekeeper.gate.results.judge_result import LEVEL, AnchorResult
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.result import ArmResult, ContractResult, Verdict, Waiver
+from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL, AnchorResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult, PastRun, Verdict, Waiver
 from gatekeeper.history.counts import (
     category_counts,
     check_counts,
@@ -101,7 +100,7 @@ class JudgeAnchors(NamedTuple):
     @property
     def differs(self) -> bool:
         """Whether chance does not explain how much the verdicts differ."""
-        return self.p_value <= LEVEL
+        return self.p_value <= JUDGE_DRIFT_LEVEL
 
 
 Count = tuple[Whole, Whole]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from gatekeeper import numbers
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.values.trial import Arm
-from gatekeeper.gate.results.blame_result import ContractBlame
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.author_results import ContractBlame
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes

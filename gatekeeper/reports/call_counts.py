@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gatekeeper import numbers
-from gatekeeper.gate.results.call_result import Calls, JudgeCalls
+from gatekeeper.gate.results.parts import Calls, JudgeCalls
 from gatekeeper.gate.results.result import GateResult
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gatekeeper import numbers
-from gatekeeper.gate.objectives.drifted_judges import changed_text
+from gatekeeper.gate.objectives.judge_correction import changed_text
 from gatekeeper.history.drift import (
     FALSE_ALARMS,
     NIGHTS_NEEDED,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.decision.fixture_reasons import has_broken
-from gatekeeper.gate.results.fixture_result import FixtureResult, Tally
+from gatekeeper.gate.results.parts import FixtureResult, Tally
 from gatekeeper.gate.results.result import ContractResult, Reason, Verdict
 from gatekeeper.reports.comparison_text import is_significant
 

@@ -35,7 +35,7 @@ from itertools import chain
 from typing import Any, TypeVar, get_args
 
 from gatekeeper.contract.values.trial import Arm, Request
-from gatekeeper.gate.results.fixture_result import FixtureChange
+from gatekeeper.gate.results.parts import FixtureChange
 from gatekeeper.gate.results.result import ReasonCode, Stopped, Verdict
 from gatekeeper.reports.secrets import secrets_in
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatekeeper import numbers
-from gatekeeper.gate.results.repair_result import RepairResult, RepairTally
+from gatekeeper.gate.results.parts import RepairResult, RepairTally
 from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.reports.escape import code
 

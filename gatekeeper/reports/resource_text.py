@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.resource_limits import LimitName, ResourceLimit
-from gatekeeper.gate.results.resource_result import (
+from gatekeeper.gate.results.parts import (
     LimitFinding,
     LimitResult,
     Resource,

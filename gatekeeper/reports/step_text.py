@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gatekeeper import numbers
+from gatekeeper.gate.results.parts import StepResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult
-from gatekeeper.gate.results.step_result import StepResult
 from gatekeeper.reports.escape import code
 
 LAST = "last prompt"

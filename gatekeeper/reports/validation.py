@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from gatekeeper import numbers
 from gatekeeper.contract.files.inventory import Inventory
-from gatekeeper.gate.validation import FindingLevel, Validation, ValidContract
+from gatekeeper.gate.validate import FindingLevel, Validation, ValidContract
 from gatekeeper.reports.document import (
     Block,
     Cell,

@@ -109,7 +109,7 @@ def _kept(work: Work, worst: Price) -> Price:
 def require_no_judges(job: Job, option: str) -> None:
     """Refuse a contract whose checks ask judges: what they are asked depends on answers that come
     only with the whole batch or shard. Raises UsageError."""
-    from gatekeeper.gate.plan.judge_calls import judge_models
+    from gatekeeper.gate.plan.questions import judge_models
 
     judges = judge_models(job)
     if judges:

@@ -23,9 +23,8 @@ from gatekeeper.gate.pipeline import (
     measure_contracts,
     plan_sampling,
 )
-from gatekeeper.gate.plan.streaming import require_streams
 from gatekeeper.gate.results.result import GateResult, Waiver
-from gatekeeper.gate.work import Work
+from gatekeeper.gate.work import Work, require_streams
 from gatekeeper.numbers import count
 from gatekeeper.runs.models import (
     free_price,
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
 
     from gatekeeper.contract.values.trial import Outcome
     from gatekeeper.gate.forecast.forecast import Amounts
-    from gatekeeper.gate.results.blame_result import ContractBlame
-    from gatekeeper.gate.results.call_result import Forecast
-    from gatekeeper.gate.results.promises import PromptPromises
+    from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
+    from gatekeeper.gate.results.parts import Forecast
     from gatekeeper.history.store import HistoryStore, Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
@@ -291,7 +289,7 @@ def _forecaster(work: Work, around: RunContext, amounts: Amounts) -> Callable[[]
     planned, known = plan_sampling(work, around, datetime.now(UTC))
     unanswered = None
     if known:
-        from gatekeeper.gate.forecast.unanswered_questions import unanswered_shares
+        from gatekeeper.gate.forecast.forecast import unanswered_shares
 
         unanswered = unanswered_shares(planned.jobs, known, known_judge_answers(planned, around))
 

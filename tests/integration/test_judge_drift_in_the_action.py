@@ -20,7 +20,7 @@ from gatekeeper.contract.checks.judge_calibration import calibration_text, outpu
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 

@@ -15,7 +15,7 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.forecast.power import limit_notes
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.plan.families import ALL, claim_levels
+from gatekeeper.gate.plan.alpha import ALL, claim_levels
 from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.reports.formats.junit import render_junit

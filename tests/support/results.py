@@ -18,7 +18,7 @@ from gatekeeper.contract.values.trial import (
     Sample,
     Trial,
 )
-from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult, Tally
 from gatekeeper.gate.results.result import (
     ArmResult,
     Calls,

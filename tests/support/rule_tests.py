@@ -8,7 +8,7 @@ from dataclasses import replace
 from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.values.definition import Fixture, Target
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.sweep.compare import SweepResult, summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured

@@ -16,8 +16,7 @@ from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.pipeline import RunContext, measure
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.results.result import GateResult, PastRun
 from gatekeeper.gate.work import plan_check, plan_run
 from gatekeeper.stats.intervals.intervals import rate_interval
 from gatekeeper.stats.objectives.error_budget import Event

@@ -10,7 +10,7 @@ from gatekeeper.gate.decision.reasons import (
     EvaluationSummary,
     paired_reasons,
 )
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import PairedResult, Reason
 from gatekeeper.stats.interval import ConfidenceInterval
 

@@ -36,7 +36,7 @@ from gatekeeper.contract.values.trial import Outcome, Request, Sample, Trial
 from gatekeeper.errors import ContractError, UsageError
 from gatekeeper.gate.measuring.monitor import evaluate_sample, judge_questions
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.parts import Calls
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.limits import Clock, Price
 from gatekeeper.sampling.retries import RetryPolicy

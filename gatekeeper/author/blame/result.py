@@ -9,7 +9,7 @@ from typing import Any, Literal
 from gatekeeper import __version__, numbers
 from gatekeeper.author.blame.edits import Edit
 from gatekeeper.author.blame.revert import WrittenRevert
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.parts import Calls
 from gatekeeper.reports.escape import plain
 
 Outcome = Literal["explained", "partly", "unclear"]

@@ -26,7 +26,7 @@ from gatekeeper.contract.values.definition import (
     Target,
 )
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.results.blame_result import LineReplacement, lines_digest
+from gatekeeper.gate.results.author_results import LineReplacement, lines_digest
 
 _CONTEXT = 2
 """Unchanged lines around each change of a diff."""

@@ -20,7 +20,7 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate.pipeline import Measurement
-from gatekeeper.gate.results.blame_result import (
+from gatekeeper.gate.results.author_results import (
     ContractBlame,
     HarmfulCause,
     HarmfulEdit,

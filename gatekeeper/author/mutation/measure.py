@@ -15,11 +15,10 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.forecast.expected_calls import estimate_calls
-from gatekeeper.gate.plan.families import levels
-from gatekeeper.gate.plan.judge_calls import forecast_judges_together
-from gatekeeper.gate.plan.user_calls import forecast_users_together
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.forecast.forecast import estimate_calls
+from gatekeeper.gate.plan.alpha import levels
+from gatekeeper.gate.plan.questions import forecast_judges_together, forecast_users_together
+from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.variants import plan_variants, variant_of
 from gatekeeper.numbers import count

@@ -47,8 +47,8 @@ from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.forecast.power import rarely_open
-from gatekeeper.gate.plan.judge_calls import judge_models
 from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.plan.questions import judge_models
 from gatekeeper.gate.validate import prepare_contract, validate_contracts
 from gatekeeper.providers.models.model_faults import find_model_fault
 from gatekeeper.reports.escape import log_text

@@ -21,13 +21,13 @@ from gatekeeper.contract.values.calibration_record import (
 )
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.calibration.judge_drift import find_judge_drift
+from gatekeeper.gate.calibration.judge_agreement import find_judge_drift
 from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun, plan_labelled
 from gatekeeper.gate.measuring.run_parts import count_together
-from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.results.judge_result import AnchorResult, AnchorResults
+from gatekeeper.gate.results.parts import AnchorResult, AnchorResults
 from gatekeeper.sampling.runner import Run
 from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
 

@@ -11,11 +11,11 @@ from gatekeeper.gate.calibration.judge_agreement import Agreement, Verdict, comp
 from gatekeeper.gate.calibration.labels import (
     AnnotatorAgreement,
     Label,
+    LabelRow,
     annotator_agreement,
     read_verdict,
     settle_labels,
 )
-from gatekeeper.gate.calibration.rows import LabelRow
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.intervals.intervals import rate_interval
 from gatekeeper.stats.judges.judge_bias import Choice, position_bias

@@ -29,7 +29,7 @@ from gatekeeper.errors import UsageError
 from gatekeeper.gate.calibration.judge_agreement import Agreement, Verdict, compare_judges
 from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.measuring.monitor import Progress
-from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.judging import OnJudgeAnswer
 from gatekeeper.sampling.limits import Price

@@ -22,7 +22,7 @@ from gatekeeper.contract.values.trial import Arm, Outcome, Trial
 from gatekeeper.gate.comparison.must_pass import must_pass_units
 from gatekeeper.gate.plan.alpha import claims_fixtures, confirms_fixtures, fixtures_level
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     BrokenFixtures,
     Confirmation,
     ConfirmedChange,

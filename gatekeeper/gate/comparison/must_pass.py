@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Arm, Outcome
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     BrokenFixtures,
     MustPassFinding,
     MustPassResult,

@@ -15,7 +15,7 @@ from gatekeeper.checks.pair_check import PairFinding, Preferred, compares_pairs
 from gatekeeper.contract.values.trial import CheckResult, Outcome, Request, Sample, Trial
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.results.preference_result import PreferenceResult, name_against_base
+from gatekeeper.gate.results.parts import PreferenceResult, name_against_base
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.intervals.intervals import rate_interval
 

@@ -13,7 +13,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.plan.alpha import gates_repairs, repair_level, repairs_apply
-from gatekeeper.gate.results.repair_result import Passed, RepairResult, RepairTally
+from gatekeeper.gate.results.parts import Passed, RepairResult, RepairTally
 from gatekeeper.gate.results.result import Reason
 from gatekeeper.stats.paired.sign_flip import sign_flip_test
 

@@ -38,15 +38,19 @@ from gatekeeper.gate.decision.verdict import SEVERITY, waived, worst
 from gatekeeper.gate.measuring.blind_fixtures import blind_fixtures, blind_reasons, blind_text
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.measuring.summarise import Evidence, summarise
-from gatekeeper.gate.objectives.drifted_judges import drifted_reasons, leave_open
 from gatekeeper.gate.objectives.error_budgets import (
     error_budgets,
     is_exempt,
     is_frozen,
     most_pressing,
 )
-from gatekeeper.gate.objectives.judge_correction import correct_difference, sole_judge
-from gatekeeper.gate.plan.alpha import alpha_shares, comparison_alpha
+from gatekeeper.gate.objectives.judge_correction import (
+    correct_difference,
+    drifted_reasons,
+    leave_open,
+    sole_judge,
+)
+from gatekeeper.gate.plan.alpha import ALL, Family, alpha_shares, comparison_alpha, family_of
 from gatekeeper.gate.plan.as_sent import negotiated
 from gatekeeper.gate.plan.calibrations_in_force import uncalibrated_reasons
 from gatekeeper.gate.plan.contract_reasons import (
@@ -56,9 +60,8 @@ from gatekeeper.gate.plan.contract_reasons import (
     not_held_up,
     untested_reasons,
 )
-from gatekeeper.gate.plan.families import ALL, Family, family_of
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.results.judge_result import AnchorResult, AnchorResults
+from gatekeeper.gate.results.parts import AnchorResult, AnchorResults
 from gatekeeper.gate.results.result import (
     ContractResult,
     PairedResult,

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.contract.policies.policy import Policy
-from gatekeeper.contract.values.objectives import label_of
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.objectives import Objective, label_of, measure_of
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.gate.comparison.missing_answers import missing_reasons
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.comparison.repairs import repair_reasons
 from gatekeeper.gate.comparison.resource_limits import limit_reasons
-from gatekeeper.gate.decision.broken_reasons import broken_reasons
 from gatekeeper.gate.decision.fixture_reasons import (
+    broken_reasons,
     commonest_error,
     has_broken,
     must_pass_reasons,
@@ -23,8 +24,6 @@ from gatekeeper.gate.decision.fixture_reasons import (
     significantly_broken,
     tolerance_reasons,
 )
-from gatekeeper.gate.decision.objective_reasons import slo_reasons
-from gatekeeper.gate.decision.preference_reasons import preference_reasons, without_vacuous
 from gatekeeper.gate.decision.unit_words import (
     changed_units,
     compared_units,
@@ -37,12 +36,15 @@ from gatekeeper.gate.decision.unit_words import (
 )
 from gatekeeper.gate.measuring.summarise import Evidence
 from gatekeeper.gate.objectives.error_budgets import is_exempt
+from gatekeeper.gate.objectives.objectives import objective_status
+from gatekeeper.gate.plan.alpha import compares_pairs_alone
 from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult, PreferenceResult
 from gatekeeper.gate.results.result import (
     PairedResult,
     Reason,
     ReasonCode,
+    SloResult,
 )
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
@@ -474,3 +476,146 @@ def _needed(paired: PairedResult, margin: float) -> str:
     noun = unit_noun(clustered=paired.clusters is not None)
     drop = numbers.size_in_points(margin)
     return f", and detecting a drop of {drop} needs {paired.fixtures_needed:,} {noun}s"
+
+
+# Reasons that a contract's objectives give. Pure.
+
+
+def slo_reasons(results: Sequence[SloResult], objectives: Sequence[Objective]) -> list[Reason]:
+    """Return the reasons of objectives that are missed, or look missed, or could not be measured.
+
+    `objectives` are those of the contract; they say which of them the policy sets.
+    """
+    by_policy = {objective.name for objective in objectives if objective.by_policy}
+    reasons = []
+    for result in results:
+        name = label_of(result.objective)
+        found = _amount(result, result.observed)
+        if result.judged is not None:
+            found += (
+                f" after correction for the judge's errors, {_amount(result, result.judged)} before"
+            )
+        target = f"target: {_amount(result, result.target)}"
+        if result.default:
+            target += ", the default, because no `success_rate` of the contract covers all fixtures"
+        elif result.objective in by_policy:
+            target += ", which the policy requires of new contracts (`new_contracts.success_rate`)"
+        found += f" ({target})"
+        match objective_status(result):
+            case _ if result.outdated:
+                continue  # the judge that drifted has a reason of its own
+            case _ if result.unmeasured:
+                missing = "cannot be evaluated, because samples are missing"
+                text = f"The objective {name} {missing}: {found}."
+                reasons.append(Reason("error", text, "error"))
+            case "missed":
+                text = f"Objective missed: {name} {found}, confidence interval {_interval(result)}."
+                reasons.append(Reason("slo", text, "fail"))
+            case "unlikely":
+                text = (
+                    f"Objective possibly missed: {name} {found}, but this can "
+                    f"be chance{_more(result)}."
+                )
+                reasons.append(Reason("slo", text, "inconclusive"))
+            case "unknown":
+                text = f"Objective not measured: {name}. {_why_unknown(result)}"
+                reasons.append(Reason("slo", text, "inconclusive"))
+    return reasons
+
+
+def _why_unknown(result: SloResult) -> str:
+    if result.judged is not None:
+        return (
+            "The judge passes bad outputs almost as often as good outputs, so gatekeeper cannot "
+            "correct the judge's verdicts. Choose another judge, or make the judge's criteria "
+            "clearer."
+        )
+    if measure_of(result.objective).first_token:
+        return (
+            "The time to first token is unknown, because the server did not stream "
+            "the answers or the recording does not contain this time."
+        )
+    return "Neither the model nor the recording reports this amount."
+
+
+def _more(result: SloResult) -> str:
+    """Say what could still show that the objective is met: other inputs, seldom more samples of the
+    same."""
+    needed = result.inputs_needed
+    units = "clusters" if result.clustered else "distinct inputs"
+    if needed is not None and result.inputs < needed:
+        return (
+            f"; at least {needed:,} {units} are needed to show that the objective is met, and "
+            f"only {result.inputs:,} {'was' if result.inputs == 1 else 'were'} measured"
+        )
+    noun = unit_noun(clustered=result.clustered)
+    return f"; with more {noun}s, a run could show that the objective is met"
+
+
+def _amount(result: SloResult, value: float | None) -> str:
+    if value is None:
+        return numbers.UNKNOWN
+    return numbers.amount(value, measure_of(result.objective).unit)
+
+
+def _interval(result: SloResult) -> str:
+    if result.interval is None:
+        return "unknown"
+    return f"{_amount(result, result.interval.low)} to {_amount(result, result.interval.high)}"
+
+
+# Reasons of comparisons in pairs by judges.
+
+
+def preference_reasons(results: Sequence[PreferenceResult]) -> list[Reason]:
+    """Return one reason for each comparison."""
+    return [_reason(result) for result in results]
+
+
+def without_vacuous(reasons: Sequence[Reason], contract: Contract) -> list[Reason]:
+    """Return the reasons of the suite's comparison, without those that say nothing of a contract in
+    which only comparisons in pairs gate: every single output passes."""
+    if not compares_pairs_alone(contract):
+        return list(reasons)
+    return [reason for reason in reasons if reason.code not in _VACUOUS]
+
+
+_VACUOUS = ("unseen", "undecided", "no_regression", "not_worse")
+
+
+def _reason(found: PreferenceResult) -> Reason:
+    counts = (
+        f"base preferred in {found.base_preferred:,} of {numbers.count(found.pairs, 'pair')}, "
+        f"head in {found.head_preferred:,}, neither in {found.tied:,}"
+    )
+    bias = found.contradictory
+    if bias is not None:
+        counts += (
+            "; when the order of the answers was swapped, judges contradicted themselves in "
+            f"{numbers.percent(bias.value)} of their verdicts"
+        )
+    p = numbers.p_value(found.p_value, found.level)
+    if found.worse:
+        text = f"Judges prefer base's answers ({found.check}: {counts}; p {p})."
+        return Reason("preference", text, "fail")
+    if found.could_be_worse or not found.pairs:
+        missing = numbers.count(found.unmeasured, "pair")
+        text = (
+            f"The judges' preference is not known, because {missing} could not be measured "
+            f"(in the check {found.check})."
+        )
+        return Reason("error", text, "error")
+    if found.open:
+        text = (
+            f"Judges may prefer base's answers, but this can be chance ({found.check}: {counts})."
+        )
+        return Reason("preference", text, "inconclusive")
+    if found.unreadable:
+        text = (
+            "When the order of the answers is swapped, judges contradict themselves in most pairs. "
+            "Ties are therefore no evidence that head is as good as base "
+            f"({found.check}: {counts})."
+        )
+        return Reason("preference", text, "inconclusive")
+    text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."
+    return Reason("preference", text, "pass")

@@ -15,14 +15,12 @@ from gatekeeper.contract.models.params import advise_shorter_answers
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.values.change import AffectedBy, Change
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.gate.forecast.expected_calls import estimate_calls
-from gatekeeper.gate.forecast.forecast import Amounts, forecast_contract, share_made
+from gatekeeper.gate.forecast.forecast import Amounts, estimate_calls, forecast_contract, share_made
 from gatekeeper.gate.forecast.power import ComparisonPower, Price, compute_power, unpriced_warnings
 from gatekeeper.gate.forecast.spending_limits import refusal
-from gatekeeper.gate.plan.alpha import comparison_alpha
-from gatekeeper.gate.plan.families import ALL, claim_levels, family_of, levels
-from gatekeeper.gate.plan.judge_calls import JudgeForecast, joined
+from gatekeeper.gate.plan.alpha import ALL, claim_levels, comparison_alpha, family_of, levels
 from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.plan.questions import JudgeForecast, joined
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 

@@ -1,25 +1,158 @@
 """Forecasts what the calls of contracts and runs take: expected if the change is harmless, and at
-most. Calls no model."""
+most. Calls no model.
+"""
 
 from __future__ import annotations
 
 import math
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gatekeeper.contract.checks.judge_questions import question_id, question_key
 from gatekeeper.contract.models.names import is_recorded
-from gatekeeper.contract.values.trial import Completion, Request, Trial
+from gatekeeper.contract.values.trial import Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.gate.comparison.confirmation import most_fresh_samples
+from gatekeeper.gate.comparison.must_pass import must_pass_units
+from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.comparison.preference import has_preferences
-from gatekeeper.gate.forecast.expected_calls import estimate_calls
 from gatekeeper.gate.forecast.power import Price
-from gatekeeper.gate.plan.families import levels
-from gatekeeper.gate.plan.judge_calls import JudgeForecast, joined
-from gatekeeper.gate.results.call_result import Forecast, ForecastAmounts
+from gatekeeper.gate.measuring.monitor import judge_questions
+from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
+from gatekeeper.gate.plan.plan import Evaluation, Job
+from gatekeeper.gate.plan.questions import JudgeForecast, joined
+from gatekeeper.gate.results.parts import Forecast, ForecastAmounts
 from gatekeeper.gate.work import Work
-from gatekeeper.sampling.calls import distinct_requests, group_calls
+from gatekeeper.sampling.calls import distinct_calls, distinct_requests, group_calls
+from gatekeeper.stats.paired.sequential import looks
+from gatekeeper.stats.paired.stopping_time import stopping_time
+
+# How many calls a contract takes: at least, expected if the change is harmless, and at most.
+#
+# Failed calls are tried again and are not counted; a run that a limit or an outage ends takes
+# fewer.
+
+
+class CallEstimate(NamedTuple):
+    """Numbers of calls, the smallest first."""
+
+    fewest: int
+    expected: int
+    most: int
+
+
+class _Pairs(NamedTuple):
+    """How many pairs of one evaluation, or samples of a single arm, are taken. A regression needs
+    at least `regressed`; None if there can be none before the end."""
+
+    regressed: int | None
+    fewest: int
+    expected: float
+    most: int
+
+
+def estimate_calls(
+    job: Job, levels: Mapping[tuple[str, ContractFrom], float], most: int, concurrency: int
+) -> CallEstimate:
+    """Estimate the calls of a contract.
+
+    Args:
+        job: The contract.
+        levels: The level of each comparison of the run, as `gate.families.levels` returns them.
+        most: How many distinct requests its trials have.
+        concurrency: How many calls are under way when the result is certain. They are made too.
+    """
+    each = [
+        (e, _pairs(e, levels.get((job.contract.name, e.contract_from)))) for e in job.evaluations
+    ]
+    if not each or not most:
+        return CallEstimate(most, most, most)
+    # One regression ends the whole contract; otherwise every evaluation must be certain.
+    certain = [_calls_of(evaluation, pairs.fewest) for evaluation, pairs in each]
+    settled = most if all(p.fewest == p.most for _, p in each) else max(certain)
+    regressed = [_calls_of(e, p.regressed) for e, p in each if p.regressed is not None]
+    fewest = min([settled, *regressed])
+    share = max(pairs.expected / pairs.most if pairs.most else 1.0 for _, pairs in each)
+    expected = most if share >= 1 else min(most, math.ceil(share * most) + concurrency)
+    return CallEstimate(min(fewest, expected), expected, most)
+
+
+def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
+    contract, sampling = evaluation.contract, evaluation.contract.sampling
+    early = sampling.mode == "adaptive"
+    if level is None:
+        units = len({trial.fixture for trial in evaluation.trials})
+        most = units * sampling.samples
+        ends = early and contract.slo and contract.gate.tolerance is None
+        ends = ends and not must_pass_units(contract)
+        first = looks(sampling.samples, early=early)[0].rounds if ends else sampling.samples
+        # When its objectives are certain depends on the pass rate, which nobody knows before.
+        return _Pairs(None, units * first, float(most), most)
+    claims, parts = claim_levels(evaluation, level), evaluation.slices()
+    test = Comparison(evaluation, claims.pop(ALL)).test
+    most = test.fixtures * sampling.samples
+    if not test.early:
+        return _Pairs(None, most, float(most), most)
+    looks_at_all = bool(contract.slo) or confirms_fixtures(contract)
+    found = stopping_time(test, first_round=looks_at_all)
+    if alpha_shares(contract).limits or contract.gate.tolerance is not None:
+        return _Pairs(found.fewest_regressed, most, float(most), most)
+    fewest, expected = found.fewest, found.expected
+    for name, own in claims.items():
+        # Sampling goes on until the last category is decided.
+        of_slice = Comparison(parts[name], own).test
+        if of_slice.fixtures:
+            alone = stopping_time(of_slice, first_round=looks_at_all)
+            scale = test.fixtures / of_slice.fixtures
+            fewest = min(most, max(fewest, math.ceil(alone.fewest * scale)))
+            expected = min(float(most), max(expected, alone.expected * scale))
+    return _Pairs(found.fewest_regressed, fewest, expected, most)
+
+
+def _calls_of(evaluation: Evaluation, pairs: int) -> int:
+    """Return the fewest calls that so many pairs of the evaluation can take."""
+    if evaluation.base is None:
+        units = {trial.fixture: trial.fixture for trial in evaluation.trials}
+    else:
+        units = {f: unit for unit, members in evaluation.units().items() for f in members}
+    first = [trial for trial in evaluation.trials if trial.repetition == 0]
+    takes: dict[str, int] = defaultdict(int)
+    for trial, _ in distinct_calls(first):
+        unit = units.get(trial.fixture)
+        if unit is not None:
+            takes[unit] += 1
+    if not takes:
+        return 0
+    rounds, rest = divmod(pairs, len(takes))
+    return rounds * sum(takes.values()) + sum(sorted(takes.values())[:rest])
+
+
+# Finds the questions about known samples that judges still have to answer, for the forecast.
+
+
+def unanswered_shares(
+    jobs: Iterable[Job], known: Mapping[int, Completion], judged: Mapping[str, Completion]
+) -> tuple[float, ...]:
+    """Return for each job which share of the questions about its known samples has no answer yet; 0
+    for a job without such questions. `known` are the answers by the trial's index, `judged` those
+    of judges by `question_key`."""
+    shares = []
+    begin = 0
+    for job in jobs:
+        by = {e.contract_from: e for e in job.evaluations}
+        asked: set[str] = set()
+        for index, trial in enumerate(job.trials, begin):
+            evaluation, answer = by[trial.contract_from], known.get(index)
+            if answer is not None and evaluation.evaluator.has_judges:
+                sample = Sample(trial, answer, output=answer.text)
+                questions = judge_questions(sample, evaluation.contract, evaluation.evaluator)
+                asked.update(map(question_key, map(question_id, questions)))
+        begin += len(job.trials)
+        shares.append(len(asked - judged.keys()) / len(asked) if asked else 0.0)
+    return tuple(shares)
+
 
 TokenPair = tuple[float, float]
 """The tokens of a request and those of its answer."""

@@ -33,13 +33,11 @@ from gatekeeper.gate.comparison.must_pass import must_pass_units
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.measuring.progress import ContractProgress, contract_progress
 from gatekeeper.gate.objectives.objectives import in_doubt, slo_results
-from gatekeeper.gate.plan.alpha import alpha_shares, confirms_fixtures
-from gatekeeper.gate.plan.families import ALL, claim_levels, levels
+from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.results.fixture_result import BrokenFixtures
-from gatekeeper.gate.results.preference_result import PreferenceResult
+from gatekeeper.gate.results.parts import BrokenFixtures, PreferenceResult
 from gatekeeper.gate.results.result import SloResult, Stopped
-from gatekeeper.gate.samples.answer_comparisons import AnswerComparisons
+from gatekeeper.gate.samples.consistency import AnswerComparisons
 from gatekeeper.gate.samples.long_answers import recalled_outcome
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.stored_text import stored_outcome

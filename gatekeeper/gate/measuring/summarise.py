@@ -14,18 +14,18 @@ from gatekeeper.gate.comparison.pair_counts import Pairs, count_clusters, count_
 from gatekeeper.gate.comparison.repairs import repair_result
 from gatekeeper.gate.comparison.resource_limits import limit_results
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor
-from gatekeeper.gate.objectives.budget_impact import Burn, burns
+from gatekeeper.gate.objectives.error_budgets import Burn, burns
 from gatekeeper.gate.objectives.objectives import objective_status, slo_results, undecided
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     BrokenFixtures,
     FixtureResult,
+    LimitResult,
     MustPassResult,
+    PreferenceResult,
+    RepairResult,
     Unit,
 )
-from gatekeeper.gate.results.preference_result import PreferenceResult
-from gatekeeper.gate.results.repair_result import RepairResult
-from gatekeeper.gate.results.resource_result import LimitResult
 from gatekeeper.gate.results.result import ArmResult, MissingAnswers, SloResult
 from gatekeeper.gate.samples.outcomes import arm_result, by_fixture, fixture_results
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import CheckResult, Outcome, Vote
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.results.judge_result import JudgeAgreement
+from gatekeeper.gate.results.parts import JudgeAgreement
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
 

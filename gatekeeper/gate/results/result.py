@@ -18,18 +18,52 @@ from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.contract.values.similar_texts import SimilarTexts
 from gatekeeper.contract.values.trial import ContractFrom, Outcome
 from gatekeeper.contract.weakening.policy_weakening import Weakening
-from gatekeeper.gate.results.blame_result import ContractBlame
-from gatekeeper.gate.results.call_result import Calls, Forecast
-from gatekeeper.gate.results.fixture_result import BrokenFixtures, FixtureResult, MustPassResult
-from gatekeeper.gate.results.judge_result import AnchorResult, JudgeAgreement
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.preference_result import PreferenceResult
-from gatekeeper.gate.results.promises import PromptPromises
-from gatekeeper.gate.results.repair_result import RepairResult
-from gatekeeper.gate.results.resource_result import LimitResult, ResourceChange
-from gatekeeper.gate.results.step_result import StepResult
+from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
+from gatekeeper.gate.results.parts import (
+    AnchorResult,
+    BrokenFixtures,
+    Calls,
+    FixtureResult,
+    Forecast,
+    JudgeAgreement,
+    LimitResult,
+    MustPassResult,
+    PreferenceResult,
+    RepairResult,
+    ResourceChange,
+    StepResult,
+)
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.objectives.error_budget import ErrorBudget
+from gatekeeper.stats.objectives.error_budget import ErrorBudget, Event
+
+# What the history has of earlier runs, as a part of a result.
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """The record of one contract in an earlier run on the default branch.
+
+    `failed` of `samples` evaluated samples failed; `events` are those of the error budgets, by
+    objective.
+    """
+
+    contract: str
+    time: datetime
+    sha: str
+    samples: int
+    failed: int
+    interval: ConfidenceInterval | None
+    events: Mapping[str, Event] = field(default_factory=dict)
+    fixtures: int = 0
+    selftest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """How often the gate blocked changes that were made up (gate/selftest.py)."""
+    prompt_digest: str | None = None
+
+    @property
+    def success_rate(self) -> float | None:
+        """Return the share of samples that passed; None if nothing was evaluated."""
+        return 1 - self.failed / self.samples if self.samples else None
+
 
 Verdict = Literal["pass", "fail", "inconclusive", "error"]
 ReasonCode = Literal[

@@ -7,25 +7,41 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.contract.meaning.digests import chain_meaning, digest, request_digest
 from gatekeeper.contract.values.definition import Aggregate, Contract, Fixture, Message, Target
 from gatekeeper.contract.values.trial import Arm, Outcome, Trial
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     FixtureChange,
     FixtureFailure,
     FixtureResult,
+    StepResult,
     Tally,
 )
 from gatekeeper.gate.results.result import ArmResult
-from gatekeeper.gate.results.step_result import StepResult
-from gatekeeper.gate.samples.arm_intervals import cost_interval, latency_interval, rate_intervals
 from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.stored_text import shorten
-from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.interval import ConfidenceInterval
+from gatekeeper.stats.intervals.bootstrap import (
+    block_bootstrap_interval,
+    clustered_bootstrap_interval,
+    mean_interval,
+)
+from gatekeeper.stats.intervals.intervals import (
+    clustered_rate_interval,
+    jeffreys,
+    quantile_bounds,
+    rate_interval,
+    wilson,
+)
 from gatekeeper.stats.multiple import benjamini_hochberg
 from gatekeeper.stats.paired.fisher import fisher_exact
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]
 Change = tuple[bool | None, bool | None]
@@ -362,3 +378,59 @@ def _passed(outcome: Outcome, step: str | None) -> bool | None:
     if False in found:
         return False
     return None if None in found else True
+
+
+# The intervals of one arm by several methods: its success rate, latency and cost. Pure.
+
+
+CONFIDENCE = 0.95
+_SEED = 42
+"""Bootstraps use the same seed in every run, so that a report can be reproduced."""
+
+
+def rate_intervals(
+    outcomes: Sequence[Outcome], clusters: Mapping[str, str]
+) -> dict[str, ConfidenceInterval]:
+    """Return one arm's success rate by each method that gives an interval for these samples.
+
+    `clusters` maps a fixture to the one that stands for its cluster.
+    """
+    measured = [o for o in outcomes if o.passed is not None]
+    if not measured:
+        return {}
+    verdicts = [float(o.passed is True) for o in measured]
+    fixtures: dict[str, list[bool]] = defaultdict(list)
+    for outcome in measured:
+        fixture = outcome.sample.trial.fixture
+        fixtures[clusters.get(fixture, fixture)].append(outcome.passed is True)
+    passed, samples = [sum(v) for v in fixtures.values()], [len(v) for v in fixtures.values()]
+    good, n = sum(passed), len(measured)
+    return given(
+        wilson=wilson(good, n),
+        jeffreys=jeffreys(good, n),
+        clustered=clustered_rate_interval(passed, samples, CONFIDENCE),
+        bootstrap=mean_interval(verdicts, CONFIDENCE, rng()),
+        bootstrap_fixtures=clustered_bootstrap_interval(passed, samples, CONFIDENCE, rng()),
+        bootstrap_blocks=block_bootstrap_interval(verdicts, CONFIDENCE, rng()),
+    )
+
+
+def latency_interval(latencies: Sequence[float]) -> ConfidenceInterval | None:
+    """Order statistics about the 95 % quantile; None if one of its ends is not known."""
+    low, high = quantile_bounds(latencies, 0.95) if latencies else (None, None)
+    return None if low is None or high is None else ConfidenceInterval(low, high)
+
+
+def cost_interval(costs: Sequence[float]) -> ConfidenceInterval | None:
+    """Return the bootstrap interval of the mean cost of a call."""
+    return mean_interval(costs, CONFIDENCE, rng())
+
+
+def given(**intervals: ConfidenceInterval | None) -> dict[str, ConfidenceInterval]:
+    return {name: interval for name, interval in intervals.items() if interval is not None}
+
+
+def rng() -> np.random.Generator:
+    import numpy as np
+
+    return np.random.default_rng(_SEED)

@@ -7,6 +7,7 @@ results, which only a family of all pairs accounts for.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,15 +15,115 @@ from gatekeeper import numbers
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.values.clusters import clusters_of, count_as_one
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.trial import Outcome
+from gatekeeper.contract.values.trial import Completion, Outcome
+from gatekeeper.gate.results.result import ArmResult
 from gatekeeper.gate.samples.outcomes import arm_result, by_fixture, duplicates, fixture_results
-from gatekeeper.gate.sweep.cell import Cell
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured
-from gatekeeper.gate.sweep.pairs import PairOfSettings, compare_pairs, passes_of
-from gatekeeper.gate.sweep.price import Price, price_of
-from gatekeeper.gate.sweep.suitability import Suitability, summarise_suitability
+from gatekeeper.gate.sweep.suitability import (
+    PairOfSettings,
+    Suitability,
+    compare_pairs,
+    passes_of,
+    summarise_suitability,
+)
+from gatekeeper.stats.intervals.relative_change import relative_change
 from gatekeeper.stats.paired.power import minimum_detectable_effect
+
+# One setting of a sweep with its measurements.
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A setting and its measurements. `tokens_per_call` counts prompt and answer. `seeds` are those
+    of the requests, in order; empty if no seed was sent."""
+
+    setting: Setting
+    arm: ArmResult
+    tokens_per_call: float | None
+    seeds: tuple[int, ...] = ()
+
+
+# Compares the price of a call between settings: is one significantly and materially lower?
+# Pure.
+
+
+CONFIDENCE = 0.99
+MATERIAL = 0.1
+"""The share of its price that another setting must save before it is recommended."""
+_SEED = 42
+_VERBS = {"cost": "costs", "tokens": "takes", "latency": "answers in"}
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """`measure` is `cost`, `tokens` or `latency`, whichever is known of all settings first; empty
+    if none is. `amounts` has that of each setting, `units` what each fixture took, by its id."""
+
+    measure: str
+    amounts: Mapping[int, float]
+    units: Mapping[int, Mapping[str, Sequence[float]]]
+
+    @property
+    def verb(self) -> str:
+        """Return the verb that stands before `less`: what a setting does with the amount."""
+        return _VERBS[self.measure]
+
+    def is_less(self, one: int, other: int) -> bool:
+        """Return whether the first takes less than the other: by `MATERIAL` or more, and by the
+        paired bootstrap over fixtures that both answered."""
+        if not self.measure or one == other:
+            return False
+        if self.amounts[one] > (1 - MATERIAL) * self.amounts[other]:
+            return False
+        shared = sorted(self.units[one].keys() & self.units[other].keys())
+        import numpy as np
+
+        found = relative_change(
+            [self.units[other][fixture] for fixture in shared],
+            [self.units[one][fixture] for fixture in shared],
+            CONFIDENCE,
+            np.random.default_rng(_SEED),
+            0.95 if self.measure == "latency" else None,
+        )
+        return found is not None and found.interval is not None and found.interval.high < 0
+
+
+def price_of(
+    cells: Sequence[Cell], outcomes: Sequence[Sequence[Outcome]], near: Sequence[int]
+) -> Price:
+    """Return how settings are compared by price: by cost if it is known for all, else by tokens,
+    else by latency."""
+    ways: tuple[tuple[str, Mapping[int, float | None]], ...] = (
+        ("cost", {i: cells[i].arm.cost_per_call_usd for i in near}),
+        ("tokens", {i: cells[i].tokens_per_call for i in near}),
+        ("latency", {i: cells[i].arm.latency_p95_ms for i in near}),
+    )
+    for measure, values in ways:
+        known = {i: value for i, value in values.items() if value is not None}
+        if len(known) == len(near):
+            return Price(measure, known, {i: _units(outcomes[i], measure) for i in near})
+    return Price("", dict.fromkeys(near, 0.0), {})
+
+
+def _units(outcomes: Sequence[Outcome], measure: str) -> Mapping[str, Sequence[float]]:
+    found: dict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        completion = outcome.sample.completion
+        value = _amount(completion, measure) if completion else None
+        if value is not None:
+            found[outcome.sample.trial.fixture].append(value)
+    return found
+
+
+def _amount(completion: Completion, measure: str) -> float | None:
+    if measure == "cost":
+        return completion.cost_usd
+    if measure == "latency":
+        return completion.latency_ms
+    prompt, answer = completion.prompt_tokens, completion.completion_tokens
+    return None if prompt is None or answer is None else float(prompt + answer)
+
 
 __all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "summarise_sweep"]
 

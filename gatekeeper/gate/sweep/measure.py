@@ -18,8 +18,8 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Outcome, Request, Sample, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.measuring.monitor import Progress, evaluate_sample, judge_questions
-from gatekeeper.gate.plan.judge_calls import USUAL_CHARACTERS
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.plan.questions import USUAL_CHARACTERS
+from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.client import ModelClient

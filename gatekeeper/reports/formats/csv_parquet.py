@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gatekeeper.contract.values.trial import Arm, ContractFrom, JudgeAnswer, Outcome
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult, Tally
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import xml_text
 from gatekeeper.reports.formats.samples import sample_document

@@ -12,7 +12,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.gate.decision.unit_words import signed
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
 from gatekeeper.reports.slice_text import slice_lines

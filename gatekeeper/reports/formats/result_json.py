@@ -19,7 +19,7 @@ from typing import Any
 
 from gatekeeper import __version__
 from gatekeeper.contract.values.trial import Arm
-from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult, Tally
+from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult, Tally
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.stats.interval import ConfidenceInterval
 

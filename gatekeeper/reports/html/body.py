@@ -14,8 +14,7 @@ from gatekeeper import __version__, numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.objectives.error_budgets import by_pressure
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, PastRun
 from gatekeeper.reports.call_counts import describe_forecast
 from gatekeeper.reports.columns import Cell, columns, share_left
 from gatekeeper.reports.comparison_text import base_contract_label, decided_by

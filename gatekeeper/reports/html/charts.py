@@ -17,8 +17,7 @@ from typing import Any
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import Objective, label_of
 from gatekeeper.contract.values.trial import Arm, Outcome
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.result import ArmResult, ContractResult
+from gatekeeper.gate.results.result import ArmResult, ContractResult, PastRun
 from gatekeeper.gate.samples.outcomes import latencies, quantile
 from gatekeeper.reports.escape import clip, visible
 from gatekeeper.stats.objectives.error_budget import ErrorBudget, error_budget

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Outcome
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.reports.document import Cell, heat_map
 from gatekeeper.reports.html.render import Html
 

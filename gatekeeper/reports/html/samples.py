@@ -33,7 +33,7 @@ from gatekeeper.contract.calls.chain import step_names
 from gatekeeper.contract.calls.conversation import spoken
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult
 from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible

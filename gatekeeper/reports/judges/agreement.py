@@ -12,12 +12,12 @@ from gatekeeper.gate.calibration.judge_agreement import (
     Agreement,
     HeldOutRate,
     JudgeAgreement,
+    JudgeDrift,
     ScoreAccuracy,
 )
-from gatekeeper.gate.calibration.judge_drift import JudgeDrift
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
 from gatekeeper.gate.calibration.run_correction import CorrectedFigure, RunCorrection
-from gatekeeper.gate.objectives.drifted_judges import changed_text
+from gatekeeper.gate.objectives.judge_correction import changed_text
 from gatekeeper.reports.document import Block, Column, Paragraph, Quote, Table, Words
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Arm
-from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult
+from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.contract.values.trial import Arm
-from gatekeeper.gate.results.fixture_result import FixtureFailure, FixtureResult
+from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, ReasonCode, SloResult
 from gatekeeper.reports.catalogue import REASONS, Example
 from gatekeeper.reports.ranking import is_proven

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.decision.unit_words import detectable_sizes, likely, paired_p_value
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, SloResult
 from gatekeeper.reports.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.columns import objective_value, observed_value, status_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from gatekeeper.gate.results.promises import Promises, PromptPromises
+from gatekeeper.gate.results.author_results import Promises, PromptPromises
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.numbers import count
 from gatekeeper.reports.escape import code, html_code, prose

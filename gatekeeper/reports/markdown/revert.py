@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gatekeeper import numbers
-from gatekeeper.gate.results.blame_result import ContractBlame, LineReplacement, ProposedRevert
+from gatekeeper.gate.results.author_results import ContractBlame, LineReplacement, ProposedRevert
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.escape import block, code, prose, visible
 from gatekeeper.reports.markdown.page import Page

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, Verdict
 from gatekeeper.reports.call_counts import (
     describe_calls,

@@ -150,8 +150,7 @@ def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
 
 def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) -> Findings:
     """Return what was found of each contract; what belongs to none of them is of the change."""
-    from gatekeeper.gate.decision.exit_code import exit_code_of
-    from gatekeeper.gate.decision.verdict import worst
+    from gatekeeper.gate.decision.verdict import exit_code_of, worst
     from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
     from gatekeeper.reports.escape import plain
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policies.policy import load_policy, policy_problems_at
 from gatekeeper.errors import ContractError, Problem, UsageError
-from gatekeeper.gate.validation import Finding, Validation
+from gatekeeper.gate.validate import Finding, Validation
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.arguments import AnyPath
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.gate.plan.streaming import require_streams
+from gatekeeper.gate.work import require_streams
 from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
 from gatekeeper.runs.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
 from gatekeeper.runs.signals import with_signals

@@ -15,8 +15,7 @@ from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.contract.values.similar_texts import SimilarTexts
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer
 from gatekeeper.gate.measuring.monitor import evaluate_sample, judge_questions
-from gatekeeper.gate.samples.answer_comparisons import AnswerComparisons
-from gatekeeper.gate.samples.consistency import agreeing_pairs
+from gatekeeper.gate.samples.consistency import AnswerComparisons, agreeing_pairs
 from tests.unit.checks.test_hostile_outputs import HOSTILE
 
 SIMILAR = SimilarTexts("openai/embed", 0.9)

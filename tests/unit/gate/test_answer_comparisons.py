@@ -23,8 +23,12 @@ from gatekeeper.contract.values.trial import (
     ToolCall,
 )
 from gatekeeper.gate.objectives.objectives import slo_results
-from gatekeeper.gate.samples.answer_comparisons import AnswerComparisons, ComparisonForecast
-from gatekeeper.gate.samples.consistency import Pairs, agreeing_pairs
+from gatekeeper.gate.samples.consistency import (
+    AnswerComparisons,
+    ComparisonForecast,
+    Pairs,
+    agreeing_pairs,
+)
 
 SIMILAR = {"model": "openai/embed", "min": 0.9}
 WRITTEN = {"consistency": {"target": 0.9, "similar": SIMILAR}}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support.evaluations import arm, evaluation_of, evidence_of
 from support.outcomes import contract
 
-from gatekeeper.gate.decision.broken_reasons import broken_reasons
+from gatekeeper.gate.decision.fixture_reasons import broken_reasons
 from gatekeeper.gate.decision.reasons import EvaluationSummary, evidence_reasons
 from gatekeeper.gate.decision.verdict import SEVERITY, worst
-from gatekeeper.gate.results.fixture_result import BrokenFixtures, Confirmation, Tally, Unit
+from gatekeeper.gate.results.parts import BrokenFixtures, Confirmation, Tally, Unit
 
 SHOWN = {
     "broke": (Tally(6, 6), Tally(0, 6)),

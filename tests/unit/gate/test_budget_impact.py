@@ -11,7 +11,7 @@ from support.outcomes import contract, outcome
 from gatekeeper.contract.values.events import is_good
 from gatekeeper.contract.values.objectives import Objective, read_objectives
 from gatekeeper.contract.values.trial import CheckResult
-from gatekeeper.gate.objectives.budget_impact import burns
+from gatekeeper.gate.objectives.error_budgets import burns
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.stats.intervals.gaffke import gaffke_interval
 

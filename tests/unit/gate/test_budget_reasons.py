@@ -15,7 +15,7 @@ from gatekeeper.gate.decision.reasons import (
     EvaluationSummary,
     budget_reasons,
 )
-from gatekeeper.gate.objectives.budget_impact import Burn
+from gatekeeper.gate.objectives.error_budgets import Burn
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 SPENT = ErrorBudget("28d", 100, 5.0, 14, -9.0, freezes_at=13)

@@ -27,11 +27,11 @@ from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.plan.calibrations_in_force import (
     calibration_problems,
+    judge_identities,
     uncalibrated_reasons,
     use_calibrations,
 )
 from gatekeeper.gate.plan.contract_reasons import policy_reasons
-from gatekeeper.gate.plan.judge_identities import judge_identities
 from gatekeeper.gate.plan.plan import Evaluation, Job
 
 OTHER = CheckSpec("contains", "tone", {"value": "other criteria"})

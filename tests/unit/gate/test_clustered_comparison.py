@@ -18,7 +18,7 @@ from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.decision.unit_words import changed_units, compared_units
 from gatekeeper.gate.objectives.objectives import slo_results
 from gatekeeper.gate.plan.plan import Evaluation
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import PairedResult
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 from gatekeeper.stats.paired.sign_flip import sign_flip_test

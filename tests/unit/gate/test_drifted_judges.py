@@ -9,8 +9,8 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.contract.values.trial import CheckResult, Vote
-from gatekeeper.gate.objectives.drifted_judges import describe_drift, drifted_reasons, leave_open
-from gatekeeper.gate.results.judge_result import AnchorResult
+from gatekeeper.gate.objectives.judge_correction import describe_drift, drifted_reasons, leave_open
+from gatekeeper.gate.results.parts import AnchorResult
 from gatekeeper.gate.results.result import Reason, SloResult
 
 CHECK = "says ok"

@@ -10,7 +10,7 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.definition import GatePolicy
 from gatekeeper.gate.decision.reasons import EvaluationSummary, evidence_reasons
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     FixtureResult,
     MustPassFinding,
     MustPassResult,

@@ -13,7 +13,7 @@ from gatekeeper.checks.evaluate import Evaluator, PreparedCheck
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, Request, Trial
-from gatekeeper.gate.plan.judge_calls import (
+from gatekeeper.gate.plan.questions import (
     family_notices,
     forecast_judges,
     forecast_judges_together,

@@ -12,7 +12,7 @@ from gatekeeper.contract.values.calibration_record import CheckCalibration, Grad
 from gatekeeper.contract.values.definition import CheckShape, CheckSpec
 from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.contract.values.trial import CheckResult, Vote
-from gatekeeper.gate.decision.objective_reasons import slo_reasons
+from gatekeeper.gate.decision.reasons import slo_reasons
 from gatekeeper.gate.objectives.judge_correction import (
     correct_difference,
     judge_behind,

@@ -12,7 +12,7 @@ from gatekeeper.contract.values.trial import Arm, CheckResult, Outcome
 from gatekeeper.gate.comparison.must_pass import must_pass_results
 from gatekeeper.gate.decision.fixture_reasons import must_pass_reasons
 from gatekeeper.gate.plan.alpha import alpha_shares, comparison_alpha
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     BrokenFixtures,
     Confirmation,
     ConfirmedChange,

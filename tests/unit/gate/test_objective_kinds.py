@@ -13,7 +13,7 @@ from support.outcomes import contract, outcome
 from gatekeeper.contract.values.definition import CheckShape, CheckSpec, Fixture
 from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.contract.values.trial import CheckResult, Outcome
-from gatekeeper.gate.decision.objective_reasons import slo_reasons
+from gatekeeper.gate.decision.reasons import slo_reasons
 from gatekeeper.gate.measuring.monitor import OBJECTIVE_ERROR
 from gatekeeper.gate.objectives.objectives import objective_status, slo_results
 from gatekeeper.stats.intervals.gaffke import gaffke_interval

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.outcomes import contract, outcome, target
 
 from gatekeeper.contract.values.definition import Fixture
-from gatekeeper.gate.results.fixture_result import Tally
+from gatekeeper.gate.results.parts import Tally
 from gatekeeper.gate.samples.outcomes import (
     aggregate,
     arm_result,

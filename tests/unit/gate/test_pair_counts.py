@@ -8,7 +8,7 @@ from support.random_comparisons import compared, once
 
 from gatekeeper.contract.values.definition import GatePolicy
 from gatekeeper.gate.comparison.pair_counts import Pairs, count_pairs, fate, method, paired_result
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.samples.outcomes import aggregate
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact

@@ -7,7 +7,7 @@ from dataclasses import replace
 from support.random_comparisons import evaluation
 
 from gatekeeper.contract.values.definition import GatePolicy, SamplingPolicy
-from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.alpha import levels
 from gatekeeper.gate.plan.plan import Job
 
 SUITE = 0.05 * 0.98

@@ -24,8 +24,7 @@ from gatekeeper.gate.forecast.power import (
     objective_needs,
     objective_summary,
 )
-from gatekeeper.gate.validate import validate_contracts
-from gatekeeper.gate.validation import Validation
+from gatekeeper.gate.validate import Validation, validate_contracts
 from gatekeeper.stats.paired.power import minimum_detectable_effect
 
 

@@ -15,9 +15,9 @@ from gatekeeper.checks.pair_check import PairFinding, Preferred
 from gatekeeper.contract.values.definition import GatePolicy
 from gatekeeper.contract.values.trial import Outcome, Request, Sample
 from gatekeeper.gate.comparison.preference import EvaluationPreferences
-from gatekeeper.gate.decision.preference_reasons import preference_reasons
+from gatekeeper.gate.decision.reasons import preference_reasons
 from gatekeeper.gate.plan.alpha import alpha_shares
-from gatekeeper.gate.results.preference_result import PreferenceResult
+from gatekeeper.gate.results.parts import PreferenceResult
 
 
 @dataclass

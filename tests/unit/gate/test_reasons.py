@@ -17,7 +17,7 @@ from gatekeeper.gate.decision.reasons import paired_reasons, warnings_of
 from gatekeeper.gate.measuring.blind_fixtures import blind_text
 from gatekeeper.gate.plan.contract_reasons import new_contract_reasons
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     FixtureResult,
     MustPassFinding,
     MustPassResult,

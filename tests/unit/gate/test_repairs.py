@@ -12,7 +12,7 @@ from gatekeeper.contract.values.definition import Contract, GatePolicy, RepairMo
 from gatekeeper.contract.values.trial import AppliedRepair, Arm, Meaning, Outcome
 from gatekeeper.gate.comparison.repairs import repair_reasons, repair_result, repair_warnings
 from gatekeeper.gate.plan.alpha import alpha_shares, limit_level
-from gatekeeper.gate.results.repair_result import Passed, RepairResult
+from gatekeeper.gate.results.parts import Passed, RepairResult
 
 LEVEL = 0.044
 

@@ -15,7 +15,7 @@ from gatekeeper.contract.values.definition import Contract, GatePolicy
 from gatekeeper.contract.values.resource_limits import read_limits
 from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.comparison.resource_limits import fewest_inputs, limit_reasons, limit_results
-from gatekeeper.gate.results.resource_result import LimitResult
+from gatekeeper.gate.results.parts import LimitResult
 
 LEVEL = 0.044
 

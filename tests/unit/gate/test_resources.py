@@ -6,8 +6,8 @@ import pytest
 from support.outcomes import outcome
 
 from gatekeeper.contract.values.trial import Outcome
-from gatekeeper.gate.comparison.resources import resource_changes
-from gatekeeper.gate.results.resource_result import ResourceChange
+from gatekeeper.gate.comparison.resource_limits import resource_changes
+from gatekeeper.gate.results.parts import ResourceChange
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

@@ -14,7 +14,7 @@ from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.contract.policies.policy import Allow, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.pipeline import build_result, conclude_without_calls
-from gatekeeper.gate.plan.families import levels
+from gatekeeper.gate.plan.alpha import levels
 from gatekeeper.gate.plan.plan import Job, plan_job
 from gatekeeper.gate.results.result import Waiver
 from gatekeeper.gate.work import Work, plan_check

@@ -14,8 +14,7 @@ from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.validate import repository_path, validate_contracts
-from gatekeeper.gate.validation import Validation
+from gatekeeper.gate.validate import Validation, repository_path, validate_contracts
 from gatekeeper.providers.call_advice import advise_on_calls
 from gatekeeper.reports.terminal.console import log_console, print_blocks
 from gatekeeper.reports.validation import describe_validation

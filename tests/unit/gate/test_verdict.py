@@ -12,10 +12,9 @@ from support.verdicts import called_for, fixtures, paired
 from gatekeeper.contract.changes.affected import AffectedContract
 from gatekeeper.contract.policies.policy import Allow, Policy
 from gatekeeper.contract.values.objectives import Objective
-from gatekeeper.gate.decision.exit_code import exit_code
 from gatekeeper.gate.decision.fixture_reasons import tolerance_reasons
-from gatekeeper.gate.decision.objective_reasons import slo_reasons
-from gatekeeper.gate.decision.verdict import SEVERITY, removed, worst
+from gatekeeper.gate.decision.reasons import slo_reasons
+from gatekeeper.gate.decision.verdict import SEVERITY, exit_code, removed, worst
 from gatekeeper.gate.plan.contract_reasons import left_reasons, not_held_up, uncovered_reasons
 from gatekeeper.gate.results.result import Reason, SloResult
 from gatekeeper.stats.interval import ConfidenceInterval

@@ -13,9 +13,9 @@ from support.plain_spaces import spaced
 from support.random_comparisons import compared, once
 from support.verdicts import called_for, paired
 
-from gatekeeper.gate.comparison.alternative_methods import POWER, visible_breaks, visible_drop
+from gatekeeper.gate.comparison.pair_counts import POWER, visible_breaks, visible_drop
 from gatekeeper.gate.decision.unit_words import detectable_sizes
-from gatekeeper.gate.results.fixture_result import BrokenFixtures
+from gatekeeper.gate.results.parts import BrokenFixtures
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 from gatekeeper.stats.paired.power import minimum_detectable_effect, regression_power
 from gatekeeper.stats.paired.sequential import SequentialTest

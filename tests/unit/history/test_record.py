@@ -15,7 +15,7 @@ from support.outcomes import outcome
 from gatekeeper import __version__
 from gatekeeper.contract.meaning.modes import Negotiation
 from gatekeeper.contract.values.trial import CheckResult, Outcome
-from gatekeeper.gate.results.fixture_result import FixtureResult
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult, Waiver
 from gatekeeper.gate.samples.outcomes import quantile
 from gatekeeper.history.counts import fixture_key

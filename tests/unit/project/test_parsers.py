@@ -84,7 +84,7 @@ contract/templates/rendering.py CHILD jinja2
 contract/templates/role_marks.py CHILD jinja2
 contract/templates/step_outputs.py SIZE jinja2
 contract/templates/structure.py SIZE jinja2
-gate/calibration/rows.py SIZE csv
+gate/calibration/labels.py SIZE csv
 gate/sweep/grid.py OURS yaml
 providers/failures.py OURS email
 providers/http/response_body.py SIZE zlib

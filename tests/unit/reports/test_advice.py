@@ -10,9 +10,15 @@ from support import results as examples
 
 from gatekeeper.contract.values.clusters import ClusterCounts
 from gatekeeper.contract.values.resource_limits import LimitName
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.resource_result import LimitFinding, LimitResult
-from gatekeeper.gate.results.result import ContractResult, Reason, ReasonCode, SloResult, Verdict
+from gatekeeper.gate.results.parts import LimitFinding, LimitResult
+from gatekeeper.gate.results.result import (
+    ContractResult,
+    PastRun,
+    Reason,
+    ReasonCode,
+    SloResult,
+    Verdict,
+)
 from gatekeeper.reports.advice import advice
 from gatekeeper.reports.headline import headline
 from gatekeeper.reports.markdown.comment import render_comment

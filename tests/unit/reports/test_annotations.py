@@ -20,8 +20,8 @@ from support.results import (
 )
 
 from gatekeeper.contract.values.change import AffectedBy
-from gatekeeper.gate.results.blame_result import ContractBlame, HarmfulCause, HarmfulEdit
-from gatekeeper.gate.results.fixture_result import FixtureFailure
+from gatekeeper.gate.results.author_results import ContractBlame, HarmfulCause, HarmfulEdit
+from gatekeeper.gate.results.parts import FixtureFailure
 from gatekeeper.gate.results.result import ContractResult, Reason, UnderBase
 from gatekeeper.reports.annotations import failing_check, places
 from gatekeeper.reports.prompt_diff import diff_prompts

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from support import results as examples
 
-from gatekeeper.gate.results.call_result import Calls, Forecast, ForecastAmounts, JudgeCalls
+from gatekeeper.gate.results.parts import Calls, Forecast, ForecastAmounts, JudgeCalls
 from gatekeeper.reports.call_counts import describe_calls, describe_cost, describe_forecast
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment

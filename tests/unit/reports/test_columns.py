@@ -11,7 +11,7 @@ from rich.console import Console
 from support import early_results as early_examples
 from support import results as examples
 
-from gatekeeper.gate.results.fixture_result import FixtureResult, Tally
+from gatekeeper.gate.results.parts import FixtureResult, Tally
 from gatekeeper.gate.results.result import GateResult, Reason, SloResult
 from gatekeeper.reports.columns import columns, status_text
 from gatekeeper.reports.html import render_html

@@ -11,13 +11,13 @@ from support import early_results
 from support import results as examples
 
 from gatekeeper.gate.decision.reasons import paired_reasons
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     Confirmation,
     ConfirmedChange,
     FixtureResult,
+    ResourceChange,
     Tally,
 )
-from gatekeeper.gate.results.resource_result import ResourceChange
 from gatekeeper.gate.results.result import (
     ContractFrom,
     ContractResult,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.verdicts import called_for, paired
 
-from gatekeeper.gate.decision.objective_reasons import slo_reasons
+from gatekeeper.gate.decision.reasons import slo_reasons
 from gatekeeper.gate.results.result import SloResult
 from gatekeeper.reports.columns import objective_value
 from gatekeeper.reports.comparison_text import decided_by

@@ -9,7 +9,7 @@ import pytest
 from support import results as examples
 from support.ticket_run import gate_result
 
-from gatekeeper.gate.results.resource_result import ResourceChange
+from gatekeeper.gate.results.parts import ResourceChange
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.formats.result_json import render_result
 from gatekeeper.reports.html import render_html

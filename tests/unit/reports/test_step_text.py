@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from support.results import arm, failing_contract
 
+from gatekeeper.gate.results.parts import StepResult
 from gatekeeper.gate.results.result import ContractResult
-from gatekeeper.gate.results.step_result import StepResult
 from gatekeeper.reports.annotations import places
 from gatekeeper.reports.formats.result_json import part_document
 from gatekeeper.reports.headline import what_happened

@@ -34,8 +34,12 @@ def agreement(arguments: argparse.Namespace) -> int:
         compare_recorded_judges,
         read_decisions,
     )
-    from gatekeeper.gate.calibration.labels import annotator_agreement, labels_from
-    from gatekeeper.gate.calibration.rows import columns, read_rows
+    from gatekeeper.gate.calibration.labels import (
+        annotator_agreement,
+        columns,
+        labels_from,
+        read_rows,
+    )
     from gatekeeper.reports.judges.agreement import agreement_document, describe_agreement
 
     rows = tuple(read_rows(arguments.file))

@@ -16,7 +16,7 @@ from gatekeeper.git import Repository
 
 if TYPE_CHECKING:
     from gatekeeper.contract.values.calibration_record import Calibrations
-    from gatekeeper.gate.calibration.judge_drift import JudgeDrift
+    from gatekeeper.gate.calibration.judge_agreement import JudgeDrift
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
 
 
@@ -118,7 +118,7 @@ def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
 
 
 def _drifts(found: CalibrationRun, stored: Calibrations) -> tuple[JudgeDrift, ...]:
-    from gatekeeper.gate.calibration.judge_drift import find_judge_drift
+    from gatekeeper.gate.calibration.judge_agreement import find_judge_drift
 
     return tuple(
         find_judge_drift(name, stored[name], now) for name, now in found.calibrations.items()

@@ -15,7 +15,7 @@ from gatekeeper.author.blame.revert import Arms, WrittenRevert, write_revert
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract, PromptStep, Target
-from gatekeeper.gate.results.blame_result import LineReplacement
+from gatekeeper.gate.results.author_results import LineReplacement
 
 Files = Mapping[str, str]
 

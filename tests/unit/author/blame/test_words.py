@@ -19,7 +19,7 @@ from gatekeeper.author.blame.result import (
 )
 from gatekeeper.author.blame.revert import WrittenRevert
 from gatekeeper.author.blame.run import finding_of
-from gatekeeper.gate.results.call_result import Calls
+from gatekeeper.gate.results.parts import Calls
 
 DELETED = Edit("Be brief.\n", "", 4, 3, 4, "prompts/a.md")
 ADDED = Edit("", "Think twice.\n", 6, 5, 7, "prompts/tone.md")

@@ -16,7 +16,7 @@ from gatekeeper.author.specification.spec_file import (
     write_specification,
 )
 from gatekeeper.contract.values.change import Change, MemoryRevision
-from gatekeeper.gate.results.promises import Promises, PromptPromises, Reworded
+from gatekeeper.gate.results.author_results import Promises, PromptPromises, Reworded
 
 PROMPT = "Tag the word.\nReturn the tag only.\nIf in doubt, say Unknown.\n\n{{ word }}\n"
 ONE = Rule("only-tag", "The output is one tag.", lines=(2,))

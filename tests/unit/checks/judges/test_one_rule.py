@@ -22,7 +22,7 @@ from gatekeeper.contract.values.definition import (
     Target,
 )
 from gatekeeper.contract.values.trial import Arm, Sample
-from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 
 RULE = "The label is one word."
 PROMPTS: dict[Arm, Prompt] = {
@@ -135,6 +135,8 @@ def test_a_calibration_belongs_to_the_rule_and_to_what_is_said_about_rules(monke
 
     before, without = digest(rule=RULE), digest()
     assert len({before, without, digest(rule="Other."), digest(instructions=RULE)}) == 4
-    monkeypatch.setattr("gatekeeper.gate.plan.judge_identities.rule_prompt", lambda: "Other words.")
+    monkeypatch.setattr(
+        "gatekeeper.gate.plan.calibrations_in_force.rule_prompt", lambda: "Other words."
+    )
     assert digest(rule=RULE) != before
     assert digest() == without

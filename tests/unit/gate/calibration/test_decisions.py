@@ -14,7 +14,7 @@ from gatekeeper.gate.calibration.decisions import (
     compare_recorded_judges,
     read_decisions,
 )
-from gatekeeper.gate.calibration.rows import LabelRow, read_rows
+from gatekeeper.gate.calibration.labels import LabelRow, read_rows
 
 
 def row(**values: str) -> LabelRow:

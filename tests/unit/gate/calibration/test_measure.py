@@ -16,10 +16,10 @@ from gatekeeper.contract.values.definition import CheckSpec, PromptStep
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.calibration import measure
-from gatekeeper.gate.calibration.judge_drift import find_judge_drift
+from gatekeeper.gate.calibration.judge_agreement import find_judge_drift
 from gatekeeper.gate.calibration.labels import SettledLabel
 from gatekeeper.gate.calibration.measure import CalibrationPlan, grade_labels, plan_calibration
-from gatekeeper.gate.plan.judge_identities import judge_identities
+from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 
 LABELS = tuple(
     SettledLabel(f"f{i % 4}", f"{'good' if i % 3 else 'bad'} output {i}", i % 2 == 0)

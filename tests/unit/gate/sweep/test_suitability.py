@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.outcomes import contract
 from support.rule_tests import rule_fixtures, swept
 
-from gatekeeper.gate.sweep.pairs import compare_two
-from gatekeeper.gate.sweep.suitability import Suitability, summarise_suitability
+from gatekeeper.gate.sweep.suitability import Suitability, compare_two, summarise_suitability
 from gatekeeper.stats.intervals.intervals import clustered_rate_interval
 
 

@@ -13,7 +13,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from support import results as examples
 
-from gatekeeper.gate.results.call_result import JudgeCalls
+from gatekeeper.gate.results.parts import JudgeCalls
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.prometheus import HELP, render_prometheus
 

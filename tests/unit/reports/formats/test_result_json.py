@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from support import early_results as early_examples
 from support import results as examples
 
-from gatekeeper.gate.results.fixture_result import FixtureFailure
+from gatekeeper.gate.results.parts import FixtureFailure
 from gatekeeper.gate.results.result import UnderBase
 from gatekeeper.reports.formats.result_json import (
     encode,

@@ -17,8 +17,7 @@ from support.ticket_run import gate_result, past
 
 from gatekeeper import numbers
 from gatekeeper.gate.objectives.error_budgets import most_pressing
-from gatekeeper.gate.results.past_run import PastRun
-from gatekeeper.gate.results.result import ContractResult, GateResult, SloResult
+from gatekeeper.gate.results.result import ContractResult, GateResult, PastRun, SloResult
 from gatekeeper.reports.html import charts, render_html
 from gatekeeper.stats.objectives.error_budget import Event, error_budget
 

@@ -14,8 +14,7 @@ from support import results as examples
 from support.ticket_run import PROMPT, run_result
 
 from gatekeeper import __version__
-from gatekeeper.gate.results.fixture_result import FixtureFailure
-from gatekeeper.gate.results.preference_result import PreferenceResult
+from gatekeeper.gate.results.parts import FixtureFailure, PreferenceResult
 from gatekeeper.gate.results.result import Calls, GateResult, Reason
 from gatekeeper.reports.markdown.comment import COMMENT_LIMIT, render_comment
 from gatekeeper.reports.markdown.summary import SUMMARY_LIMIT, render_summary

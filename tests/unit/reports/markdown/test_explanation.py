@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support import results as examples
 
-from gatekeeper.gate.results.fixture_result import FixtureFailure
+from gatekeeper.gate.results.parts import FixtureFailure
 from gatekeeper.gate.results.result import GateResult, Reason, UnderBase
 from gatekeeper.reports.markdown.explanation import render_explanation
 from gatekeeper.stats.interval import ConfidenceInterval

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import results as examples
 from support.ticket_run import gate_result
 
-from gatekeeper.gate.results.fixture_result import (
+from gatekeeper.gate.results.parts import (
     FixtureFailure,
     FixtureResult,
     MustPassResult,

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 from support.ticket_run import run_result
 
-from gatekeeper.gate.results.promises import Promises, PromisesState, PromptPromises, Reworded
+from gatekeeper.gate.results.author_results import Promises, PromisesState, PromptPromises, Reworded
 from gatekeeper.reports.markdown.comment import render_comment
 
 PROMPT, SPEC = "prompts/a.md", "prompts/a.spec.yaml"

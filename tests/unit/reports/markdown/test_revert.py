@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from support.results import failing_contract
 from support.results import result as gate_result
 
-from gatekeeper.gate.results.blame_result import (
+from gatekeeper.gate.results.author_results import (
     ContractBlame,
     HarmfulCause,
     LineReplacement,
