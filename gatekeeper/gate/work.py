@@ -31,7 +31,7 @@ from gatekeeper.contract.models.names import is_hosted
 from gatekeeper.contract.policies.folder_policies import new_policy_notices
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.unfilled_names import unfilled_notices
-from gatekeeper.contract.reading.size_limits import require_few_trials
+from gatekeeper.contract.reading.size_limits import QuestionTally, require_few_trials
 from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.contract.values.definition import POLICY_NAME, Contract
 from gatekeeper.contract.values.trial import Arm, Request, SharedPrefix, Trial
@@ -50,7 +50,7 @@ from gatekeeper.gate.plan.contract_reasons import (
 )
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.plan.questions import (
-    JudgeForecast,
+    Questions,
     family_notices,
     forecast_judges,
     forecast_users,
@@ -114,22 +114,24 @@ class Work:
         return frozenset((*(trial.request.model for trial in self.trials), *asked))
 
     @cached_property
-    def judging_of_jobs(self) -> list[JudgeForecast]:
+    def judging_of_jobs(self) -> list[Questions]:
         """Return what judges are asked for each job if no sample is left out."""
-        return forecast_judges(self.jobs)
+        tally = QuestionTally()
+        return [forecast_judges([job], tally) for job in self.jobs]
 
     @cached_property
-    def users_of_jobs(self) -> list[JudgeForecast]:
+    def users_of_jobs(self) -> list[Questions]:
         """Return what simulated users are asked for each job if no conversation ends early."""
-        return forecast_users(self.jobs)
+        tally = QuestionTally()
+        return [forecast_users([job], tally) for job in self.jobs]
 
     @cached_property
-    def judging(self) -> JudgeForecast:
+    def judging(self) -> Questions:
         """Return what judges are asked in all jobs."""
         return joined(self.judging_of_jobs)
 
     @cached_property
-    def users(self) -> JudgeForecast:
+    def users(self) -> Questions:
         """Return what simulated users are asked in all jobs."""
         return joined(self.users_of_jobs)
 

@@ -131,9 +131,9 @@ def test_judges_are_forecast_without_writing_their_questions_again(
     written: list[int] = []
     forecast_judges = work.forecast_judges
 
-    def counted(jobs: Any) -> Any:
+    def counted(*jobs: Any) -> Any:
         written.append(1)
-        return forecast_judges(jobs)
+        return forecast_judges(*jobs)
 
     monkeypatch.setattr(work, "forecast_judges", counted)
     _, result = check(repository, tmp_path)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Literal
 from gatekeeper.author.forecast import cost_lines
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
 from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.reading.size_limits import QuestionTally
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Arm, Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.forecast.forecast import estimate_calls
 from gatekeeper.gate.plan.alpha import levels
-from gatekeeper.gate.plan.questions import forecast_judges_together, forecast_users_together
+from gatekeeper.gate.plan.questions import forecast_judges, forecast_users, joined
 from gatekeeper.gate.results.parts import Calls
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult
 from gatekeeper.gate.variants import plan_variants, variant_of
@@ -116,7 +117,8 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
     notices no mutant, and at most."""
     work = plan.work
     requests = distinct_requests(work.trials)
-    judged, played = forecast_judges_together(work.jobs), forecast_users_together(work.jobs)
+    judged = forecast_judges(work.jobs, QuestionTally())
+    played = forecast_users(work.jobs, QuestionTally())
     named = ((len(judged.most), "judges"), (len(played.most), "simulated users"))
     more = "".join(f", and {number:,} to {who}" for number, who in named if number)
     calls = f"at most {count(len(requests), 'call')}"
@@ -129,9 +131,9 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
         for job in work.jobs
     ]
     made = sum(one.expected for one in each) / max(1, sum(one.most for one in each))
-    about = [*requests, *(request for one in (judged, played) for request in one.about)]
-    most = [*requests, *(request for one in (judged, played) for request in one.most)]
-    yield from cost_lines([(request, made) for request in about], most)
+    asked = joined((judged, played))
+    about = [(request, made) for request in (*requests, *asked.about)]
+    yield from cost_lines(about, [*requests, *asked.most])
 
 
 def measure_mutants(

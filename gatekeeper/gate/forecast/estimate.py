@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from gatekeeper import numbers
@@ -20,38 +20,40 @@ from gatekeeper.gate.forecast.power import ComparisonPower, Price, compute_power
 from gatekeeper.gate.forecast.spending_limits import refusal
 from gatekeeper.gate.plan.alpha import ALL, claim_levels, comparison_alpha, family_of, levels
 from gatekeeper.gate.plan.plan import Job
-from gatekeeper.gate.plan.questions import JudgeForecast, joined
+from gatekeeper.gate.plan.questions import Questions, joined
 from gatekeeper.gate.work import Work, plan_check
 from gatekeeper.sampling.calls import distinct_requests
 
-_SUMS = (
-    "calls",
-    "fewest_calls",
-    "expected_calls",
-    "judge_calls",
-    "expected_judge_calls",
-    "user_calls",
-    "expected_user_calls",
-    "tokens",
-    "most_tokens",
-    "cost_usd",
-    "worst_cost_usd",
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCalls:
+    """Calls and what they take, of one contract or of a run. Tokens and costs are None if they are
+    not known, or if nothing bounds them."""
+
+    calls: int = 0
+    """The highest possible number of planned calls, without the fresh samples of fixtures that seem
+    to break."""
+    fewest_calls: int = 0
+    """The calls if the result is certain as soon as it can be."""
+    expected_calls: int = 0
+    """The calls of a harmless change (forecast.py)."""
+    judge_calls: int = 0
+    """Of `calls`, those to judges."""
+    expected_judge_calls: int = 0
+    user_calls: int = 0
+    """Of `calls`, those to simulated users."""
+    expected_user_calls: int = 0
+    tokens: int | None = 0
+    """The tokens of the expected calls, with answers of an expected length."""
+    most_tokens: int | None = 0
+    """The tokens of all calls, with the longest answers that are possible; limits go by this."""
+    cost_usd: float | None = 0.0
+    worst_cost_usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ContractEstimate:
-    """One affected contract. `calls` is the highest possible number of planned calls, without
-    the fresh samples of fixtures that seem to break; `removed` says that head no longer has the
-    contract. If it `may_stop_early`, `expected_calls` are taken by a
-    harmless change (expected_calls.py), and `fewest_calls` if the result is certain as soon as
-    it can be. Otherwise these are the same.
-
-    `judge_calls` and `expected_judge_calls` are those to judges, `user_calls` and
-    `expected_user_calls` those to simulated users; all are in `calls` and `expected_calls` too.
-    `tokens` and `cost_usd` are those of the expected calls with answers of an
-    expected length, `most_tokens` and `worst_cost_usd` those of all calls with the longest answers
-    that are possible, which limits go by. Each is None if it is not known, or if nothing bounds it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractEstimate(PlannedCalls):
+    """One affected contract; `removed` says that head no longer has it.
 
     What is compared has a `margin` and a `level`; `minimum_detectable_effect`, `fixtures_needed`
     and `warning` are those of `power.ComparisonPower`. All are None if nothing is compared.
@@ -60,30 +62,19 @@ class ContractEstimate:
     name: str
     path: str
     affected_by: tuple[AffectedBy, ...]
-    model: str | None
-    fixtures: int
-    calls: int
-    cost_usd: float | None
-    worst_cost_usd: float | None
-    minimum_detectable_effect: float | None
+    model: str | None = None
+    fixtures: int = 0
+    minimum_detectable_effect: float | None = None
     removed: bool = False
     may_stop_early: bool = False
     margin: float | None = None
     level: float | None = None
     fixtures_needed: int | None = None
     warning: str | None = None
-    fewest_calls: int = 0
-    expected_calls: int = 0
-    tokens: int | None = 0
-    most_tokens: int | None = 0
-    judge_calls: int = 0
-    expected_judge_calls: int = 0
-    user_calls: int = 0
-    expected_user_calls: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RunEstimate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEstimate(PlannedCalls):
     """All that a check of this change would do."""
 
     base_sha: str
@@ -96,54 +87,15 @@ class RunEstimate:
     """Models that the base policy does not allow, a possible cost above its limits, and limits that
     can never be evaluated."""
 
-    @property
-    def calls(self) -> int:
-        return sum(contract.calls for contract in self.contracts)
-
-    @property
-    def fewest_calls(self) -> int:
-        return sum(contract.fewest_calls for contract in self.contracts)
-
-    @property
-    def expected_calls(self) -> int:
-        return sum(contract.expected_calls for contract in self.contracts)
-
-    @property
-    def judge_calls(self) -> int:
-        return sum(contract.judge_calls for contract in self.contracts)
-
-    @property
-    def expected_judge_calls(self) -> int:
-        return sum(contract.expected_judge_calls for contract in self.contracts)
-
-    @property
-    def user_calls(self) -> int:
-        return sum(contract.user_calls for contract in self.contracts)
-
-    @property
-    def expected_user_calls(self) -> int:
-        return sum(contract.expected_user_calls for contract in self.contracts)
-
-    @property
-    def tokens(self) -> int | None:
-        return _whole(_sum([contract.tokens for contract in self.contracts]))
-
-    @property
-    def most_tokens(self) -> int | None:
-        return _whole(_sum([contract.most_tokens for contract in self.contracts]))
-
-    @property
-    def cost_usd(self) -> float | None:
-        return _sum([contract.cost_usd for contract in self.contracts])
-
-    @property
-    def worst_cost_usd(self) -> float | None:
-        return _sum([contract.worst_cost_usd for contract in self.contracts])
-
     def document(self) -> dict[str, Any]:
         """Return the estimate as plain data for JSON."""
-        sums = {name: getattr(self, name) for name in _SUMS}
-        return {**asdict(self), **sums}
+        return asdict(self)
+
+
+def _planned_together(contracts: Sequence[ContractEstimate]) -> dict[str, Any]:
+    """Return the fields of `PlannedCalls` for all contracts together."""
+    names = [each.name for each in fields(PlannedCalls)]
+    return {name: _sum([getattr(contract, name) for contract in contracts]) for name in names}
 
 
 def estimate_change(
@@ -163,23 +115,19 @@ def estimate_change(
     work = plan_check(change, policy, names)
     amounts = Amounts(*map(_once, (amounts.expected, amounts.worst, amounts.tokens)))
     shared = _Shared(work.jobs, policy.limits.concurrency)
+    of_jobs = zip(work.jobs, work.judging_of_jobs, work.users_of_jobs, strict=True)
+    contracts = (
+        *(_estimate_job(job, judging, users, amounts, shared) for job, judging, users in of_jobs),
+        *(
+            ContractEstimate(name=c.name, path=c.path, affected_by=c.affected_by, removed=True)
+            for c in work.removed
+        ),
+    )
     found = RunEstimate(
+        **_planned_together(contracts),
         base_sha=change.base.sha,
         head_sha=change.head.sha,
-        contracts=(
-            *(
-                _estimate_job(job, judging, users, amounts, shared)
-                for job, judging, users in zip(
-                    work.jobs, work.judging_of_jobs, work.users_of_jobs, strict=True
-                )
-            ),
-            *(
-                ContractEstimate(
-                    c.name, c.path, c.affected_by, None, 0, 0, 0.0, 0.0, None, removed=True
-                )
-                for c in work.removed
-            ),
-        ),
+        contracts=contracts,
         uncovered=work.affected.uncovered,
         unaffected=work.affected.unaffected,
         notices=(
@@ -261,7 +209,7 @@ class _Shared:
 
 
 def _estimate_job(
-    job: Job, judging: JudgeForecast, users: JudgeForecast, amounts: Amounts, shared: _Shared
+    job: Job, judging: Questions, users: Questions, amounts: Amounts, shared: _Shared
 ) -> ContractEstimate:
     requests = distinct_requests(job.trials)
     contract = job.contract
@@ -298,10 +246,7 @@ def _estimate_job(
     )
 
 
-def _whole(number: float | None) -> int | None:
-    return None if number is None else math.ceil(number)
-
-
-def _sum(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None and cost < math.inf]
-    return sum(known) if len(known) == len(costs) else None
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    """Return the sum; None if one of the amounts is not known, or has no bound."""
+    known = [amount for amount in amounts if amount is not None and amount < math.inf]
+    return sum(known) if len(known) == len(amounts) else None

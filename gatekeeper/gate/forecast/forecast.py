@@ -22,7 +22,7 @@ from gatekeeper.gate.forecast.power import Price
 from gatekeeper.gate.measuring.monitor import judge_questions
 from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
-from gatekeeper.gate.plan.questions import JudgeForecast, joined
+from gatekeeper.gate.plan.questions import Questions, joined
 from gatekeeper.gate.results.parts import Forecast, ForecastAmounts
 from gatekeeper.gate.work import Work
 from gatekeeper.sampling.calls import distinct_calls, distinct_requests, group_calls
@@ -199,7 +199,7 @@ class _Range(NamedTuple):
 
 def forecast_contract(
     requests: Sequence[Request],
-    asked: JudgeForecast,
+    asked: Questions,
     calls: int,
     planned: int,
     amounts: Amounts,
@@ -265,7 +265,7 @@ def _ranges_of_jobs(
         # Recordings give answers without a planned call, and judges are asked about them. How many
         # pairs they compare is certain only at the end.
         asks = left or not planned or has_preferences(job)
-        asked = joined((judging, users)) if asks else JudgeForecast()
+        asked = joined((judging, users)) if asks else Questions()
         # Fresh samples are known from the cache only if all planned ones are.
         fresh = sum(map(most_fresh_samples, job.evaluations)) if left else 0
         found = _range(left, _live_questions(asked), calls, len(planned), amounts, fresh)
@@ -277,7 +277,7 @@ def _ranges_of_jobs(
 
 
 def _with_questions(
-    found: _Range, asked: JudgeForecast, ungraded: int, planned: int, amounts: Amounts
+    found: _Range, asked: Questions, ungraded: int, planned: int, amounts: Amounts
 ) -> _Range:
     """Return the range with the questions about so many known samples. If it has calls of its own,
     the most already includes them."""
@@ -293,20 +293,20 @@ def _live(trials: Sequence[Trial]) -> tuple[Request, ...]:
     return distinct_requests([t for t in trials if not is_recorded(t.request.model)])
 
 
-def _live_questions(asked: JudgeForecast) -> JudgeForecast:
+def _live_questions(asked: Questions) -> Questions:
     about, most = ([r for r in each if not is_recorded(r.model)] for each in asked)
-    return JudgeForecast(tuple(about), tuple(most))
+    return Questions(tuple(about), tuple(most))
 
 
 def _anchors(work: Work, amounts: Amounts) -> _Range:
     """Return what the questions about the anchors of calibrations take."""
     questions = tuple(question for plan in work.anchors for question in plan.questions)
-    return _range((), JudgeForecast(questions, questions), 0, 0, amounts)
+    return _range((), Questions(questions, questions), 0, 0, amounts)
 
 
 def _range(
     requests: Sequence[Request],
-    asked: JudgeForecast,
+    asked: Questions,
     calls: int,
     planned: int,
     amounts: Amounts,

@@ -37,7 +37,7 @@ length."""
 _CHARACTERS_A_TOKEN = 4
 
 
-class JudgeForecast(NamedTuple):
+class Questions(NamedTuple):
     """The questions if no sample is left out. `about` have answers of a usual length in them,
     `most` the longest answers that the parameters allow; both are as many."""
 
@@ -75,48 +75,32 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def forecast_judges(jobs: Iterable[Job]) -> list[JudgeForecast]:
-    """Return the questions of all samples of each job. Trials that share a call share questions.
+def forecast_judges(jobs: Sequence[Job], tally: QuestionTally) -> Questions:
+    """Return the questions of all samples of jobs. Trials that share a call share questions, also
+    those of several jobs, such as mutants of a prompt.
 
-    Raises ContractError for more questions than `MOST_QUESTIONS`; shared ones count each time.
-
-    Questions that are asked again, because the judge's answer was malformed, are not counted, like
-    calls that are repeated; nor is it counted that equal outputs are judged once.
+    `tally` counts the questions of a run, shared ones each time, and raises ContractError for more
+    than `MOST_QUESTIONS`. Questions that are asked again, because the judge's answer was malformed,
+    are not counted, like calls that are repeated; nor is it counted that equal outputs are judged
+    once.
     """
-    tally = QuestionTally()
-    return [_forecast([job], tally) for job in jobs]
-
-
-def forecast_judges_together(jobs: Sequence[Job]) -> JudgeForecast:
-    """Return the questions of all samples of jobs that share calls, as mutants of a prompt do: a
-    question about a shared call counts once. Raises ContractError as `forecast_judges` does."""
-    return _forecast(jobs, QuestionTally())
-
-
-def _forecast(jobs: Sequence[Job], tally: QuestionTally) -> JudgeForecast:
     judged = [job for job in jobs if any(e.evaluator.has_judges for e in job.evaluations)]
-    about: list[Request] = []
-    most: list[Request] = []
-    for usual, longest in _questions(judged, tally):
-        about += usual
-        most += longest
-    return JudgeForecast(tuple(about), tuple(most))
+    return joined(Questions(*found) for found in _questions(judged, tally))
 
 
-def joined(forecasts: Iterable[JudgeForecast]) -> JudgeForecast:
+def joined(forecasts: Iterable[Questions]) -> Questions:
     """Return the questions of several jobs together."""
     found = list(forecasts)
-    about = tuple(request for one in found for request in one.about)
-    return JudgeForecast(about, tuple(request for one in found for request in one.most))
+    return Questions(*(tuple(q for each in found for q in each[bound]) for bound in (0, 1)))
 
 
-Questions = tuple[Request, ...]
+Requests = tuple[Request, ...]
 
 
-def _questions(jobs: Sequence[Job], tally: QuestionTally) -> Iterator[tuple[Questions, Questions]]:
+def _questions(jobs: Sequence[Job], tally: QuestionTally) -> Iterator[tuple[Requests, Requests]]:
     """Yield the questions about the answer of each call, if it is of a usual length and if it is as
     long as possible."""
-    known: dict[tuple[object, ...], tuple[Questions, Questions]] = {}
+    known: dict[tuple[object, ...], tuple[Requests, Requests]] = {}
     by = [{e.contract_from: e for e in job.evaluations if e.evaluator.has_judges} for job in jobs]
     comparisons = [{f: ComparisonForecast(e.contract) for f, e in own.items()} for own in by]
     placed = [(number, trial) for number, job in enumerate(jobs) for trial in job.trials]
@@ -148,7 +132,7 @@ def _questions(jobs: Sequence[Job], tally: QuestionTally) -> Iterator[tuple[Ques
             yield tuple(about.values()), tuple(most.values())
 
 
-def _about(evaluation: Evaluation, trial: Trial, characters: int) -> Questions:
+def _about(evaluation: Evaluation, trial: Trial, characters: int) -> Requests:
     """Return the questions about one answer alone."""
     of_repairs = forecast_meanings(evaluation.contract, characters)
     return (*evaluation.evaluator.forecast(trial, characters), *of_repairs)
@@ -182,25 +166,14 @@ def user_models(job: Job) -> tuple[NamedModel, ...]:
     return tuple((Position(path), model) for path, model in sorted(found))
 
 
-def forecast_users(jobs: Iterable[Job]) -> list[JudgeForecast]:
-    """Return the questions of all conversations of each job, if none ends before its user has
-    written as many messages as it may, and was asked about the last answer. Raises ContractError
-    for too many.
+def forecast_users(jobs: Sequence[Job], tally: QuestionTally) -> Questions:
+    """Return the questions of all conversations of jobs, if none ends before its user has written
+    as many messages as it may, and was asked about the last answer. A conversation that jobs share
+    counts once. `tally` raises ContractError for too many.
 
     Questions that are asked again, because an answer cannot be read, are not counted, like calls
     that are repeated.
     """
-    tally = QuestionTally()
-    return [_of_users([job], tally) for job in jobs]
-
-
-def forecast_users_together(jobs: Sequence[Job]) -> JudgeForecast:
-    """Return the questions of all conversations of jobs that share calls, as mutants of a prompt
-    do: a shared conversation counts once. Raises ContractError for too many."""
-    return _of_users(jobs, QuestionTally())
-
-
-def _of_users(jobs: Sequence[Job], tally: QuestionTally) -> JudgeForecast:
     about: list[Request] = []
     most: list[Request] = []
     known: dict[object, tuple[list[Request], list[Request]]] = {}
@@ -228,7 +201,7 @@ def _of_users(jobs: Sequence[Job], tally: QuestionTally) -> JudgeForecast:
         tally.add(job.contract, user.max_turns + 1)
         about += known[key][0]
         most += known[key][1]
-    return JudgeForecast(tuple(about), tuple(most))
+    return Questions(tuple(about), tuple(most))
 
 
 class _Asked(NamedTuple):

@@ -10,13 +10,12 @@ from support.judges import judge
 from support.outcomes import contract
 
 from gatekeeper.checks.evaluate import Evaluator, PreparedCheck
-from gatekeeper.contract.reading.size_limits import MOST_JUDGED
+from gatekeeper.contract.reading.size_limits import MOST_JUDGED, QuestionTally
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, Request, Trial
 from gatekeeper.gate.plan.questions import (
     family_notices,
     forecast_judges,
-    forecast_judges_together,
 )
 
 
@@ -36,22 +35,26 @@ def job(*trials: Trial, judged: bool = True, model: str = "openai/gpt-4o-mini") 
     return SimpleNamespace(trials=trials, evaluations=(evaluation,), contract=named)
 
 
+def forecast(jobs: Any) -> Any:
+    return forecast_judges(jobs, QuestionTally())
+
+
 def test_each_call_has_its_questions_and_a_shared_one_once():
-    apart = forecast_judges([job(trial("base", "a"), trial("head", "b"))])[0]
-    shared = forecast_judges([job(trial("base", "a"), trial("head", "a"))])[0]
-    again = forecast_judges([job(trial("head", "a"), trial("head", "a", 1))])[0]
+    apart = forecast([job(trial("base", "a"), trial("head", "b"))])
+    shared = forecast([job(trial("base", "a"), trial("head", "a"))])
+    again = forecast([job(trial("head", "a"), trial("head", "a", 1))])
     assert [len(found.most) for found in (apart, shared, again)] == [2, 1, 2]
     assert len(apart.about) == len(apart.most)
 
 
 def test_a_call_that_mutants_share_is_judged_once():
     mutants = [job(trial("base", "a"), trial("head", text)) for text in "bc"]
-    assert len(forecast_judges_together(mutants).most) == 3
-    assert sum(len(found.most) for found in forecast_judges(mutants)) == 4
+    assert len(forecast(mutants).most) == 3
+    assert sum(len(forecast([mutant]).most) for mutant in mutants) == 4
 
 
 def test_a_contract_without_judges_has_none():
-    assert forecast_judges([job(trial("head", "a"), judged=False)]) == [((), ())]
+    assert forecast([job(trial("head", "a"), judged=False)]) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_a_contract_without_judges_has_none():
     [({}, MOST_JUDGED), ({"max_tokens": 5}, 20), ({"max_tokens": -1}, MOST_JUDGED)],
 )
 def test_the_longest_output_is_as_long_as_an_answer_may_be(params: dict[str, Any], longest: int):
-    (question,) = forecast_judges([job(trial("head", "a", **params))])[0].most
+    (question,) = forecast([job(trial("head", "a", **params))]).most
     assert len(question.messages[-1].content) == longest
 
 
