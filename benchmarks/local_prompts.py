@@ -1,6 +1,6 @@
 """How many reviews the embedded model labels rightly, by the form of the prompt.
 
-    python -m benchmarks.local_prompts [--write docs/local-model.md]
+    python -m benchmarks.local_prompts [--write docs/models.md]
 
 The reviews are the 40 fixtures of contracts/sentiment, and the examples those of its prompt. An
 answer is right if it is the label, whatever the case of its letters. The program ends with an error

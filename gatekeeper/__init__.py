@@ -1,8 +1,8 @@
 """Gatekeeper decides whether a prompt change may merge.
 
-`from gatekeeper import check, run, validate, affected` runs it from Python: see docs/library.md.
-Each of these names is loaded when it is first used, so `import gatekeeper` takes no time. Their
-types stand in `__init__.pyi`.
+`from gatekeeper import check, run, validate, affected` runs it from Python:
+docs/other-systems.md says how. Each of these names is loaded when it is first used, so `import
+gatekeeper` takes no time. Their types stand in `__init__.pyi`.
 """
 
 from __future__ import annotations

@@ -114,8 +114,9 @@ def test_a_merge_group_and_a_dispatch(runner: Runner, repository: GitRepository)
 def test_a_workflow_calls_the_gate_as_a_workflow(runner: Runner, repository: GitRepository) -> None:
     """The caller is that of the documentation. act knows no `$/`, and calls workflows of other
     repositories from GitHub only, so that the called one is copied."""
-    page = (ROOT / "docs/reusable-workflow.md").read_text()
-    caller = page.split("```yaml\n")[1].split("```")[0]
+    page = (ROOT / "docs/github-action.md").read_text()
+    section = page.split("\n## One workflow for many repositories\n")[1]
+    caller = section.split("```yaml\n")[1].split("```")[0]
     [remote] = re.findall(r"uses: (OWNER/.*@COMMIT)", caller)
     called = (ROOT / CALLED).read_text()
     assert called.count("uses: $/.\n") == 1

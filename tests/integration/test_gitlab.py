@@ -1,4 +1,4 @@
-"""docs/gitlab.md and docs/any-ci.md, executed: their commands as a job's shell would start them."""
+"""GitLab and any other CI in docs/other-systems.md, executed as a job's shell would start them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from support.gitlab_server import TOKEN, FakeGitlab
 from support.proposed_change import propose
 from support.recorded_repository import PROMPT, WORDS, answers, contract_files
 
-DOCS = Path(__file__).parents[2] / "docs"
+PAGE = Path(__file__).parents[2] / "docs" / "other-systems.md"
 BIN = Path(sys.executable).parent
 WORSE = "Spell {{ word }}.\n"
 
 
-def blocks(page: str, language: str) -> list[str]:
-    text = (DOCS / page).read_text("utf-8")
+def blocks(section: str, language: str) -> list[str]:
+    text = PAGE.read_text("utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
@@ -43,7 +43,7 @@ def start(lines: list[str], clone: Path, **variables: str) -> int:
 
 
 def test_the_job_of_gitlab_fails_and_comments(clone):
-    job = yaml.safe_load(blocks("gitlab.md", "yaml")[0])["prompts"]
+    job = yaml.safe_load(blocks("GitLab", "yaml")[0])["prompts"]
     sha = (clone / ".git/refs/heads/change").read_text("utf-8").strip()
     with FakeGitlab(sha) as gitlab:
         variables = {
@@ -67,7 +67,7 @@ def test_the_job_of_gitlab_fails_and_comments(clone):
 
 @pytest.mark.long
 def test_the_commands_for_any_system_end_with_the_exit_code(clone):
-    [commands] = blocks("any-ci.md", "sh")
+    [commands] = blocks("Any other CI", "sh")
     lines = [line for line in commands.splitlines() if not line.startswith("pip install")]
 
     assert start(lines, clone) == 1
@@ -76,7 +76,7 @@ def test_the_commands_for_any_system_end_with_the_exit_code(clone):
 
 @pytest.mark.long
 def test_the_configuration_is_one_of_gitlab_ci(tmp_path):
-    for number, block in enumerate(blocks("gitlab.md", "yaml")):
+    for number, block in enumerate(blocks("GitLab", "yaml")):
         file = tmp_path / f"{number}.yml"
         file.write_text(block, "utf-8")
         command = ["check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", str(file)]

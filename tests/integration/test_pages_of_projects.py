@@ -1,5 +1,5 @@
-"""docs/monorepos.md and docs/getting-started.md, with their files, commands and tables run as they
-are written."""
+"""Several projects in docs/github-action.md, and docs/getting-started.md, with their files,
+commands and tables run as they are written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from gatekeeper.contract.meaning.schemas import policy_schema
 from gatekeeper.contract.policies.policy_keys import folder_keys
 
 DOCS = Path(__file__).parents[2] / "docs"
-MONOREPOS = (DOCS / "monorepos.md").read_text("utf-8")
+ACTION = (DOCS / "github-action.md").read_text("utf-8")
+MONOREPOS = ACTION.split("\n## Several projects in one repository\n")[1]
 START = (DOCS / "getting-started.md").read_text("utf-8")
 POLICY = ".github/gatekeeper.yml"
 FEW = MANY[:6]
@@ -143,15 +144,5 @@ def test_the_example_of_init_runs_with_the_command_of_the_page(
     assert found.keys() == set(named)
     replay = tmp_path / "answers.jsonl"
     record_all(made.path, replay, lambda _contract, fixture: str(fixture.expected))
-    [command] = blocks(START)
+    [command] = re.findall(r"^gatekeeper run\b", START, re.MULTILINE)
     assert run(command, "--replay", str(replay), "--out", str(tmp_path / "out")) == 0
-
-
-def test_init_has_the_options_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    table = START.partition("| option | effect |")[2].partition("\n\n")[0]
-    options = re.findall(r"^\| `(--\w+)", table, re.MULTILINE)
-    with pytest.raises(SystemExit):
-        main(["init", "--help"])
-    said = capsys.readouterr().out
-    assert len(options) == 2
-    assert all(option in said for option in options)

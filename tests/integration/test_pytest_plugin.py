@@ -18,7 +18,8 @@ import gatekeeper.runs.library.pytest_items
 
 pytest_plugins = "pytester"
 
-PAGE = (Path(__file__).parents[2] / "docs/pytest.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/other-systems.md").read_text("utf-8")
+PAGE = PAGE.split("\n## pytest\n")[1].split("\n## ")[0]
 WORSE = "Spell {{ word }}.\n"
 UNKNOWN = "Shout {{ word }}.\n"
 PLAIN = "def test_plain():\n    assert True\n"

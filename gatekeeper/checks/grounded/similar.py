@@ -14,7 +14,7 @@ unrelated texts may have a cosine of 0.1 with one model and of 0.7 with another 
 minimum](judges-trust.md#see-the-agreement) best separates the good outputs from the bad outputs.
 The check supports the providers that gatekeeper calls
 [natively](models.md#providers-and-their-keys) in the format of OpenAI's API. The check does not
-support the local model that comes with gatekeeper: see [local model](local-model.md#embeddings).
+support the local model that comes with gatekeeper: see [local model](models.md#embeddings).
 """
 
 from __future__ import annotations

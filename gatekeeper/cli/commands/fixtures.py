@@ -89,7 +89,7 @@ def _nothing(contract: Contract, found: Proposal) -> str:
         unread = f" in {_lines(found.unread)}" if found.unread else ""
         return (
             f"the logs hold no request that gatekeeper can read{unread}; "
-            "see docs/fixtures-from-logs.md for the supported formats"
+            "see docs/fixtures.md for the supported formats"
         )
     names = ", ".join(f"`{name}`" for name in found.sent)
     return (

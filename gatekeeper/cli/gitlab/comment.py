@@ -35,7 +35,7 @@ def post_comment(out: Path, marker_id: str, environment: Mapping[str, str]) -> s
     if not token:
         raise PublishError(
             f"{TOKEN} is not set, so no comment was posted; add this variable. Protected variables "
-            "exist only in pipelines of protected branches: see gatekeeper's docs/gitlab.md"
+            "exist only in pipelines of protected branches: see gatekeeper's docs/other-systems.md"
         )
     api = MergeRequestApi(
         job["CI_SERVER_URL"], job["CI_PROJECT_ID"], job["CI_MERGE_REQUEST_IID"], token

@@ -20,6 +20,7 @@ from support.check_examples import (
     prepared,
 )
 
+import gatekeeper.checks
 from gatekeeper.checks.check import Example
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.repairs.steps import NAMES
@@ -64,8 +65,8 @@ def test_every_check_documents_itself(name):
     assert check.prose.split("\n\n")[0].endswith(".")
     assert check.examples
     assert check.group in GROUPS
-    folder = Path(check.prepare.__code__.co_filename).parent.name  # type: ignore[attr-defined]
-    assert check.group == folder
+    file = Path(check.prepare.__code__.co_filename)  # type: ignore[attr-defined]
+    assert check.group == file.relative_to(Path(gatekeeper.checks.__file__).parent).parts[0]
     assert all("description" in schema for schema in check.parameters["properties"].values())
 
 

@@ -36,7 +36,7 @@ def test_all_places_are_looked_at() -> None:
         ".github/workflows/ci.yml",
         ".github/workflows/gate.yml",
         ".github/workflows/release.yml",
-        "README.md block 1",
+        "README.md block 2",
         "docs/github-action.md block 1",
         "gatekeeper/cli/starter/workflow.yml",
         "gatekeeper/cli/starter/nightly.yml",
@@ -86,10 +86,11 @@ def test_the_action_is_given_inputs_that_it_has(text: str) -> None:
                 assert set(step.get("with", {})) <= set(inputs)
 
 
-def test_the_reusable_workflow_gives_what_it_takes() -> None:
+@pytest.mark.parametrize("place", ["README.md block 2", "docs/github-action.md block 3"])
+def test_the_reusable_workflow_gives_what_it_takes(place: str) -> None:
     workflow = yaml.safe_load(WORKFLOWS[".github/workflows/prompt-gate.yml"])
     called, job = workflow[True]["workflow_call"], workflow["jobs"]["gate"]
-    caller = yaml.safe_load(WORKFLOWS["docs/reusable-workflow.md block 1"])["jobs"]["prompts"]
+    caller = yaml.safe_load(WORKFLOWS[place])["jobs"]["prompts"]
     [step] = [step for step in job["steps"] if step["uses"] == "$/."]
 
     assert set(called["inputs"]) | {"cache"} == set(step["with"])
