@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,20 @@ GROUPS: Mapping[str, str] = {
     "own": "Checks of your own",
 }
 JUDGES = tuple(PRESETS)
+NO_CHECK, _SAME = "–", "the same names"
 _SHOWN = 100
+_OFTEN = 3
+"""A parameter that as many checks describe alike is described once."""
 
 
 def page(text: str) -> str:
     """Return the page with its generated parts as they should be."""
-    parts = (("index", _index()), ("checks", _checks()), ("other tools", _other_tools()))
+    parts = (
+        ("index", _index()),
+        ("common parameters", _listed(_COMMON)),
+        ("checks", _checks()),
+        ("other tools", _other_tools()),
+    )
     for name, content in parts:
         pattern = rf"(<!-- {name}: [^\n]* -->\n).*?(<!-- end of {name} -->\n)"
         new = re.compile(pattern, re.DOTALL)
@@ -81,19 +90,52 @@ def _checks() -> str:
 
 
 def _section(name: str, check: Check) -> str:
-    parts = [f"### {name}\n{check.prose}\n", _table(check.parameters)]
-    items = [line for example in check.examples for line in _example(example)]
-    if items:
-        parts.append("\n".join(["```yaml", *items, "```", ""]))
-    return "\n".join(part for part in parts if part)
+    properties = check.parameters["properties"]
+    common = [key for key, schema in properties.items() if _said(_COMMON.get(key)) == _said(schema)]
+    own = {key: schema for key, schema in properties.items() if key not in common}
+    parts = [f"### {name}\n{check.prose}\n"]
+    if own:
+        parts.append(_listed(own, check.parameters["required"]))
+    if common:
+        named = ", ".join(f"`{key}`" for key in common)
+        parts.append(f"Also {named}: [common parameters](#common-parameters).\n")
+    shown = (
+        "\n".join(["```yaml", *_example(check.examples[0]), "```", ""]) if check.examples else ""
+    )
+    return "\n".join([*parts, shown] if shown else parts)
+
+
+def _said(schema: Mapping[str, Any] | None) -> tuple[Any, Any] | None:
+    return schema and (schema["description"], schema.get("default"))
+
+
+def _common() -> Mapping[str, Any]:
+    every = [item for check in CHECKS.values() for item in check.parameters["properties"].items()]
+    said = Counter((name, _said(schema)) for name, schema in every)
+    return {name: schema for name, schema in every if said[name, _said(schema)] >= _OFTEN}
+
+
+_COMMON = _common()
 
 
 def _other_tools() -> str:
-    lines = ["| promptfoo | DeepEval | gatekeeper | |", "| --- | --- | --- | --- |"]
+    joined: dict[tuple[str, str], dict[str, list[str]]] = {}
     for row in OTHER_TOOLS:
-        theirs = [_theirs(row.get(tool, "")) for tool in ("promptfoo", "deepeval")]
-        lines.append(f"| {theirs[0]} | {theirs[1]} | {ours(row)} | {_cell(remark(row))} |")
+        key = (_SAME, "") if _is_same(row) else (ours(row), remark(row))
+        names = joined.setdefault(key, {"promptfoo": [], "deepeval": []})
+        for tool, theirs in names.items():
+            if row.get(tool) and _theirs(row[tool]) not in theirs:
+                theirs.append(_theirs(row[tool]))
+    lines = ["| promptfoo | DeepEval | here | |", "| --- | --- | --- | --- |"]
+    for (found, said), names in joined.items():
+        theirs = " | ".join(", ".join(each) for each in names.values())
+        lines.append(f"| {theirs} | {found} | {_cell(said)} |")
     return "\n".join(lines) + "\n"
+
+
+def _is_same(row: Mapping[str, Any]) -> bool:
+    names = [str(row.get("promptfoo", "")).replace("-", "_")]
+    return names == row.get("checks") and not {"deepeval", "note"} & row.keys()
 
 
 def ours(row: Mapping[str, Any]) -> str:
@@ -101,17 +143,12 @@ def ours(row: Mapping[str, Any]) -> str:
     found = [f"[{name}](#{name})" for name in row.get("checks", ()) if name in CHECKS]
     if row.get("judge") in JUDGES:
         found.append(f"[judge: {row['judge']}](#judge)")
-    return ", ".join(found) or "no gatekeeper check"
+    return ", ".join(found) or NO_CHECK
 
 
 def remark(row: Mapping[str, Any]) -> str:
-    """Return what a row says of what there is here: the same name, what differs, or why not."""
-    if ours(row) == "no gatekeeper check":
-        return str(row["otherwise"])
-    if "note" in row:
-        return str(row["note"])
-    same = str(row.get("promptfoo", "")).replace("-", "_") in row.get("checks", ())
-    return "gatekeeper uses the same name" if same else "gatekeeper uses another name"
+    """Return what a row says of what there is here: what differs, or why not; else nothing."""
+    return str(row["otherwise"] if ours(row) == NO_CHECK else row.get("note", ""))
 
 
 def _theirs(names: str) -> str:
@@ -120,15 +157,13 @@ def _theirs(names: str) -> str:
     return ", ".join(f"`{name}`" for name in names.split(", ") if name)
 
 
-def _table(parameters: Mapping[str, Any]) -> str:
-    if not parameters["properties"]:
-        return "The check has no parameters.\n"
-    lines = ["| parameter | default | |", "| --- | --- | --- |"]
-    for name, schema in parameters["properties"].items():
-        default = "required" if name in parameters["required"] else ""
+def _listed(properties: Mapping[str, Any], required: Sequence[str] = ()) -> str:
+    lines = []
+    for name, schema in properties.items():
+        default = " (required)" if name in required else ""
         if "default" in schema:
-            default = _cell(json.dumps(schema["default"], ensure_ascii=False).strip('"'))
-        lines.append(f"| `{name}` | {default} | {_cell(schema['description'])} |")
+            default = f" ({json.dumps(schema['default'], ensure_ascii=False).strip(chr(34))})"
+        lines.append(f"- `{name}`{default}: {schema['description']}")
     return "\n".join(lines) + "\n"
 
 

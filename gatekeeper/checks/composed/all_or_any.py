@@ -57,9 +57,8 @@ def _check(about: str, combine: Callable[[Found], Finding], *examples: Example) 
 
 ALL_OF = _check(
     """
-All of the given checks pass. The message names the checks that fail.
-
-If some of the given checks have scores, the score of `all_of` is the lowest of these scores.
+All of the given checks pass. The message names those that fail, and the lowest of their
+scores counts.
 """,
     _all,
     Example(
@@ -71,10 +70,8 @@ If some of the given checks have scores, the score of `all_of` is the lowest of 
 )
 ANY_OF = _check(
     """
-At least one of the given checks passes. If all of the given checks fail, the message says why
-each check fails.
-
-If some of the given checks have scores, the score of `any_of` is the highest of these scores.
+At least one of the given checks passes; if none does, the message says why. The highest of
+their scores counts.
 """,
     _any,
     Example(

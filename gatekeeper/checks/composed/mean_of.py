@@ -1,10 +1,8 @@
 """The weighted mean of the scores of the given checks is at least `min`.
 
-A check inside `mean_of` that gives no score counts 1 if it passes and 0 if it fails. The `weight`
-of a check inside `mean_of`, by default 1, says how much this check counts. The score of `mean_of`
-is the weighted mean. With five checks of equal weight that give no score, `min: 0.6` requires that
-at least three of the checks pass. If a check inside `mean_of` is undetermined and could change the
-result, `mean_of` is undetermined too.
+A check without a score counts 1 if it passes, else 0; `weight` (1) says how much. With five such
+checks, `min: 0.6` requires three. If an undetermined check could change the result, `mean_of` is
+undetermined.
 """
 
 from __future__ import annotations

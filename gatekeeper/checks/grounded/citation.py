@@ -1,15 +1,10 @@
 """The output cites sources, and every cited source exists.
 
-The regular expression `pattern` finds citations. The first group of the pattern captures the cited
-id. The group can also capture several ids with commas or semicolons between them, as in `[1, 3]`.
-The valid ids come from the documents in `context`, or from the list `ids`. With `each_sentence`,
-every sentence must have a citation. A sentence ends at the end of a line, or at a full stop,
-exclamation mark or question mark with white space after it. A citation right after the end of a
-sentence belongs to the sentence before the citation. Headings, lines that end with a colon, and
-sentences shorter than 20 characters need no citation.
-
-The check compares only the ids and does not read the sources. To require that the sources contain
-the quoted words, use `quote`.
+The first group of `pattern` captures the cited id, or several as in `[1, 3]`. Valid ids come from
+the documents in `context`, or from `ids`. With `each_sentence`, every sentence needs a citation. A
+sentence ends at a line end, or at `.`, `!` or `?` before white space; a citation right after it
+belongs to it. Headings, lines that end with a colon, and sentences under 20 characters need none.
+Sources are not read: if they must contain the words, use `quote`.
 """
 
 from __future__ import annotations

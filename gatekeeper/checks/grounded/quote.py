@@ -1,11 +1,9 @@
 """Every quotation in the output occurs in the context, word for word.
 
-A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within one paragraph. The check ignores
-quotations shorter than `min_length` characters, because people put single words in quotation marks
-for other reasons. The check also ignores upper and lower case, white space, and the form of
-quotation marks and dashes. Punctuation at the end of a quotation does not matter either. `…` or
-`[...]` inside a quotation stands for words that are left out. The words before and after the `…` or
-`[...]` must be in the same document, in this order.
+A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within a paragraph, from `min_length`
+characters on. Case, white space, forms of quotation marks and dashes, and punctuation at the end do
+not matter. `…` or `[...]` stands for words left out; what is around it must be in one document, in
+this order.
 """
 
 from __future__ import annotations

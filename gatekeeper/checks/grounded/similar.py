@@ -1,20 +1,16 @@
-"""The output has about the same meaning as the given text. The check requires that the cosine of
-the embeddings of both texts is at least `min`.
+"""The output has about the same meaning as the given text: the cosine of their embeddings is at
+least `min`.
 
-An embedding model turns each text into a vector. The score is the cosine of the angle between the
-two vectors; a negative cosine counts as 0. Unlike `similarity`, the check recognises two texts that
-say the same thing in different words. Like every comparison of embeddings, the check may pass even
-if only one of the two texts contains a `not`. For each output, gatekeeper calls the embedding model
-once. The limits, keys and allowed models of the run apply to the calls to the embedding model.
-Gatekeeper counts, caches and replays a call to the embedding model like a call to a judge.
+The score is the cosine, a negative one counting as 0. Unlike `similarity`, it recognises other
+words for the same; like every comparison of embeddings, it may miss a `not`. The embedding
+model is called once for each output, under the run's limits, keys and allowed models, and
+counted, cached and replayed like a judge.
 
-`min` has no default, because the cosines of different models cannot be compared. For example, two
-unrelated texts may have a cosine of 0.1 with one model and of 0.7 with another model. To choose
-`min`, label some outputs as good or bad. `gatekeeper judge calibrate` then says [which
-minimum](judges-trust.md#see-the-agreement) best separates the good outputs from the bad outputs.
-The check supports the providers that gatekeeper calls
-[natively](models.md#providers-and-their-keys) in the format of OpenAI's API. The check does not
-support the local model that comes with gatekeeper: see [local model](models.md#embeddings).
+`min` has no default: unrelated texts may have 0.1 with one model and 0.7 with another. Label
+some outputs; `gatekeeper judge calibrate` says [which minimum](judges.md#see-the-agreement)
+separates good from bad best. Providers that are called
+[natively](models.md#providers-and-their-keys) in OpenAI's format work, the built-in [local
+model](models.md#embeddings) does not.
 """
 
 from __future__ import annotations

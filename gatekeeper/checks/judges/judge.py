@@ -1,19 +1,18 @@
-"""Another model, called the judge, grades the output and gives a reason for the grade.
+"""Another model, the judge, grades the output and gives a reason.
 
-The parameter `judge` names the property to grade. `rubric` grades the output by your own criteria.
-`faithful` grades whether the context supports every claim, and `tone` grades how the output is
-written. `answers_question` grades whether the output answers the question, and `complies` grades
-whether the output obeys the prompt, or one `rule` of the prompt. `prefer` compares the outputs of
-head with the outputs of base. For a single output, `prefer` always passes. Write `judge: rubric`
-without a `type`. The key `judge` at the top level of the contract names the model for all judges of
-the contract.
-[judges.md](judges.md) describes the kinds of judges, the use of several judges, and the limits of
-trust in judges.
+| `judge` | grades |
+| --- | --- |
+| `rubric` | by your own criteria |
+| `faithful` | whether the context supports every claim; the score is the share supported |
+| `tone` | how the output is written |
+| `answers_question` | whether it answers the question |
+| `complies` | whether it obeys the prompt, or one `rule` of it |
+| `prefer` | head's outputs against base's; a single output always passes |
 
-If a judge gives no answer, or an unreadable answer, the check is undetermined. Each judge gives a
-score from 0 to 1. A judge's score is the score of the choice or level that the judge chose. For
-`faithful`, the score is the share of supported claims. The score of the check is the mean of the
-scores of all judges.
+Write `judge: rubric` without a `type`. The contract's key `judge` names the model for all. The
+score, from 0 to 1, is that of the choice or level, and the mean over several judges. Without a
+readable answer, the check is undetermined. [Judges](judges.md) has the kinds, panels, and how far
+to trust them.
 """
 
 from __future__ import annotations

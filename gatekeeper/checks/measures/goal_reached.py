@@ -1,10 +1,8 @@
-"""The [simulated user](contracts.md#simulated-users) writes at most `max_messages` messages, and
-then says that its goal is reached.
+"""The [simulated user](contracts.md#simulated-users) says that its goal is reached after at most
+`max_messages` messages.
 
-The check fails if the simulated user gives up, or writes the largest allowed number of messages
-without reaching the goal. If some fixtures of a contract have no simulated user, use `when` to
-limit the check to the fixtures with a simulated user. If the check applies to no fixture with a
-simulated user, the contract has an error.
+It fails if the user gives up or writes all allowed messages. Where some fixtures have no simulated
+user, limit the check with `when`; applied to none that has one, it is an error.
 """
 
 from __future__ import annotations

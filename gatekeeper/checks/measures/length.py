@@ -1,13 +1,10 @@
 """The length of the output, or of one field of it, is at least `min` and at most `max`.
 
-Set `min`, `max` or both. Characters are Unicode code points; white space around the output does not
-count. Words are separated by white space. In Chinese, Japanese, Thai, Lao, Khmer and Burmese, which
-have no spaces between words, ICU's dictionaries find the words; for this, install gatekeeper with
-the extra `text`. Without the extra, an output in these languages is undetermined. For
-`unit: tokens`, the check uses the number of tokens
-that the provider reported for the answer. If the provider reported no number of tokens, the check
-is undetermined. `unit: tokens` cannot be used with `field`. If a field is not text, the check
-measures the length of its JSON. To limit the number of items in a list, use [count](#count).
+Set `min`, `max` or both. Characters are Unicode code points, without white space around the output.
+Words are separated by white space; Chinese, Japanese, Thai, Lao, Khmer and Burmese need the [extra
+`text`](#limits), or are undetermined. `unit: tokens` is what the provider reported, without
+`field`, and undetermined if it reported nothing. A field that is not text is measured as JSON. For
+items of a list, use [count](#count).
 """
 
 from __future__ import annotations

@@ -59,8 +59,7 @@ COST = _check(
     """
 The call cost at most `max_usd` US dollars.
 
-If the price of the call is not known, the check is undetermined. For an answer from a recording,
-the check uses the cost of the recorded call.
+An unknown price is undetermined. An answer from a recording has the cost of the recorded call.
 """,
     ("max_usd", "The highest cost that passes, a number of US dollars above 0."),
     lambda completion: completion.cost_usd,
@@ -76,11 +75,9 @@ the check uses the cost of the recorded call.
 )
 LATENCY = _check(
     """
-The request took at most `max_ms` milliseconds. The time that the request waits for a free slot
-in gatekeeper does not count.
+The request took at most `max_ms` milliseconds, without waiting for a free slot.
 
-If the time of the request is not known, the check is undetermined. To limit the 95th percentile of
-the times of all requests, use `slo: {latency_p95_ms: …}`.
+An unknown time is undetermined. For the 95th percentile, use `slo: {latency_p95_ms: …}`.
 """,
     _MAX_MS,
     lambda completion: completion.latency_ms,
@@ -100,10 +97,8 @@ TTFT = _check(
     """
 The first token of the answer came within `max_ms` milliseconds.
 
-If the time to the first token is not known, the check is undetermined. If a contract has this
-check, gatekeeper streams the answers so that it can time the first token. If gatekeeper cannot
-stream the answers of the model, gatekeeper reports an error before any call: see [time to first
-token](objectives.md#time-to-first-token).
+Answers are streamed to measure it; a model that cannot stream is an error before any call ([time to
+first token](objectives.md#time-to-first-token)). An unknown time is undetermined.
 """,
     _MAX_MS,
     lambda completion: completion.ttft_ms,

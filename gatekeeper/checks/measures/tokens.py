@@ -1,7 +1,7 @@
 """The call used at most `max` tokens.
 
-If the provider does not report the number of tokens, the check is undetermined. To set a minimum or
-a maximum for the tokens of the answer alone, use [length](#length) with `unit: tokens`.
+Undetermined if the provider reports none. For the answer alone, use [length](#length) with
+`unit: tokens`.
 """
 
 from __future__ import annotations

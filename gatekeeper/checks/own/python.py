@@ -10,35 +10,20 @@ def polite(output, vars):
     return "please" in output.lower()
 ```
 
-The check `python: tone.py:polite` calls the function `polite` in the file `tone.py`. You can leave
-out `type: python`. The path of the file is relative to the contract file. The path of the file must
-match a pattern in `checks.python` of the policy. The default pattern is `contracts/**/*.py`. The
-function may have the parameters `output` (text), `vars`, `expected` and `context`. Gatekeeper
-passes only the parameters that the function has. The function returns one of these values:
+`python: tone.py:polite` calls it; the path is relative to the contract, and must match
+`checks.python` of the policy (`contracts/**/*.py` by default). The function gets those of `output`
+(text), `vars`, `expected` and `context` that it names, and returns `True` or `False`, a score from
+0 to 1 (passes from `pass` on), `Fail("…")`, or a mapping with `pass`, `score` and `reason`, as in
+promptfoo, whose `pass` must be true and whose score must reach the check's `pass` if set. If it
+raises, prints, takes too long or returns anything else, the check is undetermined, never passed;
+the message names file and line.
 
-- `True` or `False`;
-- a score from 0 to 1; the check passes if the score is at least `pass`;
-- `Fail("…")`, which fails the check with this message;
-- a mapping with `pass` (true or false), `score` (from 0 to 1) and `reason` (text), as in promptfoo.
-  The check passes if `pass` of the mapping is true. If the check itself has the parameter `pass`,
-  the score must also be at least this parameter.
-
-If the function raises an exception, takes too long, or returns any other value, the check is
-undetermined. An undetermined check never counts as passed. If the function prints a text, the check
-is undetermined too, because the text could be meant as the result. The message of the check names
-the file and the line.
-
-A pull request cannot change the code that evaluates the pull request itself. Gatekeeper runs the
-function as it is on the base branch, which is the branch to merge into. If the pull request changes
-the file, the report names a [weakening](contracts.md#what-a-change-affects), and the change applies
-only after the merge. Gatekeeper does not run a file that is new in the pull request. Merge a new
-file first, in a separate pull request, and use the file in the next pull request. To try the
-function before you merge it, use `gatekeeper run`. The command `gatekeeper run` runs the file from
-the revision that you name, by default from your last commit. The function has no access to keys or
-to the network. The function can read only the files of Python and of Python's packages: see
-[security](security.md#checks-of-your-own).
-
-[order-facts.yaml](../contracts/order-facts.yaml) is a complete contract with a `python` check.
+A pull request cannot change the code that evaluates it: the function runs as it is on the base
+branch. A changed file is a [weakening](contracts.md#what-a-change-affects) and applies after the
+merge; a new file does not run, so merge it first. `gatekeeper run` runs the file of the revision
+that you name, by default your last commit. The function has no keys, no network, and reads only
+Python and its packages: [security](security.md#checks-of-your-own).
+[order-facts.yaml](../contracts/order-facts.yaml) is a complete contract.
 """
 
 from __future__ import annotations

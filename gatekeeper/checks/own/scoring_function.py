@@ -10,15 +10,10 @@ def weakest(scores, context):
     }
 ```
 
-The check `scoring_function` calls the function with two values: the scores of the given checks by
-name, and `context`. The parameters of the function may have any names. A check that gives no score
-counts as 1 if the check passes, and as 0 if the check fails. By default, the name of a score is the
-name of the check. With `metrics`, you set the names of the scores yourself. Checks with the same
-name have one score together, which is the weighted mean of their scores. The function returns a
-mapping with `pass` (true or false), `score` (from 0 to 1) and `reason` (text). The value of `pass`
-decides whether the check passes. If one of the given checks is undetermined, gatekeeper does not
-call the function, and `scoring_function` is undetermined too. In all other respects, the rules of
-[python](#python) checks apply.
+It gets the scores by name, and `context`, and returns a mapping with `pass` (decides), `score` and
+`reason`. A check without a score counts 1 or 0. Names are those of the checks, or of `metrics`;
+checks of one name share the weighted mean. If a given check is undetermined, so is this one. All
+else is as for [python](#python).
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """The output, or one field of it, does not repeat a part of the system message.
 
-The check fails if the output repeats at least `words` consecutive words (8 by default) of the
-system message that the model received. If the system message has fewer than `words` words, the
-check fails if the output repeats the whole message. The check ignores case, punctuation and
-invisible characters. In languages without spaces between words, each character counts as a word.
-The check does not find translations, summaries or encoded copies.
-
-If the prompt has no system message, the check is undetermined. With `of: prompt`, the check
-compares the output with all messages of the prompt. `allow` lists texts that the output may repeat,
-such as documents that the system message contains.
+It fails if `words` consecutive words (8 by default) of the system message occur, or all of a
+shorter one. Case, punctuation and invisible characters do not matter; in languages without spaces,
+each character is a word. Translations, summaries and encoded copies are not found. Without a system
+message, the check is undetermined; `of: prompt` compares with all messages. `allow` lists texts
+that may be repeated, such as documents in the system message.
 """
 
 from __future__ import annotations

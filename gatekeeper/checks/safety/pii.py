@@ -1,30 +1,17 @@
 """The output, or one field of it, contains no personal data.
 
-`kinds` chooses what the check looks for:
+- `email`: e-mail addresses. `card`: payment cards, by the issuer's range and the check digit.
+- `iban`: bank accounts with valid check digits. `ip`: IP addresses, but not loopback or
+  unspecified.
+- `national_id`: tax, health and identity numbers of `countries`, by form, dates and check digits
+  (python-stdnum). Only if `countries` is set, as an order number may look like one.
+- `phone`: valid numbers (phonenumbers) with a country code such as `+49 …`, or valid without one in
+  one of `countries`.
 
-- `email`: e-mail addresses.
-- `card`: numbers of payment cards. The check recognises a card number by the number range of the
-  issuer and the check digit.
-- `iban`: numbers of bank accounts (IBAN) with valid check digits.
-- `ip`: IP addresses. The check ignores loopback and unspecified IP addresses, such as `127.0.0.1`,
-  `::1` and `0.0.0.0`.
-- `national_id`: tax, health and identity numbers of the countries in `countries`. The library
-  python-stdnum recognises these numbers by their form, dates and check digits.
-- `phone`: telephone numbers that the library phonenumbers considers valid. The check always finds
-  numbers with a country code, such as `+49 …`. The check finds a number without a country code only
-  if the number is valid in one of the countries in `countries`.
-
-By default, the check looks for all kinds of personal data. The check looks for national identifiers
-(`national_id`) only if `countries` is set, because an order number may by chance be a valid
-identifier of some country. The check does not find names, postal addresses, or numbers written in
-words.
-
-`allow` lists the data that the output may contain. An entry of `allow` is an address, a number, or
-a domain such as `@shop.example`, which allows every e-mail address of this domain. The check
-ignores spaces and hyphens in numbers. Messages show only the first two and the last two characters
-of the data that the check found. The reports still show the whole outputs, with all personal data.
-If a text has more than 100,000 characters, or more than 10,000 parts that can be data of one kind,
-the check is undetermined.
+`kinds` chooses; by default, all are looked for. Names, postal addresses and numbers in words are
+not found. `allow` lists what may occur: an address, a number, or a domain such as `@shop.example`;
+spaces and hyphens in numbers do not matter. Messages show the first and last two characters;
+reports still show whole outputs. More than 10,000 candidates of a kind are undetermined.
 """
 
 from __future__ import annotations

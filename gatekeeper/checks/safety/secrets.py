@@ -1,17 +1,12 @@
 """The output, or one field of it, contains no keys, tokens or passwords.
 
-The check recognises secrets by the form that services give them. The check finds keys of AWS,
-Azure, Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe, Hugging Face, npm, PyPI, SendGrid
-and Telegram. The check also finds private keys in PEM, JSON web tokens, and passwords in addresses
-(`https://user:password@host`). The kind `assignment` finds a value after a word such as `password:`
-or `api_key =` if the value has letters, digits and few repeated characters. The kind `assignment`
-also reports placeholders. `kinds` chooses the kinds of secrets to look for. `allow` lists values
-that the output may contain, such as a key from public documentation.
-
-The check does not find secrets in other forms, and does not find encoded secrets. Messages show
-only the first four characters of a secret. Even without this check, gatekeeper removes the keys in
-its own environment from everything that gatekeeper writes. If a text has more than 100,000
-characters, the check is undetermined.
+It knows the forms of keys of AWS, Azure, Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe,
+Hugging Face, npm, PyPI, SendGrid and Telegram, private keys in PEM, JSON web tokens, and passwords
+in addresses (`https://user:password@host`). `assignment` finds a value after a word such as
+`password:` or `api_key =` with letters, digits and few repeated characters, placeholders too.
+`kinds` chooses, and `allow` lists values that may occur. Other forms and encoded secrets are not
+found. Messages show the first four characters. The keys of Gatekeeper's own environment are removed
+from everything anyway.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """The output, or one field of it, contains none of the given words.
 
-List the words in `words`, or in a `file` with one word or phrase on each line. In the `file`, lines
-that begin with `#` are comments. Only whole words match, so that `ass` does not match `class`. The
-check ignores upper and lower case, different ways to write accents, full-width letters and
-invisible characters between letters. The check also ignores punctuation and spaces within a phrase,
-so that `money back` matches `money-back`. In languages without spaces between words, such as
-Chinese, a phrase matches anywhere. Add every other form of a word, such as the plural, to the list.
-To look for texts within words, use [not_contains](#not_contains).
+List them in `words`, or in a `file` with one word or phrase on each line (`#` begins a comment).
+Only whole words match: `ass` does not match `class`. Case, ways to write accents, full-width
+letters, invisible characters, and punctuation and spaces within a phrase do not matter: `money
+back` matches `money-back`. In languages without spaces, a phrase matches anywhere. List other
+forms, such as plurals. For texts within words, use [not_contains](#not_contains).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The output, or one field of it, is one of the given values.
 
-Use this check for classes, tags and yes-or-no answers. Other tools call this check `one_of`. The
-whole output, or the whole field, must be one of the values. To look for a text within the output,
-use [contains](#contains).
+Use it for classes, tags and yes-or-no answers (`one_of` elsewhere). The whole output or field must
+be a value; for a text within it, use [contains](#contains).
 """
 
 from __future__ import annotations

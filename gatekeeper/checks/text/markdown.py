@@ -1,15 +1,11 @@
-"""The output, or one field of it, is Markdown that has the required elements and no forbidden
-element.
+"""The output, or one field of it, is Markdown (CommonMark with tables) that has the required
+elements and no forbidden one.
 
-Each parameter requires one kind of element, or forbids this kind if the value is `false`. A check
-with several parameters passes if all requirements are met. The check reads the output as CommonMark
-with tables.
-
-`links_in` takes the fixture's context, as text or as a list. The address of every link and image
-must occur in the context, so that the model cannot invent an address. An address in the text that
-begins with `http://` or `https://` counts as a link, too. Addresses that begin with `#` or
-`mailto:` need not occur in the context. If a text has more than 100,000 characters, or takes more
-than 1.2 seconds to read, the check is undetermined.
+Each parameter requires a kind of element, or forbids it if `false`; all must be met. `links_in`
+takes the fixture's context, as text or list: the address of every link and image, and every
+`http://` or `https://` address, must occur there, so that the model invents none. Addresses
+that begin with `#` or `mailto:` need not. A text that takes more than 1.2 seconds is
+undetermined.
 """
 
 from __future__ import annotations

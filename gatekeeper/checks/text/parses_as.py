@@ -1,30 +1,21 @@
-"""The output, or one field of it, is a valid document in the given `format`: `xml`, `html`, `yaml`,
-`csv`, `python` or `sql`.
+"""The output, or one field of it, is a valid document in the given `format`.
 
-- `xml`: the document is well-formed and declares its namespaces. An XML document that declares
-  entities fails the check.
-- `html`: the document has at least one tag, and every tag is closed in the right order. An end tag
-  that HTML makes optional, such as `</p>`, may be missing. The check does not look at the names of
-  tags and attributes.
-- `yaml`: the document is a mapping or a list that PyYAML's safe loader can read. PyYAML's safe
-  loader accepts a key that occurs twice.
-- `csv`: every row has the same number of columns, at least two. `columns` sets the number of
-  columns, or lists the names in the first row. `delimiter` separates columns.
-- `python`: the source code has valid syntax for the Python version that runs gatekeeper. A single
-  word passes too, because a single word is a valid Python program.
-- `sql`: the document has one or more statements in the SQL dialect that `dialect` names. The
-  library sqlglot reads the statements. The check fails for statements of which sqlglot knows only
-  the first word, such as `EXPLAIN` and `CALL`. `statements` lists the allowed kinds of statements.
-  The list `statements` also applies to statements inside other statements. `SELECT … INTO` counts
-  as `create`, and `TRUNCATE` counts as `delete`. `tables` lists the tables that statements may
-  name. Write each table as the statements spell it, such as `orders` or `shop.orders`. The check
-  does not know what an SQL function does.
+- `xml`: well-formed, with namespaces declared. A document that declares entities fails.
+- `html`: at least one tag, every tag closed in the right order. Optional end tags such as `</p>`
+  may be missing. Names of tags and attributes do not matter.
+- `yaml`: a mapping or list that PyYAML's safe loader reads (which takes a key that occurs twice).
+- `csv`: the same number of columns in every row, at least two. `columns` is the number, or the
+  names in the first row. `delimiter` separates columns.
+- `python`: valid syntax for the Python that runs Gatekeeper; a single word is valid, too.
+- `sql`: one or more statements in sqlglot's `dialect`. Statements of which sqlglot knows only the
+  first word, such as `EXPLAIN` and `CALL`, fail. `statements` lists the allowed kinds, also inside
+  of other statements (`SELECT … INTO` is `create`, `TRUNCATE` is `delete`). `tables` lists the
+  tables that may be named, spelt as in the statements (`orders`, `shop.orders`). What a function
+  does is unknown.
 
-If the document is not valid, the message says where gatekeeper stopped reading. The check never
-executes the document. Models often wrap code in a Markdown block. The [repair](#repairs)
-`strip_markdown_fences` unwraps the code. For JSON, use [json_valid](#json_valid). The check reads a
-document in a child process with limits on time and memory. If a document has more than 100,000
-characters, or takes more than 1.2 seconds or 512 MB to read, the check is undetermined.
+Nothing is executed; the message says where reading stopped. The [repair](#repairs)
+`strip_markdown_fences` unwraps code blocks. For JSON, use [json_valid](#json_valid). A document
+that takes more than 1.2 seconds or 512 MB is undetermined.
 """
 
 from __future__ import annotations

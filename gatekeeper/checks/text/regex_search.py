@@ -74,18 +74,14 @@ REGEX = _check(
     r"""
 The regular expression `pattern` matches somewhere in the output, or in one field of it.
 
-To match the whole output, anchor the pattern with `^` and `$`. Write flags inside the pattern, like
-`(?s)`. The pattern may contain Unicode classes like `\p{Lu}`. If a template inserts a value into a
-pattern, special characters in the value keep their special meaning in the regular expression. To
-look for literal text, use `equals` or `contains`.
+Anchor it with `^` and `$` to match the whole output. Write flags inside, like `(?s)`; Unicode
+classes like `\p{Lu}` work. In a value from a template, special characters keep their meaning; for
+literal text, use `equals` or `contains`.
 
-If a search takes longer than `timeout_ms`, gatekeeper tries it once more. If the second try also
-takes longer, the check is undetermined, because the fault lies in the pattern and not in the model.
-The message of the undetermined check names the pattern. The report lists the sample as not
-measured. If the samples that were not measured could change the verdict, the verdict is `error`.
-After at most five such searches, gatekeeper does not try the pattern again. Before gatekeeper calls
-any model, it refuses every pattern that takes more than 3 seconds or 512 MB to compile, such as
-`((a{1000}){1000}){1000}`.
+A search that takes longer than `timeout_ms` is tried once more, then the check is undetermined and
+its message names the pattern: the fault is the pattern's, not the model's. After five of them, the
+pattern is not tried again. Patterns that take more than 3 seconds or 512 MB to compile, such as
+`((a{1000}){1000}){1000}`, are refused before any call.
 """,
     Example(r"{type: regex, pattern: '^[A-Z]{2,4}\$?$', name: is a tag}", "REF$", "Refund"),
     Example(
@@ -97,10 +93,9 @@ any model, it refuses every pattern that takes more than 3 seconds or 512 MB to 
 )
 NOT_REGEX = _check(
     """
-The regular expression `pattern` matches nowhere in the output, or nowhere in one field of it.
+The regular expression `pattern` matches nowhere in the output, or in one field of it.
 
-The pattern has the same form and the same limits as the pattern of [regex](#regex). If a search
-takes too long, the check is undetermined.
+Form and limits are those of [regex](#regex); a search that takes too long is undetermined.
 """,
     Example(
         r"{type: not_regex, pattern: '\{\{|\}\}', name: no placeholder is left}",

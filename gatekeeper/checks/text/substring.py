@@ -155,8 +155,8 @@ def _check(
 
 CONTAINS = _check(
     """
-The output, or one field of it, contains the given text. If several texts are given, `match`
-decides whether the output must contain all of the texts or at least one text.
+The output, or one field of it, contains the given text; of several texts, all or, with
+`match: any`, one.
 """,
     _absent,
     Example(
@@ -174,9 +174,7 @@ decides whether the output must contain all of the texts or at least one text.
 )
 NOT_CONTAINS = _check(
     """
-The output, or one field of it, contains none of the given texts.
-
-A text matches anywhere in the output, also inside a word.
+The output, or one field of it, contains none of the given texts, not even inside a word.
 """,
     _present,
     Example(
@@ -187,9 +185,9 @@ A text matches anywhere in the output, also inside a word.
 )
 STARTS_WITH = _check(
     """
-The output, or one field of it, begins with the given text, or with one of several given texts.
+The output, or one field of it, begins with the given text, or with one of several.
 
-The check ignores white space around the output, unless `strip` is false.
+White space around the output does not count, unless `strip` is false.
 """,
     _not_first,
     Example(
@@ -204,9 +202,9 @@ The check ignores white space around the output, unless `strip` is false.
 )
 ENDS_WITH = _check(
     """
-The output, or one field of it, ends with the given text, or with one of several given texts.
+The output, or one field of it, ends with the given text, or with one of several.
 
-The check ignores white space around the output.
+White space around the output does not count.
 """,
     _not_last,
     Example(

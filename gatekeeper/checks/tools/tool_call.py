@@ -1,17 +1,13 @@
 """The answer calls the required tools, with the required arguments and in the required order, or
 calls no tool.
 
-The answer must meet every requirement that you set. If `tool` is set together with `arguments` or
-`schema`, at least one call of this tool must have these arguments. `arguments` is a mapping from
-names of arguments to values. Each argument in `arguments` must have the given value, compared as
-JSON. All other arguments may have any value. Arguments that are malformed or were cut off satisfy
-neither `arguments` nor `schema`. If `allowed` is a mapping, the arguments of every call must be
-valid under the JSON Schema that `allowed` gives for the called tool. An answer with tool calls does
-not need a text.
+All that you set must hold. With `tool` and `arguments` or `schema`, one call of the tool must
+have these arguments: each in `arguments` equals its value as JSON, and others may be anything.
+Malformed or cut-off arguments satisfy neither. If `allowed` is a mapping, the arguments of
+every call must be valid under the JSON Schema for its tool. An answer with calls needs no text.
 
-The model can only call the functions that [`params.tools`](models.md#tool-calls) offers. To require
-several calls, write one check for each call. The order of calls is the order in which the model
-wrote the calls, even if the calls may run in parallel.
+The model can only call what [`params.tools`](models.md#tool-calls) offers. For several calls,
+write several checks. The order is that in which the model wrote the calls.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""The output contains a JSON object, alone or within other text. If `schema` is set, the object
-must also be valid under this schema.
+"""The output contains a JSON object, alone or within other text; with `schema`, one that is valid
+under it.
 
-The check reads the output from left to right, and looks for a JSON object at each `{`. A JSON list
-does not count as an object. If the output contains several objects, at least one object must be
-valid under the schema. The rules and limits for schemas are the same as for
-[json_schema](#json_schema). If an output has more than 100,000 characters, or more than 1,000
-opening braces, the check is undetermined.
-
-To require that the whole output is JSON, use [json_valid](#json_valid).
+At each `{` from left to right, an object is looked for; a list does not count. Of several, one must
+be valid. The limits are those of [json_schema](#json_schema). More than 1,000 opening braces are
+undetermined. If the whole output must be JSON, use [json_valid](#json_valid).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The number of values that a JSONPath selects in the output is in the given range.
+"""The number of values that a JSONPath selects is in the given range.
 
-For example, `{type: count, path: "$.items[?@.status == 'open']", min: 1}` requires that at least
-one item is open. In other checks, a `field` with a JSONPath requires that every selected item
-passes. A path without wildcards, filters, slices and `..` selects one value or no value.
+`{type: count, path: "$.items[?@.status == 'open']", min: 1}` requires one open item, where a
+`field` in another check requires that every selected item passes. A plain path selects one value or
+none.
 """
 
 from __future__ import annotations

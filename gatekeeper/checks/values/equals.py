@@ -1,8 +1,7 @@
 """The output, or one field of it, equals the given value.
 
-If `value` is text, the check compares the output as text. If `value` is a number, boolean, list or
-mapping, the check reads the output as JSON. In JSON, the order of keys and the spacing do not
-matter, and `4` equals `4.0`. The number `1` does not equal `true`.
+Text is compared as text. With a number, boolean, list or mapping, the output is read as JSON: the
+order of keys and spacing do not matter, `4` equals `4.0`, and `1` does not equal `true`.
 """
 
 from __future__ import annotations

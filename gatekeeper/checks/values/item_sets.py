@@ -1,8 +1,7 @@
 """Compares the set of items in an output with the expected set: precision, recall and F1.
 
-    precision = found and expected / found
-    recall    = found and expected / expected
-    F1        = 2 * precision * recall / (precision + recall)
+    precision = found and expected / found recall    = found and expected / expected F1        = 2 *
+    precision * recall / (precision + recall)
 
 All three are 1 if nothing was expected and nothing found, and 0 if one of the two sets is empty.
 """
@@ -203,16 +202,13 @@ def _check(about: str, score: Callable[[SetCounts], float], *examples: Example) 
 
 F1 = _check(
     """
-The F1 score of the items in the output is at least `min`. F1 is the harmonic mean of
+The F1 score of the items in the output is at least `min`: the harmonic mean of
 [precision](#precision) and [recall](#recall).
 
-The check compares the set of items in the output with the set of expected items. The order of
-items, repeated items, differences in white space and the order of keys in an item do not matter.
-The items of the output come from a JSON list, which is the whole output or one `field` of the
-output. The items can also come from the values that a JSONPath selects, or from a text with a
-`separator`. If there are no expected items and the output has no items, the score is 1. If only one
-of the two sets (the items in the output and the expected items) is empty, the score is 0. The
-message names the missing items and the unexpected items.
+Items are compared as sets: order, repetitions, white space and the order of keys do not matter.
+They come from a JSON list (the whole output or a `field`), from what a JSONPath selects, or from
+text with a `separator`. If nothing is expected and nothing there, the score is 1; if only one side
+is empty, 0. The message names missing and unexpected items.
 """,
     lambda counts: counts.f1,
     Example(
@@ -231,8 +227,7 @@ PRECISION = _check(
     """
 The share of expected items among the items in the output is at least `min`.
 
-The check finds and compares items in the same way as [f1](#f1). If the output names only one item,
-and this item is expected, the precision is 1. To require that no expected item is missing, use
+Items are those of [f1](#f1). One item that is expected gives 1; if none may be missing, use
 `recall` or `f1`.
 """,
     lambda counts: counts.precision,
@@ -247,8 +242,8 @@ RECALL = _check(
     """
 The share of the expected items that the output contains is at least `min`.
 
-The check finds and compares items in the same way as [f1](#f1). Unexpected items do not lower the
-score. To count unexpected items, use `precision` or `f1`.
+Items are those of [f1](#f1). Unexpected items do not lower the score; to count them, use
+`precision` or `f1`.
 """,
     lambda counts: counts.recall,
     Example(

@@ -1,11 +1,9 @@
 """The output, or one field of it, is the same JSON as an expected value.
 
-With `ignore_order`, the check ignores the order of items in every list. With `ignore_keys`, the
-check ignores the named keys at every level. The order of keys never matters. The number 1 equals
-1.0, but does not equal true. The message names the place of the first difference.
-
-If `value` is text, the check reads this text as JSON, so that a fixture in a CSV file can hold
-JSON. To compare plain text, use `equals`.
+`ignore_order` ignores the order of items in every list, `ignore_keys` the named keys at every
+level. The order of keys never matters. 1 equals 1.0, not true. The message names the first
+difference. A `value` that is text is read as JSON, so a CSV fixture can hold it. For plain text,
+use `equals`.
 """
 
 from __future__ import annotations

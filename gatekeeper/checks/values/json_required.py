@@ -1,7 +1,6 @@
 """The output, or one field of it, is JSON and has the required fields.
 
-By default, a field that is null counts as present, as with `required` in JSON Schema. With
-`allow_null: false`, a field that is null counts as missing.
+A field that is null counts as present, as in JSON Schema, unless `allow_null` is false.
 """
 
 from __future__ import annotations

@@ -1,30 +1,17 @@
-"""The output, or one field of it, is JSON and valid under a JSON Schema. Write the schema in the
-check itself or in a file.
+"""The output, or one field of it, is JSON and valid under a JSON Schema, in the check or in a file.
 
-The message shows the most specific violation, the path of this violation in the JSON, and the
-number of other violations.
+The message has the most specific violation, its path, and the number of others.
 
-- The path of a schema file is relative to the file that contains the check. A path with a leading
-  `/` is relative to the repository root.
-- `$schema` names the version of JSON Schema; the default is 2020-12. Gatekeeper supports the drafts
-  4, 6, 7, 2019-09 and 2020-12.
-- `$ref` can refer only to files of the repository and to the published meta-schemas, because
-  gatekeeper fetches nothing from the network. If a `$ref` refers to an unknown schema, gatekeeper
-  reports an error before it calls any model. Gatekeeper resolves a relative reference from the file
-  that contains the reference, even if the `$id` of this file says otherwise.
-- Each search for a pattern of the schema has a time limit of 250 ms. If a search takes longer than
-  250 ms, the check is undetermined.
-- A schema, together with the files to which it refers, may have at most 20,000 parts (mappings). If
-  a schema has more than 20,000 parts, gatekeeper reports an error before it calls any model. The
-  evaluation of one output may take at most 500,000 steps. Each keyword of the schema that
-  gatekeeper applies counts as one step or more. Keywords that visit many names or items, and long
-  error messages, count as additional steps. If an output needs more than 500,000 steps, the check
-  is undetermined. Gatekeeper refuses a schema with both `patternProperties` and
-  `unevaluatedProperties`, because gatekeeper cannot limit the time that these two keywords take
-  together.
-- By default, the check ignores the keyword `format`, as the JSON Schema standard provides. With
-  `formats: true`, the check verifies formats. With `formats: true`, a format that gatekeeper cannot
-  verify is an error.
+- A path is relative to the file with the check; a leading `/` is the repository root.
+- `$schema` names the draft: 4, 6, 7, 2019-09 or 2020-12 (default).
+- `$ref` reaches files of the repository and the published meta-schemas, nothing else; it is
+  resolved from its file, whatever `$id` says. An unknown one is an error before any call.
+- Searching a pattern may take 250 ms, and evaluating an output 500,000 steps (a step for each
+  keyword applied, more for many names, items or long messages); else the check is undetermined.
+- A schema with its files has at most 20,000 mappings, and not both `patternProperties` and
+  `unevaluatedProperties`.
+- `format` is ignored, as in the standard. `formats: true` verifies it; an unknown format is then an
+  error.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The whole output is one JSON value by the strict rules of RFC 8259.
 
-The check fails if the output has text around the value, a `NaN`, a trailing comma, a number that is
-too large for a 64-bit float, or more than 200 nested levels. The message of a failed check gives
-the position of the first mistake.
-
-With `field`, the check reads the selected part of the output. If the selected part is text, this
-text must itself be a JSON value by the rules of RFC 8259. If the selected part is not text, the
-check passes.
+Text around it, `NaN`, a trailing comma, a number too large for a 64-bit float, or more than 200
+levels fail; the message gives the position. With `field`, a part that is text must itself be such a
+value; any other part passes.
 """
 
 from __future__ import annotations

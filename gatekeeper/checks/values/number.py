@@ -1,14 +1,12 @@
 """The output, or one field of it, is a number in a range, or near an expected number.
 
-A JSON number counts as a number. A text that is only a number, like `-12.5`, counts as a number
-too. With `in_text`, the text may contain other words, like `1,234.50 EUR`, but only one number.
-`in_text: point` reads numbers like 1,234.50, and `in_text: comma` reads numbers like 1.234,50. An
-apostrophe or a no-break space may also separate groups of three digits. With `in_text: point`, the
-check fails for `12,5`, because this text counts neither as 12.5 nor as 125.
+A JSON number counts, and a text that is only a number, like `-12.5`. With `in_text`, the text may
+have other words, but one number: `in_text: point` reads 1,234.50, and `in_text: comma` 1.234,50. An
+apostrophe or no-break space may group digits, too. With `point`, `12,5` fails, as neither 12.5 nor
+125.
 
-The number may differ from `expected` by at most `absolute`, or by at most `relative` times
-`expected`, whichever is larger. The check compares all numbers as decimals, so that 0.3 differs
-from 0.1 by exactly 0.2.
+The number may differ from `expected` by `absolute`, or by `relative` times `expected`, whichever is
+larger. Numbers are decimals: 0.3 differs from 0.1 by exactly 0.2.
 """
 
 from __future__ import annotations

@@ -1,21 +1,11 @@
-"""The output, or one field of it, is similar to a reference translation. The check measures the
-similarity with the metric BLEU for one sentence.
+"""The output, or one field of it, is similar to a reference translation by BLEU for one sentence.
 
-The library sacrebleu computes the BLEU value of one output and all its references. The **score** of
-the check is the BLEU value divided by 100. BLEU counts the sequences of up to four words that the
-output shares with a reference. If the output is shorter than the reference, BLEU lowers the score.
-If the output has fewer than four words, BLEU counts only sequences that are no longer than the
-output. `smoothing` decides how the score changes if the output and the references share, for
-example, no sequence of four words. `exp` lowers the score, and `floor` makes the score almost 0.
-`tokenize` chooses how sacrebleu splits a text into words: `13a` suits European languages, `zh`
-suits Chinese, and `char` treats each character as a word. The mean of the scores of several outputs
-is not the BLEU of a whole test set. If an output has more than 100,000 characters, the check is
-undetermined.
-
-To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
-image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its
-dependencies to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package)
-names.
+The **score** is sacrebleu's BLEU divided by 100. It counts the sequences of up to four words that
+the output shares with a reference, and is lower for an output that is too short. `smoothing` says
+what happens if no sequence of some length is shared: `exp` lowers the score, `floor` makes it
+almost
+0. `tokenize`: `13a` suits European languages, `zh` Chinese, and `char` takes each character for a
+   word. The mean of scores is not the BLEU of a test set. Needs the [extra `text`](#limits).
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
-"""The output, or one field of it, is similar to a reference translation. The check measures the
-similarity with the metric chrF, which compares sequences of characters.
+"""The output, or one field of it, is similar to a reference translation by chrF, which compares
+sequences of characters.
 
-The library sacrebleu computes the chrF value. The **score** of the check is the chrF value divided
-by 100. The metric chrF is an F-measure over sequences of one to six characters, in which recall
-counts twice as much as precision. With `word_order: 2`, the metric also compares words and pairs of
-words (chrF++). The metric chrF does not need to split a text into words. For languages in which
-words have many endings, chrF agrees better with human ratings than [bleu](#bleu) does. If the
-output has more than 100,000 characters, the check is undetermined.
-
-To use this check, install gatekeeper with the extra `text`: `pip install "gatekeeper[text]"`. The
-image of the action does not contain the extra `text`. In the action, add `sacrebleu` and its
-dependencies to the file that the input [`requirements`](adding-a-check.md#checks-in-a-package)
-names.
+The **score** is sacrebleu's chrF divided by 100: an F-measure over sequences of one to six
+characters in which recall counts twice. `word_order: 2` adds words and pairs of words (chrF++). It
+needs no words, and agrees better with people than [bleu](#bleu) where words have many endings.
+Needs the [extra `text`](#limits).
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """The output, or one field of it, differs from the given text by a small number of edits.
 
-An edit inserts, removes or replaces one character, so that 3 edits turn `kitten` into `sitting`.
-The check ignores white space around both texts, unless `strip` is false. To compute the **score**,
-gatekeeper divides the number of edits by the length of the longer text, and subtracts the result
-from 1. The score is 1 if both texts are the same, and 0 if every character differs. `max` sets the
-highest number of edits that passes, and `min` sets the lowest score that passes. Set `max`, `min`
-or both. Unlike `levenshtein`, the check [similarity](#similarity) counts a replaced character as
-two edits, and divides by the sum of both lengths. If the product of the lengths of both texts is
-more than 2,500,000,000, the check is undetermined.
+An edit inserts, removes or replaces one character: 3 edits turn `kitten` into `sitting`. The
+**score** is 1 minus the edits divided by the length of the longer text. Set `max` (edits), `min`
+(score) or both. White space around the texts does not count, unless `strip` is false. Unlike here,
+[similarity](#similarity) counts a replaced character as two edits. If the product of both lengths
+exceeds 2,500,000,000, the check is undetermined.
 """
 
 from __future__ import annotations

@@ -1,20 +1,15 @@
-"""The output, or one field of it, has many words in common with a reference text, such as a good
+"""The output, or one field of it, has many words in common with a reference, such as a good
 summary.
 
-`variant` chooses the units to compare. `rouge1` compares single words, and `rouge2` compares pairs
-of words. `rougeL` compares the longest sequence of words that both texts have in the same order,
-even with other words in between. `measure` chooses the **score**. `recall` is the share of the
-reference that occurs in the output. `precision` is the share of the output that occurs in the
-reference. `f1` is the harmonic mean of recall and precision. If there are several references, the
-highest score counts.
+`variant` is the unit: `rouge1` single words, `rouge2` pairs of words, `rougeL` the longest
+sequence that both have in the same order. `measure` is the **score**: `recall` (the share of
+the reference that the output has), `precision` (the share of the output that the reference has)
+or `f1`. Of several references, the best score counts.
 
-A word is a sequence of letters and digits. The check compares words in lower case and without
-stemming. For English, the scores are the same as the scores of the package rouge-score without its
-stemmer. For Chinese, Japanese, Thai, Lao, Khmer and Burmese, which have no spaces between words,
-install gatekeeper with the extra `text`; the check then finds the words with ICU's dictionaries.
-Without the extra, such a reference is an error, and such an output is undetermined. If the output
-has more than 100,000 characters, the check is undetermined. ROUGE compares words, not meanings. To
-choose `min`, look at the scores of outputs that you accept.
+Words are letters and digits in lower case, without stemming; for English, scores are those of
+rouge-score. Chinese, Japanese, Thai, Lao, Khmer and Burmese need the [extra `text`](#limits);
+without it, such a reference is an error, and such an output undetermined. ROUGE compares words,
+not meanings: choose `min` from the scores of outputs that you accept.
 """
 
 from __future__ import annotations

@@ -1,20 +1,13 @@
-"""The output, or one field of it, is similar to the given text. The score, from 0 to 1, says how
-similar the two texts are.
+"""The output, or one field of it, is similar to the given text, by characters. The score is from 0
+(no character in common) to 1 (the same).
 
-A score of 0 means that the two texts have no character in common. A score of 1 means that the two
-texts are the same. `slo: {judge_score: …}` sets a target for the mean score; see
-[objectives](objectives.md). With `severity: warn`, a low score of a single output does not affect
-the verdict. The mean score of all outputs can still affect the verdict, if an objective sets a
-target for the mean score.
-
-The check first removes white space around both texts. The score is twice the length of the longest
-common subsequence of characters, divided by the sum of the lengths of both texts. The library
-rapidfuzz calls this score `fuzz.ratio`, and multiplies it by 100. The score compares characters,
-not meanings: `not allowed` and `now allowed` score 0.91. Use this check for answers that nearly
-always have the same wording, such as extracts, titles and translations of single phrases. With
-`field`, an output that is not JSON, or does not have the field, scores 0. If the product of the
-lengths of both texts is more than 2,500,000,000, the check is undetermined. Two texts of 50,000
-characters each are just within this limit.
+It is rapidfuzz's `fuzz.ratio` divided by 100: twice the length of the longest common
+subsequence, divided by the sum of both lengths, without white space around the texts. It
+compares characters, not meanings: `not allowed` and `now allowed` score 0.91. Use it for
+answers with nearly fixed wording, and [similar](#similar) for meaning. `slo: {judge_score: …}`
+sets a target for the mean score ([objectives](objectives.md)), also with `severity: warn`. With
+`field`, an output that is not JSON or lacks the field scores 0. If the product of both lengths
+exceeds 2,500,000,000, the check is undetermined.
 """
 
 from __future__ import annotations
