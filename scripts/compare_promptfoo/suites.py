@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.export.exported import rendered
 from gatekeeper.contract.formats.promptfoo.providers import model_of
 from gatekeeper.contract.formats.promptfoo.rows import MAPPED
 from gatekeeper.contract.formats.recognise import read_suite

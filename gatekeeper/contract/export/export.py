@@ -10,8 +10,7 @@ from types import ModuleType
 from typing import Literal
 
 from gatekeeper.contract.export.convert import ConvertedFile
-from gatekeeper.contract.export.exported import Exported
-from gatekeeper.contract.export.messages import rendered
+from gatekeeper.contract.export.exported import Exported, rendered
 from gatekeeper.contract.files.contract_document import (
     ContractDocument,
     is_prompt,

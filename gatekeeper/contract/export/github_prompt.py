@@ -10,24 +10,23 @@ from gatekeeper.contract.export.exported import (
     Exported,
     Losses,
     cannot_be_written,
+    is_text,
     name_settings,
     parameter,
+    rendered,
     rendered_values,
+    simple_messages,
     single_questions,
 )
 from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
-from gatekeeper.contract.export.messages import is_text, rendered, simple_messages
+from gatekeeper.contract.formats.github_prompt import STRINGS
+from gatekeeper.contract.formats.rows import written_as
 from gatekeeper.contract.reading.github_model_names import explain_github_name, to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 
-_STRINGS = {
-    "equals": "equals",
-    "contains": "contains",
-    "starts_with": "startsWith",
-    "ends_with": "endsWith",
-}
+_STRINGS = written_as(STRINGS)
 _PARAMETERS = {"max_tokens": "maxTokens", "top_p": "topP"}
 _ANY_OF = (
     "the check passes if one of several texts matches, and GitHub has no evaluator for this rule"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.checks.judge_settings import ENOUGH
-from gatekeeper.contract.export.exported import rendered_values
-from gatekeeper.contract.export.messages import is_text
+from gatekeeper.contract.export.exported import is_text, rendered_values
 from gatekeeper.contract.reading.github_model_names import to_github_name
 from gatekeeper.contract.values.definition import CheckSpec, Fixture
 

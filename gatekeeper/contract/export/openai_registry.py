@@ -18,34 +18,23 @@ from gatekeeper.contract.export.exported import (
     Losses,
     Messages,
     cannot_be_written,
+    is_text,
     name_settings,
     parameter,
+    rendered,
     single_questions,
 )
 from gatekeeper.contract.export.judges import graded_spec, judge_differences, judge_question
-from gatekeeper.contract.export.messages import is_text, rendered
 from gatekeeper.contract.formats.foreign_suite import contract_name
-from gatekeeper.contract.formats.openai_registry import SETTINGS
+from gatekeeper.contract.formats.openai_registry import CLASSES, ROWS, SETTINGS
+from gatekeeper.contract.formats.rows import written_as
 from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 from gatekeeper.contract.values.unique_name import take_name
 
-_MATCH = "evals.elsuite.basic.match:Match"
-_INCLUDES = "evals.elsuite.basic.includes:Includes"
-_JSON_MATCH = "evals.elsuite.basic.json_match:JsonMatch"
-_VALID = "evals.elsuite.basic.json_validator:JsonValidator"
-_GRADED = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
-_CLASSES = {
-    "judge": _GRADED,
-    "starts_with": _MATCH,
-    "equals": _MATCH,
-    "enum": _MATCH,
-    "contains": _INCLUDES,
-    "json_equal": _JSON_MATCH,
-    "json_valid": _VALID,
-}
+_CLASSES = {check: f"{CLASSES}{kind}" for check, kind in written_as(ROWS).items()}
 _SPLIT = "test.v0"
 
 
@@ -132,14 +121,14 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     kind = _CLASSES.get(check.type)
     if why is not None or kind is None:
         return why or "OpenAI Evals has no class for this check"
-    if kind == _VALID:
+    if check.type == "json_valid":
         return _Eval(check.name, kind, {}, {fixture.id: None})
-    if kind == _GRADED:
+    if check.type == "judge":
         return _graded(check, fixture)
     name = "values" if "values" in check.params else "value"
     value = render_value(check.params[name], fixture, check.position)
     ignores = bool(parameter(check, "ignore_case"))
-    if kind == _JSON_MATCH:
+    if check.type == "json_equal":
         if check.params.get("ignore_order") or check.params.get("ignore_keys"):
             return "`JsonMatch` supports neither `ignore_order` nor `ignore_keys`"
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -147,7 +136,7 @@ def _eval(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     wanted = value if isinstance(value, list) and check.type != "equals" else [value]
     if not wanted or not all(isinstance(text, str) and text for text in wanted):
         return "in at least one fixture, the value of the check is not a text"
-    if kind == _INCLUDES:
+    if check.type == "contains":
         if len(wanted) > 1 and parameter(check, "match") == "all":
             return "`Includes` passes if one of the texts occurs, but this check requires all texts"
         args = {"ignore_case": True} if ignores else {}
@@ -165,7 +154,7 @@ def _graded(check: CheckSpec, fixture: Fixture) -> _Eval | str:
     # A criterion with a template would need a specification for each fixture.
     if not is_text(str(check.params)):
         return "the criterion of the check is a template, and OpenAI Evals needs one fixed text"
-    return _Eval(check.name, _GRADED, {}, {fixture.id: None}, spec, asked.model)
+    return _Eval(check.name, _CLASSES["judge"], {}, {fixture.id: None}, spec, asked.model)
 
 
 def _differences(check: CheckSpec) -> Iterator[str]:
@@ -180,9 +169,10 @@ def _differences(check: CheckSpec) -> Iterator[str]:
         yield from judge_differences(check)
     if check.type in ("equals", "enum"):
         yield "`Match` also passes an output that has more text after the expected text"
-    if _CLASSES[check.type] == _MATCH and parameter(check, "ignore_case"):
+    is_match = _CLASSES[check.type] == _CLASSES["starts_with"]
+    if is_match and parameter(check, "ignore_case"):
         yield "`Match` distinguishes upper and lower case"
-    if _CLASSES[check.type] == _MATCH and parameter(check, "strip") is not False:
+    if is_match and parameter(check, "strip") is not False:
         yield "`Match` does not ignore white space before the output"
 
 

@@ -78,7 +78,7 @@ def table(*rows: Row) -> Mapping[str, Row]:
     return {kind: row for row in rows for kind in row.kinds}
 
 
-def exported(rows: Mapping[str, Row]) -> Mapping[str, str]:
+def written_as(rows: Mapping[str, Row]) -> Mapping[str, str]:
     """Return the assertion as which an export writes each check."""
     return {
         check: kind
