@@ -9,7 +9,6 @@ from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.formats.promptfoo.assertion import Assertion, Grading, Scope
 from gatekeeper.contract.formats.promptfoo.javascript import read_transform
 from gatekeeper.contract.formats.promptfoo.rows import (
-    ALL_TYPES,
     IGNORES_NOT,
     RED_TEAM,
     RED_TEAM_REASON,
@@ -29,7 +28,6 @@ from gatekeeper.contract.formats.promptfoo.variables import has_template
 from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes
 from gatekeeper.contract.formats.rows import Check
 from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
-from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.values.unique_name import take_name
 
 _LONGEST_NAME = 180
@@ -199,14 +197,13 @@ def _cannot(node: Node, why: str) -> CannotRunError:
 
 
 def _require_runnable(node: Node, kind: str, base: str) -> None:
-    """Raise CannotRunError for a type that gatekeeper does not run, and ContractError for one that
-    promptfoo does not have."""
+    """Raise CannotRunError for a type that gatekeeper does not run. A misspelt one is an error as
+    soon as the tests are read."""
     why = None
     if base.startswith(RED_TEAM):
         why = RED_TEAM_REASON
     elif base not in ROWS:
-        what = f"promptfoo has no assertion type `{base[:100]}`"
-        raise node.child("type").problem(what, nearest(base, ALL_TYPES))
+        why = "gatekeeper does not know this assertion type"
     elif ROWS[base].why:
         why = ROWS[base].why
     elif kind != base and has(base, IGNORES_NOT):

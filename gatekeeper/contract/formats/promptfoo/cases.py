@@ -4,18 +4,26 @@ the rows of CSV files (src/csv.ts)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.contract.fixtures.fixtures import csv_lines
 from gatekeeper.contract.formats.promptfoo.assertion import split_values
 from gatekeeper.contract.formats.promptfoo.keys import note_keys, note_keys_of_assertion
-from gatekeeper.contract.formats.promptfoo.rows import ALL_TYPES, AT_LEAST, LIST, has
+from gatekeeper.contract.formats.promptfoo.rows import (
+    ALL_TYPES,
+    AT_LEAST,
+    LIST,
+    RED_TEAM,
+    SET,
+    has,
+)
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program
 from gatekeeper.contract.formats.promptfoo.variables import names_in
 from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes, meant, root_of
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
+from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_json
 from gatekeeper.errors import ContractError, Problem
 
@@ -128,11 +136,15 @@ def read_cases(sources: Sources, root: Node, notes: Notes) -> list[Case]:
         _require_few(root, found)
     if not found and root.get("tests") is None and root.get("scenarios") is None:
         found.append(Case(root.child("defaultTest"), (default, _empty(root, ()))))
+    misspelt: dict[Problem, None] = {}
     for case in found:
         for part in case.parts:
             _name_unknown(part, notes)
+            misspelt |= dict.fromkeys(_misspelt_types(_assertions(part)))
         if case.node.document.path.lower().endswith(".csv"):
-            _name_misspelt_types(case.node, notes)
+            _name_misspelt_cells(case.node, notes)
+    if misspelt:
+        raise ContractError([*misspelt])
     return _without_stored(found, notes)
 
 
@@ -267,7 +279,19 @@ def _name_unknown(part: Node, notes: Notes) -> None:
         note_keys_of_assertion(node, notes)
 
 
-def _name_misspelt_types(row: Node, notes: Notes) -> None:
+def _misspelt_types(assertions: Iterable[Node]) -> Iterator[Problem]:
+    """Yield a problem for each assertion whose type is likely a misspelt one."""
+    for node in assertions:
+        kind = node.get("type")
+        base = kind.removeprefix("not-") if isinstance(kind, str) else SET
+        fix = nearest(base, ALL_TYPES)
+        if base not in ALL_TYPES and not base.startswith(RED_TEAM) and "did you mean" in fix:
+            what = f"promptfoo has no assertion type `{base[:100]}`"
+            yield from node.child("type").problem(what, fix).problems
+        yield from _misspelt_types(node.child("assert").each() if kind == SET else ())
+
+
+def _name_misspelt_cells(row: Node, notes: Notes) -> None:
     """Name the cells of a CSV row that are compared as a whole and likely mean another check."""
     for node in row.child("assert").each():
         value = node.get("value")

@@ -12,7 +12,7 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError, Problem
 
 PATH = "evals/promptfooconfig.yaml"
-TEST = {"vars": {"q": "a"}, "assert": [{"type": "equals", "value": "yes"}]}
+TEST: dict[str, Any] = {"vars": {"q": "a"}, "assert": [{"type": "equals", "value": "yes"}]}
 SUITE = {"prompts": ["Say {{q}}"], "providers": ["openai:gpt-4o-mini"], "tests": [TEST]}
 
 
@@ -54,6 +54,35 @@ def test_a_misspelt_key_of_a_test_is_an_error(known: str, written: str) -> None:
     assert found.fix == f"did you mean `{known}`?"
     found = problem({**SUITE, "defaultTest": renamed(TEST, known, written)})
     assert found.fix == f"did you mean `{known}`?"
+
+
+def test_every_misspelt_type_is_named_at_once() -> None:
+    own = {"type": "not-contians", "value": "a"}
+    inside = {"type": "assert-set", "assert": [{"type": "Equals", "value": "a"}]}
+    data = {
+        **SUITE,
+        "defaultTest": {"assert": [{"type": "icontain", "value": "a"}]},
+        "tests": [{**TEST, "assert": [own, inside]}, TEST, {**TEST, "assert": [own]}],
+    }
+    with pytest.raises(ContractError) as found:
+        read(data)
+    said = [(one.field, one.fix) for one in found.value.problems]
+    assert said == [
+        ("defaultTest.assert[0].type", "did you mean `icontains`?"),
+        ("tests[0].assert[0].type", "did you mean `contains`?"),
+        ("tests[0].assert[1].assert[0].type", "did you mean `equals`?"),
+        ("tests[2].assert[0].type", "did you mean `contains`?"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["zodiac", "not-zodiac", "vendor:zodiac"])
+def test_a_type_that_is_like_no_other_is_named_and_the_rest_runs(kind: str) -> None:
+    new = {"type": kind, "value": "a"}
+    contract = read({**SUITE, "tests": [{**TEST, "assert": [new, *TEST["assert"]]}]})
+    assert [note.kind for note in contract.not_run] == [kind]
+    assert [spec.type for spec in contract.fixtures[0].checks] == ["equals"]
+    only = problem({**SUITE, "tests": [{**TEST, "assert": [new]}]})
+    assert "does not know this assertion type" in only.what
 
 
 def test_a_misspelt_default_test_is_an_error() -> None:
