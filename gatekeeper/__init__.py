@@ -10,8 +10,8 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 _LIBRARY = {
-    "check": "gatekeeper.runs.library.check",
-    "run": "gatekeeper.runs.library.run",
+    "check": "gatekeeper.runs.library.suite",
+    "run": "gatekeeper.runs.library.suite",
     "affected": "gatekeeper.runs.library.affected",
     "validate": "gatekeeper.runs.library.validate",
     "Validation": "gatekeeper.runs.library.validate",

@@ -1,4 +1,4 @@
-"""Runs an activity: selects the revisions, the policy and the waivers, and keeps the result.
+"""Turns an activity into a `RunPlan` and executes it: selects revisions, policy and waivers.
 
 The event and the bot share this. Nothing is published here.
 """
@@ -9,8 +9,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from gatekeeper.action.events import (
@@ -22,12 +21,12 @@ from gatekeeper.action.events import (
     RunPush,
 )
 from gatekeeper.action.explanation import explain_check
-from gatekeeper.action.nightly_batches import nightly_batches
 from gatekeeper.action.requirements import install_requirements
-from gatekeeper.action.workspace import cache_file, give_to_owner, proposals_folder
+from gatekeeper.action.workspace import cache_file, give_to_owner, out_folder, proposals_folder
 from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.history.tampering import refuse_own_history
+from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
@@ -35,11 +34,13 @@ if TYPE_CHECKING:
     from gatekeeper.action.inputs import ActionInputs
     from gatekeeper.action.waivers import Place
     from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.change import Change
+    from gatekeeper.contract.values.change import Change, Revision
     from gatekeeper.gate.results.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
+    from gatekeeper.runs.answers.kept import KeptAnswers
     from gatekeeper.runs.keep_in_history import MergedWaivers
+    from gatekeeper.runs.run_plan import RunPlan
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -72,34 +73,26 @@ def check(
     """Compare head with base, for all affected contracts or those with the given names, with the
     waivers that count."""
     # Heavy: reached only once the event is known to be usable.
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan, execute
 
     change, work = plan(settings, activity, checkout, names)
     if work.trials:
         refuse_own_history(_location(settings, work.policy), change)
     waivers, notices = _waivers(settings, activity, work, api)
     trusted = isinstance(activity, CheckMergeGroup) or activity.same_repository
-    revisions = change.base, change.head
     cache = cache_file(settings.workspace, settings.cache) if settings.cache else None
-    result = measure(
-        work,
-        revisions,
-        RunOptions(
-            # Most pull requests touch no prompt, and need not load what reads a history.
-            history=history_of(settings, work.policy, checkout) if work.trials else None,
-            cache=cache,
-            since=partial(checkout.since, head=change.base.sha),
-            waivers=waivers,
-            notices=notices,
-            trusted=trusted,
-            explain=explain_check(
-                change,
-                work.policy,
-                trusted=trusted,
-                proposals=_proposals(settings, activity, names),
-            ),
-        ),
+    proposals = _proposals(settings, activity, names)
+    run = replace(
+        RunPlan.of_change(change, work, checkout),
+        # Most pull requests touch no prompt, and need not load what reads a history.
+        history=history_of(settings, work.policy, checkout) if work.trials else None,
+        cache=cache,
+        waivers=waivers,
+        notices=notices,
+        trusted=trusted,
+        explain=explain_check(change, work.policy, trusted=trusted, proposals=proposals),
     )
+    result = execute(run)
     if cache is not None:
         give_to_owner(settings.workspace, cache)
     return result
@@ -123,24 +116,21 @@ def suite_of_head(
 ) -> GateResult:
     """Run the full suite on a pull request's head, under the policy of its base."""
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan, execute
 
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
     install_requirements(settings.requirements, change.base)
     refuse_own_history(_location(settings, policy), change)
     work = plan_run(change.head, policy, names, trusted=(change.base,))
-    return measure(
-        replace(work, head_sha=activity.head_sha),
-        (change.base, change.head),
-        RunOptions(
-            history=history_of(settings, policy, checkout),
-            since=partial(checkout.since, head=change.base.sha),
-            notices=notices,
-            trusted=activity.same_repository,
-            full_suite=not names,
-        ),
+    run = replace(
+        RunPlan.of_change(change, replace(work, head_sha=activity.head_sha), checkout),
+        history=history_of(settings, policy, checkout),
+        notices=notices,
+        trusted=activity.same_repository,
+        full_suite=not names,
     )
+    return execute(run)
 
 
 def plan(
@@ -222,7 +212,7 @@ def _push(
 ) -> GateResult:
     from gatekeeper.gate.work import plan_push, plan_run
     from gatekeeper.runs.keep_in_history import Keep
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan
 
     revision = checkout.revision(activity.after)
     policy = load_policy(revision)
@@ -233,12 +223,9 @@ def _push(
         if change
         else plan_run(revision, policy, settings.contracts)
     )
-    history = history_of(settings, policy, checkout)
     keep = Keep("push", lambda: _merged_waivers(settings, policy, activity.after, api))
-    since = partial(checkout.since, head=revision.sha)
-    result = measure(work, (revision,), RunOptions(history=history, keep=keep, since=since))
-    _give_history_to_owner(settings, policy, history, result)
-    return result
+    run = replace(RunPlan.of_revision(revision, work, checkout), keep=keep)
+    return _execute(settings, policy, checkout, run)
 
 
 def _full(
@@ -250,26 +237,83 @@ def _full(
 
     from gatekeeper.gate.work import plan_run
     from gatekeeper.runs.keep_in_history import Keep
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan
 
     # A commit that somebody names may be a stranger's: its code does not run.
     trusted = (checkout.revision(activity.sha), revision)
     install_requirements(settings.requirements, trusted[0])
-    batches = nightly_batches(settings, activity, revision)
-    seed = batches.order_seed if batches else None
+    # Somebody waits for any other run.
+    batch = settings.batch and activity.keep == "schedule"
+    unfinished = _unfinished_batches(settings, revision) if batch else None
+    seed = unfinished.header.order_seed if unfinished else None
     work = plan_run(revision, policy, names, activity.samples, seed, trusted, anchors=True)
-    history = history_of(settings, policy, checkout)
     keep = Keep(activity.keep) if activity.keep else None
-    since = partial(checkout.since, head=revision.sha)
-    options = RunOptions(history=history, keep=keep, since=since, full_suite=True)
+    run = replace(RunPlan.of_revision(revision, work, checkout), keep=keep, full_suite=True)
+    if not batch:
+        return _execute(settings, policy, checkout, run)
+    run = _in_batches(run, unfinished, out_folder(settings.workspace, settings.out) / UNFINISHED)
     try:
-        result = measure(work, (revision,), batches.options(work, options) if batches else options)
+        return _execute(settings, policy, checkout, run)
     finally:
-        if batches:
-            batches.share()
-    if keep:
-        _give_history_to_owner(settings, policy, history, result)
+        if run.answers:
+            give_to_owner(settings.workspace, run.answers)
+
+
+def _execute(
+    settings: ActionInputs, policy: Policy, checkout: Checkout, run: RunPlan
+) -> GateResult:
+    """Execute the plan with the history, and give a history in the workspace to its owner."""
+    from gatekeeper.runs.run_plan import execute
+
+    history = history_of(settings, policy, checkout)
+    result = execute(replace(run, history=history))
+    location = _location(settings, policy)
+    if run.keep and history is not None and result.contracts and ":" not in location:
+        give_to_owner(settings.workspace, Path(location))
     return result
+
+
+# The nightly run in batches. A job on GitHub ends after six hours at the latest, and a batch may
+# take 24: a workflow that keeps the folder of `out` between the attempts pays for no batch twice.
+
+
+def _unfinished_batches(settings: ActionInputs, revision: Revision) -> KeptAnswers | None:
+    """Return what an earlier attempt of the job left. Raises UsageError for a file that cannot be
+    an earlier attempt's."""
+    from gatekeeper.runs.answers.kept import read_unfinished
+
+    if any(PurePosixPath(path).name == UNFINISHED for path in revision.entries):
+        raise UsageError(
+            f"input batch: {UNFINISHED} is under version control, so anybody could have written "
+            "the answers in this file; remove the file from the repository"
+        )
+    file = out_folder(settings.workspace, settings.out) / UNFINISHED
+    return read_unfinished(file, lambda _: False) if file.exists() else None
+
+
+def _in_batches(run: RunPlan, unfinished: KeptAnswers | None, answers: Path) -> RunPlan:
+    """Return the plan of a run that asks in batches. Raises UsageError for work that cannot be
+    measured in batches, or that is not what the earlier attempt asked."""
+    from gatekeeper.runs.answers.kept import plan_digest
+    from gatekeeper.runs.batch_run import open_batches
+
+    if not run.work.trials:
+        return run
+    if unfinished and unfinished.header.plan != plan_digest(run.work.trials):
+        raise UsageError(
+            f"{unfinished.path}: this file holds the answers of an earlier run in "
+            "batches, and the earlier run tested another commit or other contracts. To use "
+            "these answers, run the job of the earlier commit again. To drop these answers, "
+            "remove this file"
+        )
+    source = open_batches(run.work, unfinished.batches.values() if unfinished else ())
+    return replace(run, answers=answers, unfinished=unfinished, source=source)
+
+
+def forget_batches(out: Path, result: GateResult) -> None:
+    """Delete the answers of a run in batches that has a verdict and all of its reports."""
+    if result.verdict != "error" and (out / "result.json").exists():
+        forget_unfinished(out / UNFINISHED)
 
 
 def _commit(activity: RunFull, api: RepositoryApi) -> str:
@@ -293,15 +337,6 @@ def history_of(settings: ActionInputs, policy: Policy, checkout: Checkout) -> Hi
 
 def _location(settings: ActionInputs, policy: Policy) -> str:
     return settings.history or policy.history
-
-
-def _give_history_to_owner(
-    settings: ActionInputs, policy: Policy, history: HistoryStore | None, result: GateResult
-) -> None:
-    """Give the history to the owner of the workspace, if it is a file in it."""
-    location = _location(settings, policy)
-    if history is not None and result.contracts and ":" not in location:
-        give_to_owner(settings.workspace, Path(location))
 
 
 def _merged_waivers(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.work import Work
-    from gatekeeper.runs.session import Explain, Explanation
+    from gatekeeper.runs.run_plan import Explain, Explanation
 
 
 def explain_check(
@@ -38,7 +38,7 @@ def explain_check(
     folder = proposals if trusted and policy.propose.cost_usd else None
     if not blame and not promises and not folder:
         return None
-    from gatekeeper.runs.session import Explanation
+    from gatekeeper.runs.run_plan import Explanation
 
     def explain(work: Work, found: Measurement) -> Explanation:
         explained = blame(work, found) if blame and work.trials else Explanation()

@@ -14,7 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.action.activities import CheckActivity, Run, found_pull_request, result_of
+from gatekeeper.action.activities import (
+    CheckActivity,
+    Run,
+    forget_batches,
+    found_pull_request,
+    result_of,
+)
 from gatekeeper.action.alerts import look_back
 from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import (
@@ -29,7 +35,6 @@ from gatekeeper.action.github.comments import marked_body, post_or_update
 from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
 from gatekeeper.action.github.workflow_step import Annotation
 from gatekeeper.action.inputs import ActionInputs, read_settings
-from gatekeeper.action.nightly_batches import forget_batches
 from gatekeeper.action.publish import (
     Answer,
     answer_to,

@@ -11,7 +11,7 @@ from gatekeeper.author.generation.replace_files import replace_files
 from gatekeeper.author.proposed_contracts import propose_contracts
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.numbers import count
-from gatekeeper.runs.session import Explanation
+from gatekeeper.runs.run_plan import Explanation
 
 if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.work import Work
-    from gatekeeper.runs.session import Explain, Explanation
+    from gatekeeper.runs.run_plan import Explain, Explanation
 
 _MOST_SPECIFICATIONS = 50
 """Of one change. A pull request can add any number of them."""
@@ -182,7 +182,7 @@ def explain_promises(change: Change) -> Explain | None:
         return None
 
     def explain(_: Work, __: Measurement) -> Explanation:
-        from gatekeeper.runs.session import Explanation
+        from gatekeeper.runs.run_plan import Explanation
 
         promises, notices = promises_of_change(change)
         return Explanation(notices, promises=promises)

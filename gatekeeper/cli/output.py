@@ -32,7 +32,7 @@ def report(
     from gatekeeper.reports.headline import headline_text
     from gatekeeper.reports.terminal.console import print_result
     from gatekeeper.reports.write import write_reports
-    from gatekeeper.runs.unfinished import forget_unfinished
+    from gatekeeper.runs.answers.files import forget_unfinished
 
     files: dict[str, Path] = {}
     unwritten: list[WriteError] = []

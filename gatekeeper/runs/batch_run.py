@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.values.definition import Contract
@@ -21,8 +20,9 @@ from gatekeeper.sampling.retries import RetryPolicy
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.providers.batch.client import BatchClient
+    from gatekeeper.providers.batch.journal import KnownBatch
     from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.runs.unfinished import AnswerLog
+    from gatekeeper.runs.answers.kept import AnswerLog
 
 MOST_CALLS = 100_000
 """The most requests of one run in batches. All of them wait at the same time."""
@@ -69,6 +69,7 @@ class BatchRun(ModelSource):
             log.begin()
             if log.fault:
                 raise MeasurementError(log.fault)
+            self.client.journal.note = log.note_batch
         limits = replace(work.policy.limits, requests_per_minute=None, tokens_per_minute=None)
         ready = replace(around, retry=_RETRY, limits=limits, together=True)
         return replace(ready, on_fresh=self.add_names)
@@ -108,13 +109,12 @@ class BatchRun(ModelSource):
             )
 
 
-def open_batches(work: Work, file: Path) -> BatchRun:
-    """Return what a run in batches needs. `file` keeps their ids until the run has ended, and may
-    hold those of a run that is resumed. Raises UsageError for work that cannot be measured in
-    batches."""
+def open_batches(work: Work, known: Iterable[KnownBatch]) -> BatchRun:
+    """Return what a run in batches needs. `known` are the batches of a run that is resumed. Raises
+    UsageError for work that cannot be measured in batches."""
     from gatekeeper.providers.batch.client import BatchClient
-    from gatekeeper.providers.batch.journal import read_journal
-    from gatekeeper.runs.unfinished import request_key
+    from gatekeeper.providers.batch.journal import BatchJournal
+    from gatekeeper.runs.answers.kept import request_key
 
     for job in work.jobs:
         _require_no_times(job.contract)
@@ -138,7 +138,7 @@ def open_batches(work: Work, file: Path) -> BatchRun:
 
     add_names(work.trials)
 
-    client = BatchClient(read_journal(file), name_of, work.policy.through_litellm)
+    client = BatchClient(BatchJournal(known), name_of, work.policy.through_litellm)
     _require_models(work, client)
     _require_prices(work)  # after models: one that no batch takes needs no price
     return BatchRun(client, add_names)

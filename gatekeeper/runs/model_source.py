@@ -14,7 +14,7 @@ from gatekeeper.gate.work import Work
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.runs.unfinished import AnswerLog
+    from gatekeeper.runs.answers.kept import AnswerLog
 
 
 class RunHooks:

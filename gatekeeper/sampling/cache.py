@@ -29,36 +29,21 @@ and decide nothing about a merge. So each of them is an entry of its own (`answe
 Of an answer that is too long to be kept, the entry holds the beginning, the digest and the outcome
 of its checks. The outcome counts again as long as the checks are the same; with other checks it is
 unknown whether the answer passes. To sample the contract again would be a new chance.
-
-An entry is a line of JSON with an HMAC-SHA256 over all of it, whose key is made of the keys for the
-models. Without those keys, a person who can write the file can only remove a whole entry or restore
-an older state of it.
 """
 
 from __future__ import annotations
 
-import hmac
-import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from gatekeeper.contract.checks.judge_questions import question_key
-from gatekeeper.contract.meaning.digests import canonical, digest, request_digest
+from gatekeeper.contract.meaning.digests import digest, request_digest
 from gatekeeper.contract.values.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
-from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
-VERSION = 4
 MOST_AGE = timedelta(days=7)
-
-_CLOCK_SKEW = timedelta(minutes=5)
-_SALT = b"gatekeeper"
-_CONTEXT = b"sample cache %d" % VERSION
-# The signature is over the bytes as they are, so that nothing is parsed that is not signed.
-_LINE = re.compile(rb'\{"version":%d,"entry":(.*),"hmac":"([0-9a-f]{64})"\}' % VERSION)
 
 _Place = tuple[ContractFrom, str, int]
 
@@ -245,72 +230,6 @@ def _goes_on_behind(first: Entry, entry: Entry) -> bool:
     return same_order and entry.pairs[: len(first.pairs)] == first.pairs
 
 
-def signing_key(secrets: Sequence[tuple[str, str]], context: bytes | None = None) -> bytes:
-    """Return 32 bytes derived from named secrets by HKDF-SHA256 (RFC 5869), which reveal none of
-    them. Each `context`, which says what is signed, has its own key; the default is the cache's."""
-    extracted = hmac.digest(_SALT, canonical(sorted(secrets)).encode(), "sha256")
-    return hmac.digest(extracted, (context or _CONTEXT) + b"\x01", "sha256")
-
-
-def written(entry: Entry, key: bytes) -> bytes:
-    """Return the entry as a signed line, without its line end."""
-    record = {
-        "plan": entry.plan,
-        "contract": entry.contract,
-        "order_seed": entry.order_seed,
-        "measured": entry.measured.astimezone(UTC).isoformat(),
-        "pairs": [
-            {
-                "key": pair.key,
-                "base": completion_record(pair.base),
-                "head": completion_record(pair.head),
-            }
-            for pair in entry.pairs
-        ],
-        # Left out if there is none, so that entries without judges stay as they were.
-        **(
-            {"judged": {key: completion_record(c) for key, c in entry.judged.items()}}
-            if entry.judged
-            else {}
-        ),
-    }
-    content = canonical(record).encode()
-    signature = _hmac(content, key)
-    return b'{"version":%d,"entry":%s,"hmac":"%s"}' % (VERSION, content, signature)
-
-
-def read(line: bytes, key: bytes, now: datetime) -> Entry:
-    """Return the entry of a line.
-
-    Raises ValueError that says in a few words what is wrong with it.
-    """
-    found = _LINE.fullmatch(line)
-    if not found:
-        raise ValueError("incomplete or of another version of the cache")
-    content, signature = found.groups()
-    if not hmac.compare_digest(signature, _hmac(content, key)):
-        raise ValueError("not signed with the keys of this run")
-    try:
-        record = json.loads(content)
-        entry = Entry(
-            plan=read_text(record["plan"]),
-            contract=read_text(record["contract"]),
-            order_seed=read_text(record["order_seed"]),
-            measured=datetime.fromisoformat(record["measured"]),
-            pairs=tuple(map(_pair, record["pairs"])),
-            judged={
-                read_text(key): read_completion(answer)
-                for key, answer in record.get("judged", {}).items()
-            },
-        )
-        ahead = entry.measured - now > _CLOCK_SKEW
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError("signed, but in an unknown form") from error
-    if ahead:
-        raise ValueError("from the future")
-    return entry
-
-
 def _plans(trials: Sequence[Trial]) -> dict[str, _Plan]:
     """Return the plan of each contract. An arm without a partner is a part of it too."""
     requests: dict[str, dict[_Place, dict[Arm, Any]]] = defaultdict(lambda: defaultdict(dict))
@@ -361,13 +280,3 @@ def _judge_answers(
                 own = found[sample.trial.contract]
                 own[question_key(answer.asked)] = answer.completion
     return found
-
-
-def _hmac(content: bytes, key: bytes) -> bytes:
-    return hmac.digest(key, content, "sha256").hex().encode()
-
-
-def _pair(record: Mapping[str, Any]) -> Pair:
-    """Read a pair. Raises TypeError or KeyError if no run can have written it."""
-    base, head = read_completion(record["base"]), read_completion(record["head"])
-    return Pair(read_text(record["key"]), base, head)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.anthropic_batch_server import AnthropicBatchServer
-from support.batch_clients import Asking, name_of, requests, texts
+from support.batch_clients import Asking, name_of, open_journal, requests, texts
 from support.batch_fixtures import last_word
 from support.batch_server import BatchServer, Fault
 from support.native_clients import ANTHROPIC_KEY, CLAUDE, KEY, OPENAI, point_at
@@ -19,7 +19,6 @@ from support.openai_batch_server import OpenAIBatchServer
 from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.providers.batch import client as client_module
 from gatekeeper.providers.batch.client import BatchClient
-from gatekeeper.providers.batch.journal import read_journal
 
 OUTAGE = [Fault(503)] * 8
 """Until every attempt of one request has failed."""
@@ -82,15 +81,16 @@ def test_an_interruption_waits_for_the_id_of_a_batch(
             interrupted.wait(60)
 
     async def interrupt() -> Mapping[str, str]:
-        client = BatchClient(read_journal(asking.journal), name_of)
-        call = asyncio.create_task(client.complete(requests(1, CLAUDE)[0]))
-        await asyncio.to_thread(taken.wait, 60)
-        call.cancel()
-        closing = asyncio.create_task(client.aclose())
-        await asyncio.wait([call])
-        interrupted.set()
-        await closing
-        return client.running
+        with open_journal(asking.journal) as journal:
+            client = BatchClient(journal, name_of)
+            call = asyncio.create_task(client.complete(requests(1, CLAUDE)[0]))
+            await asyncio.to_thread(taken.wait, 60)
+            call.cancel()
+            closing = asyncio.create_task(client.aclose())
+            await asyncio.wait([call])
+            interrupted.set()
+            await closing
+            return client.running
 
     with AnthropicBatchServer(last_word) as server:
         point_at(server.url, monkeypatch)

@@ -22,7 +22,8 @@ from support.recorded_repository import GOOD, RECORDING, WORDS, check, csv, resu
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.values.trial import Completion
 from gatekeeper.providers.models.keys import model_access
-from gatekeeper.sampling.cache import Entry, Pair, read, signing_key, written
+from gatekeeper.runs.answers.cache import cache_key, read, written
+from gatekeeper.sampling.cache import Entry, Pair
 
 KEY = "sk-the-key-of-the-gate"
 SAYS_OK = Completion("ok", 5.0, 10, 2, 0.0, fingerprint="m")
@@ -123,12 +124,12 @@ def made_young(line: Line) -> Line:
 
 
 def signed_by_a_stranger(line: Line) -> Line:
-    key = signing_key([("OPENAI_API_KEY", "sk-the-key-of-a-stranger")])
+    key = cache_key([("OPENAI_API_KEY", "sk-the-key-of-a-stranger")])
     return _signed(line["entry"], key)
 
 
 def signed_without_a_key(line: Line) -> Line:
-    return _signed(line["entry"], signing_key([]))
+    return _signed(line["entry"], cache_key([]))
 
 
 def unsigned(line: Line) -> Line:
@@ -258,7 +259,7 @@ def test_old_entries_are_not_used(
     cache: Path, repository: GitRepository, server: OpenAIServer, tmp_path: Path
 ) -> None:
     """However well they are signed: a provider changes its models."""
-    key = signing_key(model_access(os.environ))
+    key = cache_key(model_access(os.environ))
     now = datetime.now(UTC)
     entry = read(cache.read_bytes().rstrip(), key, now)
     pairs = tuple(Pair(pair.key, SAYS_OK, SAYS_OK) for pair in entry.pairs)

@@ -14,8 +14,8 @@ from support.pull_request import CONTRACT, answer, files
 
 from gatekeeper.cli.main import main
 from gatekeeper.errors import UsageError
-from gatekeeper.runs.shards.answer_file import ShardAnswers, read_shard
-from gatekeeper.runs.shards.plan_file import read_plan
+from gatekeeper.runs.answers.kept import KeptAnswers
+from gatekeeper.runs.shards.plan import read_plan, read_shard
 
 FIXTURES = 4
 HUGE = 10**400
@@ -71,7 +71,7 @@ def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], object]:
     return lambda r: r.update({name: value}) if name in r else None
 
 
-def read(suite: Path) -> ShardAnswers:
+def read(suite: Path) -> KeptAnswers:
     plan = read_plan(suite / "plan.json", lambda path: False)
     return read_shard(suite / "answers" / "shard-1-of-2.jsonl", plan, lambda path: False)[1]
 

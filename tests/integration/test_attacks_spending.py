@@ -19,7 +19,7 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
-from gatekeeper.runs.session import RunOptions, measure
+from gatekeeper.runs.run_plan import RunPlan, execute
 
 CONTRACT = """\
 contract: 1
@@ -72,7 +72,9 @@ class Spender:
         with OpenAIServer(lambda body: self.answer(body)) as server:
             self._monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             self.requests = server.requests
-            return measure(work, (change.base, change.head), RunOptions(trusted=trusted))
+            return execute(
+                RunPlan(work=work, revisions=(change.base, change.head), trusted=trusted)
+            )
 
 
 @pytest.fixture
@@ -234,7 +236,9 @@ def test_a_model_that_is_not_called_needs_no_known_price(
     with OpenAIServer(lambda _: "ok") as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         for calls in (48, 0):
-            found = measure(work, (base, head), RunOptions(cache=tmp_path / "cache.jsonl"))
+            found = execute(
+                RunPlan(work=work, revisions=(base, head), cache=tmp_path / "cache.jsonl")
+            )
             assert found.calls.made == calls
             told = any("No price is known" in notice for notice in found.notices)
             assert told == bool(calls)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +17,25 @@ from support.openai_server import OpenAIServer
 from support.pull_request import CONTRACT, answer, files
 
 from gatekeeper.cli.main import main
-from gatekeeper.errors import UsageError
-from gatekeeper.runs.unfinished import BATCHES, FILE, AnswerLog, forget_unfinished
+from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.reports.redact import redactor
+from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+from gatekeeper.runs.answers.kept import AnswerLog, Header
 
 FIXTURES = 4
-HEADER = {"version": 1}
-UNFINISHED = {**HEADER, "plan": "p", "order_seed": "0" * 32}
+HEADER = Header("p", "0" * 32)
 
 
 def open_log(path: Path) -> AnswerLog:
-    return AnswerLog(path, lambda completion: True)
+    return AnswerLog(path, redactor(()))
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> Iterator[AnswerLog]:
     """The file of a run that goes on."""
-    log = open_log(tmp_path / FILE)
+    log = open_log(tmp_path / UNFINISHED)
     log.start(HEADER)
-    log.add_record({"a": 1})
+    log.note_batch({"a": 1})
     yield log
     log.close()
 
@@ -48,25 +50,21 @@ def test_a_second_run_is_refused_while_the_first_goes_on(written: AnswerLog) -> 
     written.close()
     second = open_log(written.path)
     second.resume()
-    second.add_record({"b": 2})
+    second.note_batch({"b": 2})
     second.close()
     assert (written.fault, second.fault) == (None, None)
     assert written.path.read_bytes().startswith(content)
 
 
 def test_of_two_runs_that_began_together_the_second_deletes_nothing(written: AnswerLog) -> None:
-    batches = written.path.with_name(BATCHES)
-    batches.write_text("{}")
     second = open_log(written.path)
-    second.add_record({"b": 2})  # it had looked before the first one wrote
-    assert second.fault
+    with pytest.raises(MeasurementError):
+        second.note_batch({"b": 2})  # it had looked before the first one wrote
     forget_unfinished(written.path)
     assert written.path.exists()
-    assert batches.exists()
     written.close()
     forget_unfinished(written.path)
     assert not written.path.exists()
-    assert not batches.exists()
 
 
 @pytest.fixture
@@ -98,7 +96,7 @@ def test_the_answers_of_a_killed_run_outlive_a_second_run(
     with OpenAIServer(answering) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         arguments = ["run", "--out", "out"]
-        kept = suite / "out" / FILE
+        kept = suite / "out" / UNFINISHED
         if command == "sample":
             assert main(["plan", "--shards", "1", "--out", "plan.json"]) == 0
             arguments = ["sample", "--plan", "plan.json", "--shard", "1/1", "--out", "out"]
@@ -123,7 +121,8 @@ def test_batches_that_a_commit_brings_are_not_collected(
     suite: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = GitRepository(suite)
-    made.commit("batches", {f"out/{BATCHES}": '{"intended": "k", "model": "m", "names": []}\n'})
-    (suite / "out" / FILE).write_text(json.dumps(UNFINISHED))
+    batch = {"intended": "k", "model": "m", "names": []}
+    lines = map(json.dumps, (asdict(HEADER), batch))
+    made.commit("batches", {f"out/{UNFINISHED}": "\n".join(lines)})
     assert main(["run", "--out", "out", "--batch", "--resume"]) == 2
-    assert BATCHES in capsys.readouterr().err
+    assert UNFINISHED in capsys.readouterr().err

@@ -22,7 +22,8 @@ from support.pull_request import CONTRACT, FILES, answer
 
 from gatekeeper.cli.main import main
 from gatekeeper.providers.batch import client as batch_client
-from gatekeeper.runs.unfinished import BATCHES, FILE
+from gatekeeper.runs.answers.files import UNFINISHED
+from gatekeeper.runs.answers.kept import refuse_unfinished_batches
 
 CONTRACT_FILE = "contracts/sentiment.yaml"
 POLICY_FILE = ".github/gatekeeper.yml"
@@ -99,8 +100,7 @@ def test_a_run_in_batches_asks_all_in_one_and_ends_like_any_other(
     assert 0 < forecast["expected"]["cost_usd"] < forecast["most"]["cost_usd"]
     assert len(samples_of(tmp_path / "out")) == 3 * FIXTURES
     assert {sample["latency_ms"] for sample in samples_of(tmp_path / "out")} == {None}
-    assert not (tmp_path / "out" / BATCHES).exists()
-    assert not (tmp_path / "out" / FILE).exists()
+    assert not (tmp_path / "out" / UNFINISHED).exists()
 
 
 def test_the_verdict_is_that_of_single_calls(
@@ -189,7 +189,7 @@ def test_what_cannot_go_into_a_batch_is_refused_before_any_request(
     monkeypatch.setenv("GROQ_API_KEY", "gsk-0123456789abcdef")
     assert main(arguments(suite(contract, policy), tmp_path / "out", "--batch")) == 2
     assert server.log == []
-    assert not (tmp_path / "out" / BATCHES).exists()
+    refuse_unfinished_batches(tmp_path / "out")  # names none
 
 
 def test_a_model_that_no_batch_takes_is_refused_for_that_and_not_for_its_price(
@@ -242,7 +242,7 @@ class TestAnInterruptedRun:
         capsys.readouterr()
         assert main(arguments(made, out, "--batch", "--resume")) == 0
         assert len(server.batches) == 1
-        assert not (out / BATCHES).exists()
+        assert not (out / UNFINISHED).exists()
 
     @pytest.mark.parametrize(
         "number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]

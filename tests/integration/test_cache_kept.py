@@ -29,14 +29,15 @@ from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.work import plan_check
-from gatekeeper.providers import cache_file
 from gatekeeper.providers.models.keys import model_access
-from gatekeeper.runs import session
-from gatekeeper.sampling.cache import Entry, read, signing_key
+from gatekeeper.runs.answers import cache as cache_file
+from gatekeeper.runs.answers.cache import cache_key, read
+from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.sampling.cache import Entry
 
 
 def entries(cache: Path) -> list[Entry]:
-    key = signing_key(model_access(KEYS))
+    key = cache_key(model_access(KEYS))
     return [read(line, key, datetime.now(UTC)) for line in cache.read_bytes().splitlines()]
 
 
@@ -253,11 +254,8 @@ def test_a_replay_leaves_the_cache_alone(tmp_path: Path) -> None:
     cache, recording = tmp_path / "cache.jsonl", tmp_path / "x.jsonl"
     recording.write_text("", encoding="utf-8")
     with answered_by(Model()):
-        session.measure(
-            plan_check(Change(BASE, HEAD), POLICY),
-            (),
-            session.RunOptions(cache=cache, replay=recording),
-        )
+        work = plan_check(Change(BASE, HEAD), POLICY)
+        execute(RunPlan(work=work, revisions=(), cache=cache, replay=recording))
     assert not cache.exists()
 
 

@@ -13,7 +13,7 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.spending_limits import require_within_limits
 from gatekeeper.gate.work import Work, plan_check
-from gatekeeper.runs.session import RunOptions, measure
+from gatekeeper.runs.run_plan import RunPlan, execute
 
 CONTRACT = """\
 contract: 1
@@ -78,21 +78,21 @@ def test_a_fork_that_could_spend_too_much_reaches_no_model(
 ) -> None:
     change, work = proposal(policy, **more)
     with pytest.raises(MeasurementError, match=message) as refused:
-        measure(work, (change.base, change.head), RunOptions(trusted=False))
+        execute(RunPlan(work=work, revisions=(change.base, change.head), trusted=False))
     assert refused.value.exit_code == 3
     assert model.requests == []
 
 
 def test_a_trusted_head_is_stopped_at_the_limit_itself(model: OpenAIServer) -> None:
     change, work = proposal("limits: {calls: 5}")
-    result = measure(work, (change.base, change.head))
+    result = execute(RunPlan(work=work, revisions=(change.base, change.head)))
     assert result.verdict == "error"
     assert len(model.requests) == 5
 
 
 def test_a_fork_within_the_limits_is_checked(model: OpenAIServer) -> None:
     change, work = proposal("limits: {calls: 20, cost_usd: 1}")
-    result = measure(work, (change.base, change.head), RunOptions(trusted=False))
+    result = execute(RunPlan(work=work, revisions=(change.base, change.head), trusted=False))
     assert result.contracts[0].paired is not None
     assert len(model.requests) == 20
 
@@ -101,7 +101,10 @@ def test_a_fork_that_touches_no_prompt_asks_for_nothing() -> None:
     base = MemoryRevision(files("Base", 1, "{}", "limits: {calls: 1}"), "b" * 40)
     change = Change(base, MemoryRevision({**base.files, "README.md": b"x"}, "a" * 40))
     work = plan_check(change, policy_in_force(change)[0])
-    assert measure(work, (change.base, change.head), RunOptions(trusted=False)).verdict == "pass"
+    assert (
+        execute(RunPlan(work=work, revisions=(change.base, change.head), trusted=False)).verdict
+        == "pass"
+    )
 
 
 def test_without_limits_nothing_is_refused() -> None:

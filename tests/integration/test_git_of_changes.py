@@ -19,7 +19,7 @@ from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.work import plan_check
-from gatekeeper.runs.session import measure
+from gatekeeper.runs.run_plan import RunPlan, execute
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
 CONTRACT_PATH = "contracts/sentiment.yaml"
@@ -168,7 +168,7 @@ def test_a_recording_in_git_lfs_is_named_and_not_replayed(remote: Remote) -> Non
         change = checkout.change(remote.pull_request())
         work = plan_check(change, Policy())
         with pytest.raises(ContractError, match=r"`answers\.jsonl` is a Git LFS pointer"):
-            measure(work, (change.base, change.head))
+            execute(RunPlan(work=work, revisions=(change.base, change.head)))
 
 
 def test_a_prompt_inside_a_submodule_is_named_and_not_read(remote: Remote) -> None:

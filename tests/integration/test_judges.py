@@ -120,7 +120,7 @@ def test_answers_of_a_changed_judge_are_kept_too(
 def test_a_resumed_run_pays_for_no_verdict_twice(
     proposed: GitRepository, server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatekeeper.runs.unfinished.forget_unfinished", lambda _: None)
+    monkeypatch.setattr("gatekeeper.runs.answers.files.forget_unfinished", lambda _: None)
     check(proposed, tmp_path)
     kept = tmp_path / "unfinished.jsonl"
     lines = kept.read_bytes().splitlines(keepends=True)

@@ -17,6 +17,7 @@ from gatekeeper.cli.main import main
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.git import Repository
+from gatekeeper.runs.run_plan import RunPlan
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("sentiment", "order-extraction", "order-requests", "order.json")
@@ -71,7 +72,7 @@ def test_two_independent_sentences_in_another_order_are_not_noticed(repository: 
         reordered = replace(prompt, messages=(replace(message, content=now),))
         mutant = Mutant("1-model", "model", first, SECOND, reordered)
         plan = plan_mutation(contract, load_policy(revision), revision, (), SEED, [mutant])
-        found, _ = measure_mutants(plan)
+        found, _ = measure_mutants(plan, RunPlan(work=plan.work, revisions=(plan.revision,)))
     (one,) = found.mutants
     assert one.pairs > 0
     assert one.finding in ("no_effect", "not_noticed", "too_few_broke")

@@ -21,7 +21,7 @@ from support.pull_request import BROKEN, FEW, PROMPT, answer
 from gatekeeper.action.inputs import read_settings
 from gatekeeper.errors import UsageError
 from gatekeeper.providers.batch import client as batch_client
-from gatekeeper.runs.unfinished import BATCHES, FILE
+from gatekeeper.runs.answers.files import UNFINISHED
 
 NIGHT = {"schedule": "0 3 * * *"}
 
@@ -79,8 +79,7 @@ def test_a_scheduled_run_asks_all_in_one_batch(
     assert len(batch.requests) == FEW
     assert pull.result()["calls"]["made"] == FEW
     assert pull.result()["verdict"] != "error"
-    assert not (out(pull) / BATCHES).exists()
-    assert not (out(pull) / FILE).exists()
+    assert not (out(pull) / UNFINISHED).exists()
 
 
 def test_a_second_attempt_collects_what_the_first_one_submitted(
@@ -90,11 +89,11 @@ def test_a_second_attempt_collects_what_the_first_one_submitted(
 ) -> None:
     pull = nights()
     interrupt(pull, batches)
-    assert (out(pull) / BATCHES).exists()
+    assert (out(pull) / UNFINISHED).exists()
     pull.act("schedule", NIGHT, batch="true")
     assert len(batches.batches) == 1
     assert pull.result()["verdict"] != "error"
-    assert not (out(pull) / BATCHES).exists()
+    assert not (out(pull) / UNFINISHED).exists()
 
 
 def test_the_answers_of_another_plan_are_refused(
@@ -102,18 +101,18 @@ def test_the_answers_of_another_plan_are_refused(
 ) -> None:
     pull = nights()
     interrupt(pull, batches)
-    header, *rest = (out(pull) / FILE).read_text().splitlines()
+    header, *rest = (out(pull) / UNFINISHED).read_text().splitlines()
     other = json.dumps(json.loads(header) | {"plan": "other"})
-    (out(pull) / FILE).write_text("\n".join([other, *rest, ""]))
+    (out(pull) / UNFINISHED).write_text("\n".join([other, *rest, ""]))
     assert pull.act("schedule", NIGHT, batch="true") == 2
     assert len(batches.batches) == 1
-    assert (out(pull) / FILE).exists()
+    assert (out(pull) / UNFINISHED).exists()
 
 
 def test_answers_in_the_repository_are_refused(
     nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
 ) -> None:
-    pull = nights({f"somewhere/{FILE}": "{}\n"})
+    pull = nights({f"somewhere/{UNFINISHED}": "{}\n"})
     assert pull.act("schedule", NIGHT, batch="true") == 2
     assert batches.batches == []
 

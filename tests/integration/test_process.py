@@ -166,7 +166,7 @@ def test_a_fault_of_our_own_could_not_measure(hosted, tmp_path, monkeypatch, cap
     def fault(*_: object) -> None:
         raise ZeroDivisionError("unforeseen")
 
-    monkeypatch.setattr("gatekeeper.runs.library.check.policy_in_force", fault)
+    monkeypatch.setattr("gatekeeper.runs.library.suite.policy_in_force", fault)
 
     assert check(hosted, tmp_path / "out") == 3
     error = capsys.readouterr().err
@@ -178,7 +178,7 @@ def test_ctrl_c_before_the_first_call_could_not_measure(hosted, tmp_path, monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gatekeeper.runs.library.check.policy_in_force", interrupted)
+    monkeypatch.setattr("gatekeeper.runs.library.suite.policy_in_force", interrupted)
 
     assert check(hosted, tmp_path / "out") == 3
     assert "interrupted" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.reports.formats.result_json import result_document
-from gatekeeper.runs.session import measure
+from gatekeeper.runs.run_plan import RunPlan, execute
 
 CONTRACT = """\
 contract: 1
@@ -74,7 +74,7 @@ def check(base: str, head: str, monkeypatch: pytest.MonkeyPatch) -> tuple[GateRe
     work = plan_check(change, policy_in_force(change)[0])
     with CachingServer() as server:
         point_at(server.url, monkeypatch)
-        return measure(work, (change.base, change.head)), server.bodies
+        return execute(RunPlan(work=work, revisions=(change.base, change.head))), server.bodies
 
 
 def marks(bodies: list[Any]) -> list[bool]:

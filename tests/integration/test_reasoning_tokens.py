@@ -19,7 +19,7 @@ from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.formats.read_samples import read_run
 from gatekeeper.reports.formats.result_json import result_document
 from gatekeeper.reports.formats.samples import sample_document
-from gatekeeper.runs.session import RunOptions, measure
+from gatekeeper.runs.run_plan import RunPlan, execute
 
 CONTRACT = """\
 contract: 1
@@ -39,10 +39,10 @@ def revision(said: str, sha: str) -> MemoryRevision:
     return MemoryRevision({path: text.encode() for path, text in files.items()}, sha * 40)
 
 
-def check(options: RunOptions | None = None) -> GateResult:
+def check(replay: Path | None = None) -> GateResult:
     change = Change(revision("Greet", "b"), revision("Greet again", "c"))
     work = plan_check(change, policy_in_force(change)[0], order_seed="1" * 32)
-    return measure(work, (change.base, change.head), options)
+    return execute(RunPlan(work=work, revisions=(change.base, change.head), replay=replay))
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_they_reach_the_result_the_samples_and_a_replay(
     assert [row["reasoning_tokens"] for row in rows] == [64] * CALLS
     file = tmp_path / "samples.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    replayed = check(RunOptions(replay=file))
+    replayed = check(file)
     for found in (replayed.outcomes, read_run(file).outcomes):
         completions = [outcome.sample.completion for outcome in found]
         assert [c.reasoning_tokens for c in completions if c] == [64] * CALLS

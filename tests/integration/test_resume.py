@@ -20,7 +20,8 @@ from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answ
 
 from gatekeeper.cli.main import main
 from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
-from gatekeeper.runs.unfinished import BATCHES, EARLIER, FILE, AnswerLog, read_unfinished
+from gatekeeper.runs.answers.files import UNFINISHED
+from gatekeeper.runs.answers.kept import EARLIER, AnswerLog, read_unfinished
 from gatekeeper.stats.paired.confirmation import MOST_PAIRS
 
 KEY = "sk-0123456789abcdef"
@@ -80,14 +81,14 @@ def leave_unfinished(answers: int, repository: GitRepository, out: Path) -> None
     """Leave what a run leaves that is killed after so many answers."""
     with OpenAIServer(answer) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", server.url)
-        patch.setattr("gatekeeper.runs.unfinished.forget_unfinished", lambda _: None)
+        patch.setattr("gatekeeper.runs.answers.files.forget_unfinished", lambda _: None)
         main(arguments(repository, out))
-    kept = (out / FILE).read_bytes().splitlines(keepends=True)[: answers + 1]
-    (out / FILE).write_bytes(b"".join(kept))
+    kept = (out / UNFINISHED).read_bytes().splitlines(keepends=True)[: answers + 1]
+    (out / UNFINISHED).write_bytes(b"".join(kept))
 
 
 def count_answers(out: Path) -> int:
-    file = out / FILE
+    file = out / UNFINISHED
     return max(0, len(file.read_bytes().splitlines()) - 1) if file.exists() else 0
 
 
@@ -114,14 +115,14 @@ def test_a_killed_run_goes_on(
 ) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     killed_after(answers, proposed, out, number)
-    kept = read_unfinished(out / FILE, lambda _: False)
+    kept = read_unfinished(out / UNFINISHED, lambda _: False)
     assert (len(kept.answers), kept.damaged) == (answers, 0)
 
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, out, "--resume")) == 1
         resumed = len(server.requests)
-        assert main(arguments(proposed, whole, "--order-seed", kept.order_seed)) == 1
+        assert main(arguments(proposed, whole, "--order-seed", kept.header.order_seed)) == 1
         uninterrupted = len(server.requests) - resumed
 
     assert decided(out) == decided(whole)
@@ -132,7 +133,7 @@ def test_a_killed_run_goes_on(
     assert resumed + answers <= uninterrupted + result["calls"]["surplus"]
     assert resumed + answers >= uninterrupted - surplus
     assert any(f"{answers} answer" in notice for notice in result["notices"])
-    assert not (out / FILE).exists()
+    assert not (out / UNFINISHED).exists()
 
 
 def test_nothing_is_asked_twice(
@@ -191,12 +192,12 @@ def test_a_new_run_keeps_the_answers_of_an_unfinished_one(
     proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_unfinished(3, proposed, tmp_path)
-    kept = (tmp_path / FILE).read_bytes()
+    kept = (tmp_path / UNFINISHED).read_bytes()
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 1
     assert (tmp_path / EARLIER).read_bytes() == kept
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / UNFINISHED).exists()
     notices = json.loads((tmp_path / "result.json").read_text())["notices"]
     assert any(EARLIER in notice for notice in notices)
 
@@ -265,7 +266,7 @@ def test_a_line_that_was_cut_short_is_asked_again(
     proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_unfinished(5, proposed, tmp_path)
-    file = tmp_path / FILE
+    file = tmp_path / UNFINISHED
     file.write_bytes(file.read_bytes()[:-40])
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -284,10 +285,10 @@ def test_a_line_that_was_cut_short_is_asked_again(
 def test_a_file_that_no_run_wrote_is_refused(
     content: bytes, proposed: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / UNFINISHED).write_bytes(content)
     assert main(arguments(proposed, tmp_path, "--resume")) == 2
     assert "was not written by this version of gatekeeper" in capsys.readouterr().err
-    assert (tmp_path / FILE).read_bytes() == content
+    assert (tmp_path / UNFINISHED).read_bytes() == content
 
 
 def test_a_link_in_its_place_is_neither_read_nor_written(
@@ -300,7 +301,7 @@ def test_a_link_in_its_place_is_neither_read_nor_written(
     elsewhere.write_text("mine")
     out = tmp_path / "out"
     out.mkdir()
-    (out / FILE).symlink_to(elsewhere)
+    (out / UNFINISHED).symlink_to(elsewhere)
     assert main(arguments(proposed, out, "--resume")) == 2
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -311,7 +312,8 @@ def test_a_link_in_its_place_is_neither_read_nor_written(
 def test_a_full_disk_costs_the_answers_and_not_the_run(
     proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatekeeper.runs.unfinished.os.write", lambda _file, data: len(data) // 2)
+    half: Callable[[int, bytes], int] = lambda _, data: len(data) // 2  # noqa: E731
+    monkeypatch.setattr("gatekeeper.runs.answers.files.os.write", half)
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 1
@@ -333,10 +335,10 @@ def test_an_answer_with_a_secret_is_not_kept(
 def test_the_folder_of_a_run_in_batches_is_left_alone(
     proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / BATCHES).write_text("{}\n", "utf-8")
-    (tmp_path / FILE).write_text("paid for\n", "utf-8")
+    kept = '{"version": 1}\n{"intended":"k","model":"m","names":[]}\n'
+    (tmp_path / UNFINISHED).write_text(kept, "utf-8")
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 2
         assert server.requests == []
-    assert (tmp_path / FILE).read_text("utf-8") == "paid for\n"
+    assert (tmp_path / UNFINISHED).read_text("utf-8") == kept

@@ -351,7 +351,8 @@ def test_a_full_disk_ends_the_shard(
     machines: Machines, served: Callable[[OpenAIServer], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert machines.plan() == 0
-    monkeypatch.setattr("gatekeeper.runs.unfinished.os.write", lambda _file, data: len(data) // 2)
+    half: Callable[[int, bytes], int] = lambda _, data: len(data) // 2  # noqa: E731
+    monkeypatch.setattr("gatekeeper.runs.answers.files.os.write", half)
     with OpenAIServer(answer) as server:
         served(server)
         assert machines.sample(1) == 3

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers.batch.client import BatchClient
-from gatekeeper.providers.batch.journal import read_journal
+from gatekeeper.providers.batch.journal import BatchJournal
+from gatekeeper.reports.redact import redactor
+from gatekeeper.runs.answers.kept import AnswerLog, Header, read_kept
 
 Answered = list[Completion | BaseException]
 Kind = tuple[bool, bool, bool, bool]
@@ -47,6 +50,23 @@ def name_of(request: Request) -> str:
     return f"{provider}-{request.messages[0].content.removeprefix('say ')}"
 
 
+@contextmanager
+def open_journal(path: Path) -> Iterator[BatchJournal]:
+    """The batches of a run that keeps them in the file at the path, or goes on with that file."""
+    log = AnswerLog(path, redactor(()))
+    if path.is_file():
+        journal = BatchJournal(read_kept(path).batches.values())
+        log.resume()
+    else:
+        journal = BatchJournal()
+        log.start(Header("plan", "seed"))
+    journal.note = log.note_batch
+    try:
+        yield journal
+    finally:
+        log.close()
+
+
 @dataclass
 class Asking:
     """Asks in batches as one process would; `slept` are its pauses, which it does not wait for.
@@ -68,18 +88,21 @@ class Asking:
             await asyncio.sleep(0)
 
         async def main() -> Answered:
-            client = BatchClient(read_journal(self.journal), name_of, sleep=sleep)
-            client.wait.on_change = self.waited.append
-            try:
-                calls = (self._ask(client, request) for request in asked)
-                return list(await asyncio.gather(*calls, return_exceptions=True))
-            finally:
-                self.submitted = client.submitted
-                self.possibly_paid_twice = client.possibly_paid_twice
-                self.running = tuple(client.running)
-                await client.aclose()
+            with open_journal(self.journal) as journal:
+                return await self._answered(asked, BatchClient(journal, name_of, sleep=sleep))
 
         return asyncio.run(main())
+
+    async def _answered(self, asked: Sequence[Request], client: BatchClient) -> Answered:
+        client.wait.on_change = self.waited.append
+        try:
+            calls = (self._ask(client, request) for request in asked)
+            return list(await asyncio.gather(*calls, return_exceptions=True))
+        finally:
+            self.submitted = client.submitted
+            self.possibly_paid_twice = client.possibly_paid_twice
+            self.running = tuple(client.running)
+            await client.aclose()
 
     async def _ask(self, client: BatchClient, request: Request) -> Completion:
         for _ in range(self.attempts - 1):

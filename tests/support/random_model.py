@@ -15,7 +15,7 @@ from gatekeeper.contract.values.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import Work, plan_check
-from gatekeeper.runs import session
+from gatekeeper.runs.run_plan import RunPlan, execute
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 CONTRACT = """\
@@ -94,7 +94,7 @@ def measured(
     work: Work, model: Model, cache: Path | None, keys: Mapping[str, str] = KEYS
 ) -> GateResult:
     with answered_by(model, keys):
-        return session.measure(work, (), session.RunOptions(cache=cache))
+        return execute(RunPlan(work=work, revisions=(), cache=cache))
 
 
 def check(

@@ -28,7 +28,7 @@ from gatekeeper.gate.results.author_results import (
 )
 from gatekeeper.gate.work import Work
 from gatekeeper.runs.models import free_price, open_models
-from gatekeeper.runs.session import Explain, Explanation
+from gatekeeper.runs.run_plan import Explain, Explanation
 
 if TYPE_CHECKING:
     import asyncio

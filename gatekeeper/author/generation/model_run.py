@@ -16,10 +16,10 @@ from gatekeeper.errors import CallFailed, MeasurementError, UsageError, WriteErr
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.reports.terminal.stage_progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
-from gatekeeper.runs.cached_client import CachedClient
+from gatekeeper.runs.answers.cache import CachedClient
+from gatekeeper.runs.answers.files import read_own_file
 from gatekeeper.runs.models import free_price, open_models, require_recording
 from gatekeeper.runs.signals import with_signals
-from gatekeeper.runs.unfinished import read_own_file
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policies.policy import Policy

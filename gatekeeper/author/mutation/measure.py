@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Revision
     from gatekeeper.gate.results.result import GateResult
     from gatekeeper.gate.work import Work
-    from gatekeeper.runs.session import RunOptions
+    from gatekeeper.runs.run_plan import RunPlan
 
 MOST_TEXT = 500_000_000
 """Characters of the prompts in all requests, of both arms. Planning so many takes some seconds."""
@@ -136,14 +136,12 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
     yield from cost_lines(about, [*requests, *asked.most])
 
 
-def measure_mutants(
-    plan: MutationPlan, options: RunOptions | None = None
-) -> tuple[MutationResult, GateResult]:
-    """Measure every mutant. Return what was noticed, and the comparisons with their samples, which
-    a replay needs. Raises UsageError if the model cannot be called."""
-    from gatekeeper.runs.session import measure
+def measure_mutants(plan: MutationPlan, run: RunPlan) -> tuple[MutationResult, GateResult]:
+    """Measure every mutant by the run. Return what was noticed, and the comparisons with their
+    samples, which a replay needs. Raises UsageError if the model cannot be called."""
+    from gatekeeper.runs.run_plan import execute
 
-    result = measure(plan.work, (plan.revision,), options)
+    result = execute(run)
     return summarise_mutants(plan.contract, plan.mutants, result), result
 
 

@@ -11,7 +11,7 @@ from gatekeeper.cli.arguments import add_arms, add_cache, add_out, add_replay
 from gatekeeper.cli.output import print_error, write_and_show
 from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.reports import require_writable
+from gatekeeper.runs.library.places import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +38,8 @@ def blame(arguments: argparse.Namespace) -> int:
     from gatekeeper.author.blame.run import find_questions, search_causes
     from gatekeeper.gate.work import plan_check
     from gatekeeper.numbers import count
-    from gatekeeper.runs.library.repository import change_of
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.library.places import change_of
+    from gatekeeper.runs.run_plan import RunPlan, execute
 
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments.base, arguments.head, arguments.worktree)
@@ -47,8 +47,10 @@ def blame(arguments: argparse.Namespace) -> int:
         work = plan_check(change, policy, arguments.contract, notices)
         require_writable(arguments.out, work.called_models, arguments.replay)
         revisions = (change.base, change.head)
-        options = RunOptions(replay=arguments.replay, cache=arguments.cache, terminal=True)
-        result = measure(work, revisions, options)
+        run = RunPlan(
+            work=work, revisions=revisions, replay=arguments.replay, cache=arguments.cache
+        )
+        result = execute(run)
         questions = find_questions(work, result)
         print_error(
             f"{len(questions)} of {count(len(result.contracts), 'contract')} got worse; gatekeeper "

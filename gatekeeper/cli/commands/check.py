@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def check(arguments: argparse.Namespace) -> int:
     """Decide whether a change may merge: compare it with the branch to merge into."""
     from gatekeeper.author.promises import explain_promises
-    from gatekeeper.runs.library.check import measure_check
+    from gatekeeper.runs.library.suite import measure_check
 
     given = library_arguments(CheckArguments, arguments)
     measured = measure_check(given, terminal=True, explain=explain_promises)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from gatekeeper.cli.arguments import add_history, add_out, add_plan, add_reports
 from gatekeeper.cli.output import report
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.repository import history_of, require_history_folder, tracked_by
+from gatekeeper.runs.library.places import history_of, require_history_folder, tracked_by
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +31,9 @@ def decide(arguments: argparse.Namespace) -> int:
     """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
     from gatekeeper.reports.write import forget_reports, require_formats
     from gatekeeper.runs.keep_in_history import Keep
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan, execute
     from gatekeeper.runs.shards.join import join_answers
-    from gatekeeper.runs.shards.plan_file import plan_again, read_plan
+    from gatekeeper.runs.shards.plan import plan_again, read_plan
 
     require_formats(arguments.format)
     forget_reports(arguments.out)
@@ -46,15 +47,12 @@ def decide(arguments: argparse.Namespace) -> int:
         history = history_of(arguments.history, repository)
         # An incomplete run is decided again once its shards are complete.
         left_out = ("The run is incomplete, so gatekeeper does not add the run to the history.",)
-        result = measure(
-            sharded.work,
-            (revision,),
-            RunOptions(
-                history=history,
-                keep=None if joined.faults else Keep("manual"),
-                source=joined,
-                since=lambda sha: repository.since(sha, revision.sha),
-                notices=left_out if history and joined.faults else (),
-            ),
+        run = replace(
+            RunPlan.of_revision(revision, sharded.work, repository),
+            history=history,
+            keep=None if joined.faults else Keep("manual"),
+            source=joined,
+            notices=left_out if history and joined.faults else (),
         )
+        result = execute(run)
     return report(result, arguments.out, arguments.format)

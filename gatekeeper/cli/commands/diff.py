@@ -13,7 +13,7 @@ from gatekeeper.cli.output import report
 from gatekeeper.contract.policies.policy import Allow, BudgetPolicy, Policy, load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.reports import require_writable
+from gatekeeper.runs.library.places import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.gate.diff import Side
@@ -93,14 +93,15 @@ def _contracts_of(sides: Sequence[Side | None]) -> list[str]:
 def _revisions(arguments: argparse.Namespace) -> GateResult:
     """Measure both revisions now, side by side, without the policy's limits on what may merge."""
     from gatekeeper.gate.work import plan_check
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan, execute
 
     with Repository.open(arguments.repo) as repository:
         change = repository.between(arguments.earlier, arguments.later)
         work = plan_check(change, _neutral(load_policy(change.head)), arguments.contract)
         work = replace(work, kind="diff", affected=replace(work.affected, uncovered=()))
         require_writable(arguments.out, work.called_models, arguments.replay)
-        return measure(work, (change.base, change.head), RunOptions(replay=arguments.replay))
+        revisions = change.base, change.head
+        return execute(RunPlan(work=work, revisions=revisions, replay=arguments.replay))
 
 
 def _neutral(policy: Policy) -> Policy:
@@ -112,12 +113,12 @@ def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> 
     """Measure a revision's contracts with those names now."""
     from gatekeeper.gate.diff import Side
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan, execute
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(ref)
         work = plan_run(revision, load_policy(revision), names)
         require_writable(arguments.out, work.called_models, arguments.replay)
-        result = measure(work, (revision,), RunOptions(replay=arguments.replay))
+        result = execute(RunPlan(work=work, revisions=(revision,), replay=arguments.replay))
     prompts = {c.name: c.head.prompt_path for c in result.contracts if c.head}
     return Side(ref, result.outcomes, revision.sha, prompts)

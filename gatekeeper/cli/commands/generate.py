@@ -96,8 +96,8 @@ def generate(arguments: argparse.Namespace) -> int:
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
     from gatekeeper.author.generation.session import ANSWERS
     from gatekeeper.contract.policies.policy import load_policy
-    from gatekeeper.runs.library.repository import tracked_by
-    from gatekeeper.runs.unfinished import require_untracked
+    from gatekeeper.runs.answers.kept import require_untracked
+    from gatekeeper.runs.library.places import tracked_by
 
     effort = EFFORTS[arguments.effort]
     tests = effort.tests_per_rule if arguments.tests_per_rule is None else arguments.tests_per_rule

@@ -15,14 +15,14 @@ from gatekeeper.cli.output import print_error, print_lines, write_and_show
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.reports import require_writable
+from gatekeeper.runs.library.places import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.measure import MutationPlan, MutationResult
     from gatekeeper.author.mutation.mutants import Mutation
     from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.runs.unfinished import UnfinishedRun
+    from gatekeeper.runs.answers.kept import KeptAnswers
 
 DEFAULT_OUT = Path(".gatekeeper/mutation")
 
@@ -77,8 +77,9 @@ def mutate(arguments: argparse.Namespace) -> int:
         too_few_fixtures,
     )
     from gatekeeper.cli.model_mutations import ModelMutations
-    from gatekeeper.runs.session import RunOptions
-    from gatekeeper.runs.unfinished import FILE, forget_unfinished, refuse_unfinished_batches
+    from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+    from gatekeeper.runs.answers.kept import refuse_unfinished_batches
+    from gatekeeper.runs.run_plan import RunPlan
 
     if arguments.resume and arguments.replay:
         raise UsageError("--resume and --replay cannot be given together; choose one of them")
@@ -89,7 +90,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         policy = load_policy(revision)
         contract = named_contract(revision, policy, arguments.contract)
         unfinished = _unfinished(arguments, repository, by_model)
-        order_seed = unfinished.order_seed if unfinished else arguments.order_seed
+        order_seed = unfinished.header.order_seed if unfinished else arguments.order_seed
         asked = by_model.ask(contract, revision, policy, mutations) if by_model else None
         more = asked.mutants if asked else ()
         left = asked.policy_after(policy) if asked else policy
@@ -101,16 +102,18 @@ def mutate(arguments: argparse.Namespace) -> int:
         if few:
             print_error(few)
         require_writable(arguments.out, plan.work.called_models, arguments.replay)
-        answers = None if arguments.replay else arguments.out / FILE
+        answers = None if arguments.replay else arguments.out / UNFINISHED
         if answers:
             refuse_unfinished_batches(answers.parent)
-        options = RunOptions(
+        run = RunPlan(
+            work=plan.work,
+            revisions=(revision,),
             replay=arguments.replay,
             cache=arguments.cache,
             answers=answers,
             unfinished=unfinished,
         )
-        result, measured = measure_mutants(plan, options)
+        result, measured = measure_mutants(plan, run)
     if asked:
         notices = tuple(dict.fromkeys((*asked.notices, *result.notices)))
         result = replace(result, notices=notices)
@@ -122,16 +125,17 @@ def mutate(arguments: argparse.Namespace) -> int:
 
 def _unfinished(
     arguments: argparse.Namespace, repository: Repository, by_model: ModelMutations | None
-) -> UnfinishedRun | None:
+) -> KeptAnswers | None:
     """Return the comparisons to continue; None if a run ended before them, while a model proposed
     mutations. Raises UsageError if there is nothing to continue."""
     from gatekeeper.author.mutation.model_mutants import ANSWERS
-    from gatekeeper.runs.library.repository import tracked_by
-    from gatekeeper.runs.unfinished import FILE, read_unfinished, require_untracked
+    from gatekeeper.runs.answers.files import UNFINISHED
+    from gatekeeper.runs.answers.kept import read_unfinished, require_untracked
+    from gatekeeper.runs.library.places import tracked_by
 
     if not arguments.resume or arguments.estimate:
         return None
-    path: Path = arguments.out / FILE
+    path: Path = arguments.out / UNFINISHED
     tracked = tracked_by(repository)
     if by_model and by_model.recording is None:
         require_untracked(path.with_name(ANSWERS), tracked)

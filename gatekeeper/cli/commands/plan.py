@@ -13,7 +13,7 @@ from gatekeeper.cli.output import print_error
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.repository import history_of
+from gatekeeper.runs.library.places import history_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def plan(arguments: argparse.Namespace) -> int:
     from gatekeeper.reports.write import write_files
     from gatekeeper.runs.models import require_sound_models
     from gatekeeper.runs.month_limit import require_month_limit
-    from gatekeeper.runs.shards.bill import plan_shards
+    from gatekeeper.runs.shards.plan import plan_shards
 
     out = arguments.out
     if not out.name or out.is_dir():
@@ -62,7 +62,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _shards(text: str) -> int:
-    from gatekeeper.runs.shards.plan_file import MOST_SHARDS
+    from gatekeeper.runs.shards.plan import MOST_SHARDS
 
     if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MOST_SHARDS:
         raise argparse.ArgumentTypeError(f"give a whole number from 1 to {MOST_SHARDS}")

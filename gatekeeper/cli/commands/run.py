@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the full suite on one revision. With --history, adds the run to the history."""
-    from gatekeeper.runs.library.run import measure_run
+    from gatekeeper.runs.library.suite import measure_run
 
     given = library_arguments(RunArguments, arguments)
     measured = measure_run(given, terminal=True, say=print_error)

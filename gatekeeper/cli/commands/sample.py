@@ -10,7 +10,7 @@ from gatekeeper.cli.arguments import add_plan
 from gatekeeper.cli.output import print_error
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.repository import tracked_by
+from gatekeeper.runs.library.places import tracked_by
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def sample(arguments: argparse.Namespace) -> int:
     """Ask the models for one shard's share of a plan, and keep the answers for `decide`."""
     from gatekeeper import numbers
     from gatekeeper.reports.write import require_writable
-    from gatekeeper.runs.shards.plan_file import plan_again, read_plan
+    from gatekeeper.runs.shards.plan import plan_again, read_plan
     from gatekeeper.runs.shards.sample import answers_to_resume, sample_shard
 
     shard, of = arguments.shard

@@ -98,14 +98,16 @@ def _sampled(
     """Take samples of these contracts, two for each that a comparison plans."""
     from gatekeeper.gate.selftest import LEAST_SAMPLES, pools_of, sampled_whole
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.session import RunOptions, measure
+    from gatekeeper.runs.run_plan import RunPlan, execute
 
     if not jobs:
         return {}
     most = max(job.contract.sampling.samples for job in jobs.values())
     work = plan_run(revision, policy, [*jobs], samples=max(LEAST_SAMPLES, 2 * most))
-    options = RunOptions(replay=arguments.replay, full_suite=True)
-    result = measure(sampled_whole(work), (revision,), options)
+    run = RunPlan(
+        work=sampled_whole(work), revisions=(revision,), replay=arguments.replay, full_suite=True
+    )
+    result = execute(run)
     for notice in result.notices:
         print_error(notice)
     taken = {name: [o for o in result.outcomes if o.sample.trial.contract == name] for name in jobs}

@@ -14,7 +14,7 @@ from gatekeeper.cli.output import print_error, write_document
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.reports import require_writable
+from gatekeeper.runs.library.places import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policies.policy import Policy

@@ -135,7 +135,7 @@ class BatchClient:
         self.wait = BatchWait()
         self.submitted = 0
         self.possibly_paid_twice = 0
-        self._journal = journal
+        self.journal = journal
         self._name_of = name_of
         self._forced = frozenset(through_litellm)
         self._sleep = sleep
@@ -231,7 +231,7 @@ class BatchClient:
                 earlier[known.key].append(one)
             else:
                 new[one.request.model].append(one)
-        batches = {known.key: known for known in self._journal.known}
+        batches = {known.key: known for known in self.journal.known}
         for key, group in earlier.items():
             self._start(group, batches[key])
         for group in new.values():
@@ -283,7 +283,7 @@ class BatchClient:
             self.possibly_paid_twice += len(known.names)
             return None
         if batch is not None:
-            self._journal.submitted(known.key, batch)
+            self.journal.submitted(known.key, batch)
         return batch
 
     async def _submit(self, api: BatchApi, waiting: Sequence[_Waiting]) -> str:
@@ -296,7 +296,7 @@ class BatchClient:
     async def _submit_now(self, api: BatchApi, waiting: Sequence[_Waiting]) -> str:
         key = secrets.token_hex(16)
         names = [one.name for one in waiting]
-        self._journal.intend(key, waiting[0].request.model, names)
+        self.journal.intend(key, waiting[0].request.model, names)
         items = [BatchItem(one.name, one.sent.body) for one in waiting]
         try:
             batch = await api.submit(items, key)
@@ -315,7 +315,7 @@ class BatchClient:
         self.submitted += 1
         self._running[batch] = api.how_to_cancel(batch)
         try:
-            self._journal.submitted(key, batch)
+            self.journal.submitted(key, batch)
         except MeasurementError as error:
             how = api.how_to_cancel(batch)
             cancel = f"the provider bills the batch {batch}; cancel this batch with {how}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.errors import UsageError
-from gatekeeper.sampling.cache import signing_key
 
 WAIVER_KEY = "GATEKEEPER_WAIVER_KEY"
 
 _KEY = re.compile(r"API_KEY$")
 _ADDRESS = re.compile(r"(?:API_BASE|BASE_URL)$")
+_SALT = b"gatekeeper"
 _SHORTEST = 16
 """Shorter values are placeholders for servers that need no key, and can be guessed."""
 _OF_ONE_JOB = "ghs_"
@@ -49,3 +51,10 @@ def waiver_keys(environ: Mapping[str, str]) -> tuple[bytes, ...]:
     models = [value for name, value in model_access(environ) if not _ADDRESS.search(name)]
     secrets = [given] if given else list(dict.fromkeys(models))
     return tuple(signing_key([("waiver", secret)], b"waiver record 1") for secret in secrets)
+
+
+def signing_key(secrets: Sequence[tuple[str, str]], context: bytes) -> bytes:
+    """Return 32 bytes derived from named secrets by HKDF-SHA256 (RFC 5869), which reveal none of
+    them. Each `context`, which says what is signed, has its own key."""
+    extracted = hmac.digest(_SALT, canonical(sorted(secrets)).encode(), "sha256")
+    return hmac.digest(extracted, context + b"\x01", "sha256")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.arguments import AnyPath, check_arguments
-from gatekeeper.runs.library.repository import change_of
+from gatekeeper.runs.library.places import change_of
 from gatekeeper.runs.library.uncommitted import uncommitted
 
 if TYPE_CHECKING:

@@ -92,8 +92,7 @@ class Measurement:
             return Findings(error=str(error))
 
     def _measure(self) -> GateResult:
-        from gatekeeper.runs.library.check import check
-        from gatekeeper.runs.library.run import run
+        from gatekeeper.runs.library.suite import check, run
 
         given: dict[str, Any] = {
             "repo": self._repo,
@@ -116,7 +115,7 @@ class Measurement:
     def _policy(self) -> Policy:
         from gatekeeper.contract.policies.policy import load_policy, policy_in_force
         from gatekeeper.git import Repository
-        from gatekeeper.runs.library.repository import change_of
+        from gatekeeper.runs.library.places import change_of
 
         with Repository.open(self._repo) as repository:
             if self._option("ref"):

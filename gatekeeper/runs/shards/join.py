@@ -21,17 +21,17 @@ from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.forecast.forecast import forecast_run
 from gatekeeper.gate.pipeline import Measurement, RunContext
+from gatekeeper.runs.answers.kept import KeptAnswers, Session, known_answers, request_key
 from gatekeeper.runs.model_source import ModelSource
-from gatekeeper.runs.shards.answer_file import PATTERN, Session, ShardAnswers, read_shard
-from gatekeeper.runs.unfinished import request_key
+from gatekeeper.runs.shards.plan import ANSWER_FILES, read_shard
 from gatekeeper.sampling.client import AnswerMissing
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
     from gatekeeper.contract.values.trial import Completion, Request, Trial
     from gatekeeper.gate.work import Work
-    from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
-    from gatekeeper.runs.unfinished import AnswerLog
+    from gatekeeper.runs.answers.kept import AnswerLog, IsTracked
+    from gatekeeper.runs.shards.plan import ShardedWork
 
 _PATIENT = RetryPolicy(attempts=1, throttled_attempts=1, give_up_after=1_000_000_000)
 """Calls that failed on their shard are not repeated, and any number of them ends no run: the shard
@@ -76,8 +76,7 @@ class JoinedAnswers(ModelSource):
         of its own: each shard kept its part of the limits."""
 
         def known(trials: Sequence[Trial]) -> Mapping[int, Completion]:
-            keys = enumerate(map(request_key, trials))
-            return {place: self.answers[key] for place, key in keys if key in self.answers}
+            return known_answers(trials, self.answers)
 
         limits = Limits(cost_usd=None, calls=None, minutes=None)
         notices = (*around.notices, *self.fault_notices)
@@ -178,9 +177,9 @@ def join_answers(
 
 def _read_all(
     sharded: ShardedWork, folders: Sequence[Path], tracked: IsTracked
-) -> tuple[Mapping[int, Sequence[ShardAnswers]], tuple[str, ...]]:
+) -> tuple[Mapping[int, Sequence[KeptAnswers]], tuple[str, ...]]:
     """Return the files of each shard, the oldest first, and what is wrong with others."""
-    files: dict[int, list[ShardAnswers]] = defaultdict(list)
+    files: dict[int, list[KeptAnswers]] = defaultdict(list)
     unreadable = []
     for path in _files_in(folders):
         try:
@@ -202,10 +201,10 @@ def _files_in(folders: Sequence[Path]) -> Iterator[Path]:
             raise UsageError(
                 f"--answers {folder}: this is a file; give the folder that contains it"
             )
-        yield from sorted(folder.rglob(PATTERN))
+        yield from sorted(folder.rglob(ANSWER_FILES))
 
 
-def _fault(own: Sequence[ShardAnswers], missing: set[str], planned: int) -> str:
+def _fault(own: Sequence[KeptAnswers], missing: set[str], planned: int) -> str:
     """Say how many answers a shard lacks, and why."""
     if not own:
         return f"no file has the {numbers.count(planned, 'answer')} of this shard"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.work import require_streams
+from gatekeeper.runs.answers.kept import AnswerLog, known_answers
 from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
-from gatekeeper.runs.shards.answer_file import ShardLog, header_of_shard, name_of, read_shard
+from gatekeeper.runs.shards.plan import read_shard
 from gatekeeper.runs.signals import with_signals
-from gatekeeper.runs.unfinished import request_key
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.shards import limits_of_shard
@@ -23,7 +23,8 @@ from gatekeeper.sampling.stored_text import stored_outcome
 if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Revision
     from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.runs.shards.plan_file import IsTracked, ShardedWork
+    from gatekeeper.runs.answers.kept import IsTracked
+    from gatekeeper.runs.shards.plan import ShardedWork
     from gatekeeper.sampling.runner import Run
 
 
@@ -44,14 +45,18 @@ def sample_shard(
     from gatekeeper.reports.redact import environment_redactor
 
     require_sound_models(sharded.work, (revision,))
-    log = ShardLog(folder / name_of(shard, sharded.plan.shards), environment_redactor())
-    log.begin(header_of_shard(sharded, shard), resume=known is not None)
+    log = AnswerLog(sharded.file_of(shard, folder), environment_redactor())
+    if known is None:
+        log.start(sharded.header_of(shard))
+    else:
+        log.resume()
     try:
+        log.begin_session()
         _require_kept(log)
         run = _sample(sharded, revision, shard, log, known or {})
         # A run that was ended may ask again for what failed.
         failed = [s for s in run.samples if s.completion is None and not s.shared]
-        log.end(run, failed if run.ended == "done" else [])
+        log.end_session(run, failed if run.ended == "done" else [])
         _require_kept(log)
     finally:
         log.close()
@@ -65,7 +70,7 @@ def answers_to_resume(
 ) -> Mapping[str, Completion] | None:
     """Return the answers of the shard's earlier sessions; None if there was none. Raises
     UsageError if its file is of another plan or cannot be read."""
-    path = folder / name_of(shard, sharded.plan.shards)
+    path = sharded.file_of(shard, folder)
     try:
         number, kept = read_shard(path, sharded.plan, tracked)
     except FileNotFoundError:
@@ -81,14 +86,13 @@ def _sample(
     sharded: ShardedWork,
     revision: Revision,
     shard: int,
-    log: ShardLog,
+    log: AnswerLog,
     answers: Mapping[str, Completion],
 ) -> Run:
     trials = sharded.trials_of(shard)
     limits = limits_of_shard(sharded.work.policy.limits, shard, sharded.plan.shards)
     work = replace(sharded.work, policy=replace(sharded.work.policy, limits=limits))
-    keys = enumerate(map(request_key, trials))
-    known = {place: answers[key] for place, key in keys if key in answers}
+    known = known_answers(trials, answers)
     client = open_models((revision,), work.policy.through_litellm)
 
     async def within(progress: TerminalProgress, stop: asyncio.Event) -> Run:
@@ -139,6 +143,6 @@ class _EveryAnswer:
             self._progress.advanced(cost_usd=cost, failed=answer is None)
 
 
-def _require_kept(log: ShardLog) -> None:
+def _require_kept(log: AnswerLog) -> None:
     if log.fault:
         raise MeasurementError(log.fault)

@@ -50,10 +50,10 @@ def test_a_secret_for_waivers_signs_alone() -> None:
 
 
 def test_the_keys_of_waivers_and_of_the_cache_differ() -> None:
-    from gatekeeper.sampling.cache import signing_key
+    from gatekeeper.runs.answers.cache import cache_key
 
     secret = "a secret of the repository"
-    assert waiver_keys({WAIVER_KEY: secret}) != (signing_key([("waiver", secret)]),)
+    assert waiver_keys({WAIVER_KEY: secret}) != (cache_key([("waiver", secret)]),)
 
 
 @pytest.mark.parametrize("secret", ["x", "0123456789abcde"])

@@ -15,7 +15,7 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, CutText, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.providers import ModelRouter
-from gatekeeper.runs.cached_client import CachedClient
+from gatekeeper.runs.answers.cache import CachedClient
 
 ONE = Request("openai/m", (Message("user", "one"),), {"temperature": 0}, 42, 0)
 

@@ -14,20 +14,18 @@ from hypothesis import strategies as st
 
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, Completion, Request, Sample, Trial
+from gatekeeper.runs.answers.cache import cache_key, read, written
 from gatekeeper.sampling.cache import (
     Entry,
     Pair,
     continued,
     live_entries,
     measured,
-    read,
     recall,
-    signing_key,
-    written,
 )
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
-KEY = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
+KEY = cache_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 
 amounts = st.none() | st.floats(0, 1e9)
 completions = st.builds(
@@ -139,7 +137,7 @@ def signed(**fields: object) -> bytes:
 
 
 def signed_text(text: str) -> bytes:
-    from gatekeeper.sampling.cache import _hmac
+    from gatekeeper.runs.answers.cache import _hmac
 
     signature = _hmac(text.encode(), KEY).decode()
     return f'{{"version":4,"entry":{text},"hmac":"{signature}"}}'.encode()
@@ -215,19 +213,18 @@ def test_a_time_is_written_in_utc() -> None:
 
 def test_the_signing_key_is_made_as_rfc_5869_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its first test case, of which 42 bytes are asked; the first 32 are the first block."""
-    from gatekeeper.sampling import cache
+    from gatekeeper.providers.models import keys
 
-    monkeypatch.setattr(cache, "_SALT", bytes(range(13)))
-    monkeypatch.setattr(cache, "_CONTEXT", bytes(range(0xF0, 0xFA)))
-    monkeypatch.setattr(cache, "canonical", lambda _: "\x0b" * 22)
+    monkeypatch.setattr(keys, "_SALT", bytes(range(13)))
+    monkeypatch.setattr(keys, "canonical", lambda _: "\x0b" * 22)
     expected = "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
-    assert signing_key([]).hex() == expected
+    assert keys.signing_key([], bytes(range(0xF0, 0xFA))).hex() == expected
 
 
 def test_the_signing_key_takes_all_secrets_by_name_in_any_order() -> None:
     a, b = ("A_API_KEY", "secret"), ("B_API_KEY", "other")
-    assert signing_key([a, b]) == signing_key([b, a])
-    found = {signing_key(x) for x in ([a], [b], [a, b], [("A_API_KEY", "other"), (b[0], a[1])])}
+    assert cache_key([a, b]) == cache_key([b, a])
+    found = {cache_key(x) for x in ([a], [b], [a, b], [("A_API_KEY", "other"), (b[0], a[1])])}
     assert len(found) == 4
 
 

@@ -1,8 +1,8 @@
-"""What the arguments name in a repository: the change, the history, an unfinished run."""
+"""What arguments name: a change, a history, files of answers, the folder for the reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
-    from gatekeeper.runs.library.arguments import SuiteArguments
-    from gatekeeper.runs.unfinished import UnfinishedRun
 
 
 def change_of(repository: Repository, base: str | None, head: str | None, worktree: bool) -> Change:
@@ -41,18 +39,21 @@ def require_history_folder(history: str | None) -> None:
         raise UsageError(f"--history {history}: name a file in an existing folder")
 
 
-def unfinished_of(given: SuiteArguments, repository: Repository) -> UnfinishedRun | None:
-    """Return the unfinished run to resume; None if none is to be resumed. Raises UsageError."""
-    if not given.resume or given.out is None:
-        return None
-    from gatekeeper.runs.unfinished import FILE, read_unfinished
-
-    return read_unfinished(given.out / FILE, tracked_by(repository))
-
-
 def tracked_by(repository: Repository) -> Callable[[Path], bool]:
     """Return a function that says whether git tracks a file."""
     from gatekeeper.history.tampering import paths_in_repository
 
     root = repository.root or Path()
     return lambda path: repository.tracks(paths_in_repository(str(path), root))
+
+
+def require_writable(out: Path | None, models: Iterable[str], replay: Path | None) -> None:
+    """Raise WriteError if a model is to be called and the reports could not be written to `out`.
+
+    Recordings cost nothing: their result is shown even if it cannot be written.
+    """
+    from gatekeeper.contract.files.references import recording_path
+    from gatekeeper.reports import write
+
+    if out is not None and replay is None and any(recording_path(m) is None for m in models):
+        write.require_writable(out)

@@ -1,6 +1,8 @@
-"""One run in this process: the model client, the history, signals, the event loop, progress.
+"""One run in this process: what it measures, what it reads and keeps, and how it is executed.
 
-The command line and the action share this. Work that calls no model does not start any of this.
+The action turns an event into a `RunPlan`, and the library, the commands and the shards turn their
+options into one. All are executed here. Work that calls no model starts no client, reads no history
+and shows no progress.
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.pipeline import (
     Measurement,
@@ -45,10 +48,10 @@ if TYPE_CHECKING:
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
+    from gatekeeper.runs.answers.kept import AnswerLog, KeptAnswers
     from gatekeeper.runs.keep_in_history import Keep
     from gatekeeper.runs.model_source import ModelSource
     from gatekeeper.runs.old_names import Since
-    from gatekeeper.runs.unfinished import AnswerLog, UnfinishedRun
     from gatekeeper.sampling.limits import Price
 
 _FORKS = (
@@ -82,44 +85,67 @@ class Explanation:
 Explain = Callable[[Work, Measurement], Explanation]
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a run is made; the default is a trusted run of this process that keeps nothing.
+class Commits(Protocol):
+    """Where earlier commits and data branches come from."""
 
-    `history` is read, and `keep` says how to add the run to it. `replay` is a samples.jsonl that
-    answers every model. `cache` holds samples of earlier checks. `answers` is the file that keeps
-    each answer until the run has ended; `unfinished` holds those of a run that stopped early.
-    `source` answers instead of this process's models. `waivers` are for the tested commit.
-    `trusted` is False for a fork's head: a plan that could spend more than the limits, or whose
-    price is unknown, is then refused. A `full_suite` is refused if the policy's limit of the month
-    is reached. `since` returns what changed from an earlier commit to the one whose contracts have
-    the history. Without a `terminal`, no progress is shown and signals are the caller's.
-    `explain` is called after the measurement, and may call models.
-    """
+    def since(self, sha: str, head: str) -> Change | None:
+        """Return what changed since a commit; None if the commit is not known."""
+        ...
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What a run measures, what it reads and what it keeps; by default, a trusted run of this
+    process that keeps nothing."""
+
+    work: Work
+    revisions: tuple[Revision, ...]
+    """Where `recorded/` models are read from, base first: base's recorded answers always win, and
+    head can only add to them."""
     history: HistoryStore | None = None
+    """What is read of past runs."""
     keep: Keep | None = None
+    """How to add the run to the history."""
+    since: Since | None = None
+    """Returns what changed from an earlier commit to the one whose contracts have the history."""
     replay: Path | None = None
+    """A samples.jsonl that answers every model."""
     cache: Path | None = None
+    """Samples of earlier checks."""
     answers: Path | None = None
-    unfinished: UnfinishedRun | None = None
+    """The file that keeps each answer until the run has ended."""
+    unfinished: KeptAnswers | None = None
+    """The answers of a run that stopped early."""
     source: ModelSource | None = None
+    """Answers instead of this process's models."""
     waivers: tuple[Waiver, ...] = ()
+    """Those for the tested commit."""
     notices: tuple[str, ...] = ()
     trusted: bool = True
+    """False for a fork's head: a plan that could spend more than the limits, or whose price is
+    unknown, is then refused."""
     full_suite: bool = False
-    since: Since | None = None
+    """Whether the run is refused if the policy's limit of the month is reached."""
     explain: Explain | None = None
+    """Called after the measurement; may call models."""
     terminal: bool = True
+    """Without one, no progress is shown and signals are the caller's."""
+
+    @classmethod
+    def of_change(cls, change: Change, work: Work, commits: Commits) -> RunPlan:
+        """Return the plan that compares a change with its base."""
+        since = partial(commits.since, head=change.base.sha)
+        return cls(work=work, revisions=(change.base, change.head), since=since)
+
+    @classmethod
+    def of_revision(cls, revision: Revision, work: Work, commits: Commits) -> RunPlan:
+        """Return the plan that measures one revision."""
+        since = partial(commits.since, head=revision.sha)
+        return cls(work=work, revisions=(revision,), since=since)
 
 
-def measure(
-    work: Work, revisions: tuple[Revision, ...], options: RunOptions | None = None
-) -> GateResult:
+def execute(plan: RunPlan) -> GateResult:
     """Measure the work and return its result, without the secrets of this process's environment.
-
-    `recorded/` models are read from `revisions`, base first: base's recorded answers always win,
-    and head can only add to them.
 
     Raises:
         UsageError: A model cannot be called, one call alone can cost more than the limits allow, or
@@ -128,49 +154,50 @@ def measure(
     """
     from gatekeeper.reports.redact import environment_redactor
 
-    options = options or RunOptions()
+    work, revisions = plan.work, plan.revisions
     redact = environment_redactor()
-    require_recording(options.replay)
-    notices = options.notices
+    require_recording(plan.replay)
+    notices = plan.notices
     if not work.trials:
-        found = conclude_without_calls(work, options.waivers, notices)
-        if options.explain:
-            found = _explained(found, options.explain(work, found))
+        found = conclude_without_calls(work, plan.waivers, notices)
+        if plan.explain:
+            found = _explained(found, plan.explain(work, found))
         return redact.value(build_result(work, found))
-    if not options.replay:
+    if not plan.replay:
         notices = (*notices, *require_sound_models(work, revisions))
     from gatekeeper.history.base_nights import with_nights
     from gatekeeper.history.record import past_runs
+    from gatekeeper.runs.answers.cache import SampleCache
     from gatekeeper.runs.keep_in_history import keep_run
     from gatekeeper.runs.old_names import with_old_names
-    from gatekeeper.runs.sample_cache import SampleCache
 
-    past, said = _read_past(work, options)
-    past, old_names = with_old_names(past, work, options.since)
-    remembered = SampleCache.open(None if options.replay else options.cache, work)
+    past, said = _read_past(plan)
+    past, old_names = with_old_names(past, work, plan.since)
+    remembered = SampleCache.open(None if plan.replay else plan.cache, work)
     work = with_nights(remembered.in_order(work), past.records)
-    unfinished = options.unfinished
+    unfinished = plan.unfinished
     if unfinished:
         unfinished.require_same(work.trials)
-    client = open_models(revisions, work.policy.through_litellm, options.replay, options.source)
+    client = open_models(revisions, work.policy.through_litellm, plan.replay, plan.source)
     around = RunContext(
         client,
-        notices=(*notices, *said, *_history_notices(past, options.keep), *remembered.notices),
-        waivers=options.waivers,
+        notices=(*notices, *said, *_history_notices(past, plan.keep), *remembered.notices),
+        waivers=plan.waivers,
         remembered=remembered.entries,
         resumed=unfinished.known if unfinished else lambda _: {},
         judged=unfinished.answers if unfinished else {},
     )
-    log = _answer_log(options.answers, work, unfinished, redact) if options.answers else None
-    found = _measure_now(work, client, _with_past(around, past), log, options)
-    if options.explain:
-        found = _explained(found, options.explain(work, found))
-    more = [] if options.replay else _unmeasured(found.outcomes, revisions)
+    log = _answer_log(plan.answers, work, unfinished, redact) if plan.answers else None
+    plan = replace(plan, work=work)
+    found = _measure_now(plan, client, _with_past(around, past), log)
+    if plan.explain:
+        found = _explained(found, plan.explain(work, found))
+    more = [] if plan.replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, (*found.outcomes, *found.fresh))
     more += _about_unfinished(log, unfinished, found) if log else ()
     found = replace(found, notices=(*found.notices, *more))
-    if options.history and options.keep:
-        found = keep_run(options.history, past, work, redact.value(found), options.keep, old_names)
+    if plan.history and plan.keep:
+        found = keep_run(plan.history, past, work, redact.value(found), plan.keep, old_names)
     return redact.value(build_result(work, found, past_runs(past.records)))
 
 
@@ -188,16 +215,16 @@ def _explained(found: Measurement, more: Explanation) -> Measurement:
     )
 
 
-def _read_past(work: Work, options: RunOptions) -> tuple[Past, tuple[str, ...]]:
+def _read_past(plan: RunPlan) -> tuple[Past, tuple[str, ...]]:
     """Return the history and what it says of the month's spending. Raises UsageError if the limit
     of the month is reached and counts."""
     from gatekeeper.history.store import Past
     from gatekeeper.runs.month_limit import require_month_limit
 
-    past = options.history.read() if options.history else Past()
-    if options.replay or not options.full_suite:
+    past = plan.history.read() if plan.history else Past()
+    if plan.replay or not plan.full_suite:
         return past, ()
-    return past, require_month_limit(work, past if options.history else None, datetime.now(UTC))
+    return past, require_month_limit(plan.work, past if plan.history else None, datetime.now(UTC))
 
 
 def _history_notices(past: Past, keep: Keep | None) -> tuple[str, ...]:
@@ -223,11 +250,7 @@ def _with_past(around: RunContext, past: Past) -> RunContext:
 
 
 def _measure_now(
-    work: Work,
-    client: ModelRouter,
-    around: RunContext,
-    log: AnswerLog | None,
-    options: RunOptions,
+    plan: RunPlan, client: ModelRouter, around: RunContext, log: AnswerLog | None
 ) -> Measurement:
     """Ask the models, with progress and signals if there is a terminal."""
     import asyncio
@@ -235,23 +258,24 @@ def _measure_now(
     from gatekeeper.runs.model_source import RunHooks
     from gatekeeper.runs.signals import run_until_end, with_signals, without_signals
 
-    hooks: RunHooks = options.source or RunHooks()
+    work = plan.work
+    hooks: RunHooks = plan.source or RunHooks()
 
     async def within(progress: TerminalProgress | None, stop: asyncio.Event) -> Measurement:
         price: Price = free_price
         amounts: Amounts | None = None
         said: tuple[str, ...] = ()
-        if not options.replay:
+        if not plan.replay:
             # In a thread: the price list is large, and progress is already shown.
             amounts = hooks.amounts
             price, said = await asyncio.to_thread(
-                prices_within_limits, work, options.trusted, amounts.worst
+                prices_within_limits, work, plan.trusted, amounts.worst
             )
             amounts = replace(amounts, worst=price)
         try:
             await client.require_keys(dict.fromkeys(sorted(work.called_models)))
         except UsageError as error:
-            if options.trusted:
+            if plan.trusted:
                 raise
             raise MeasurementError(f"{error}. {_FORKS}") from error
         require_streams(work.trials, client)
@@ -273,7 +297,7 @@ def _measure_now(
         around = replace(around, on_answer=log.add, on_judge_answer=log.add_judge_answer)
     try:
         around = hooks.prepare(around, work, log)
-        if options.terminal:
+        if plan.terminal:
             found = asyncio.run(with_signals(client, within))
         else:
             found = run_until_end(without_signals(client, within))
@@ -322,11 +346,11 @@ def _prepare_the_end(forecaster: Callable[[], Forecast | None] | None) -> Foreca
 
 
 def _answer_log(
-    path: Path, work: Work, unfinished: UnfinishedRun | None, redact: Redactor
+    path: Path, work: Work, unfinished: KeptAnswers | None, redact: Redactor
 ) -> AnswerLog:
-    from gatekeeper.runs.unfinished import AnswerLog, header_of
+    from gatekeeper.runs.answers.kept import AnswerLog, header_of
 
-    log = AnswerLog(path, lambda completion: redact.value(completion) == completion)
+    log = AnswerLog(path, redact)
     if unfinished:
         log.resume()
     else:
@@ -335,7 +359,7 @@ def _answer_log(
 
 
 def _about_unfinished(
-    log: AnswerLog, unfinished: UnfinishedRun | None, found: Measurement
+    log: AnswerLog, unfinished: KeptAnswers | None, found: Measurement
 ) -> list[str]:
     """Return notices about the answers that were kept."""
     said = []

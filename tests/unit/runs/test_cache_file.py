@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from gatekeeper.contract.values.trial import Completion
-from gatekeeper.providers import cache_file
-from gatekeeper.providers.cache_file import MOST_BYTES, read_cache, write_cache
-from gatekeeper.sampling.cache import Entry, Pair, signing_key, written
+from gatekeeper.runs.answers import cache as cache_file
+from gatekeeper.runs.answers import files
+from gatekeeper.runs.answers.cache import MOST_BYTES, cache_key, read_cache, write_cache, written
+from gatekeeper.sampling.cache import Entry, Pair
 
 NOW = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
-KEY = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
+KEY = cache_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 
 
 def entry(number: int, age: timedelta = timedelta(0), text: str = "ok") -> Entry:
@@ -180,17 +181,18 @@ steps = int(sys.argv[2])
 
 def die_at(frame, event, argument):
     global steps
-    if frame.f_code.co_name in ("_replace", "write_cache") and event in ("call", "line", "return"):
+    steps_of = frame.f_code.co_name in ("replace_file", "write_cache")
+    if steps_of and event in ("call", "line", "return"):
         if steps == 0:
             os._exit(9)
         steps -= 1
     return die_at
 
 from gatekeeper.contract.values.trial import Completion
-from gatekeeper.providers.cache_file import write_cache
-from gatekeeper.sampling.cache import Entry, Pair, signing_key
+from gatekeeper.runs.answers.cache import cache_key, write_cache
+from gatekeeper.sampling.cache import Entry, Pair
 
-key = signing_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
+key = cache_key([("OPENAI_API_KEY", "sk-0123456789abcdef")])
 now = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 pair = Pair("a" * 64, Completion("no", 8.5), Completion("ok", 9.0))
 new = [Entry(f"{n:064x}", f"c{n}", "5" * 32, now, (pair,)) for n in (1, 2)]
@@ -233,7 +235,7 @@ def test_a_fault_at_any_step_leaves_the_old_file_and_nothing_else(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    owner = {"mkstemp": cache_file.tempfile, "replace": Path}.get(step, os)
+    owner = {"mkstemp": files.tempfile, "replace": Path}.get(step, os)
     monkeypatch.setattr(owner, step, full)
     (notice,) = write_cache(path, [entry(2)], KEY)
     monkeypatch.undo()

@@ -1,0 +1,88 @@
+"""Reads and writes files of answers, whatever stands in their place. Nothing here follows a link or
+waits for a pipe, because a checkout may hold anything of any name."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+MOST_BYTES = 1_000_000_000
+UNFINISHED = "unfinished.jsonl"
+
+
+def read_own_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """Return the content of a file that an earlier run wrote. Raises OSError, also for a link, a
+    folder, and a file of more than `most` bytes."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(opened.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(None, "this is not a file")
+        if found.st_size > most:
+            raise OSError(None, f"the file is larger than {most:,} bytes")
+        return opened.read(most)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace the file as a whole, so that a reader, or a killed process, finds the old one or the
+    new one. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(file, "wb") as new:
+            new.write(content)
+            new.flush()
+            os.fsync(new.fileno())
+            # The step that keeps the file may run as somebody else.
+            os.fchmod(new.fileno(), 0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def write_line(file: int, line: bytes, *, sync: bool = False) -> None:
+    """Append a whole line to an open file. Raises OSError if a part of it is lost, or the file is
+    no longer there."""
+    if not os.fstat(file).st_nlink:
+        raise OSError(None, "somebody deleted the file")
+    if os.write(file, line) != len(line):
+        raise OSError(None, "no space left for a whole line")
+    if sync:
+        os.fsync(file)
+
+
+def lock(file: int) -> bool:
+    """Lock an open file until it is closed; return False if another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether another process is writing the file."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not lock(file)
+    finally:
+        os.close(file)
+
+
+def forget_unfinished(path: Path) -> None:
+    """Delete the file of a run that has ended. What cannot be deleted is left, and so is what
+    another run is writing."""
+    if not is_locked(path):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)

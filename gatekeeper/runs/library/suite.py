@@ -1,0 +1,323 @@
+"""`gatekeeper.check` and `gatekeeper.run`: plan a run, execute it, and write its reports."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatekeeper.contract.policies.policy import load_policy, policy_in_force
+from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.git import Repository
+from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
+from gatekeeper.numbers import count
+from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+from gatekeeper.runs.library.arguments import (
+    AnyPath,
+    CheckArguments,
+    RunArguments,
+    SuiteArguments,
+    check_arguments,
+    run_arguments,
+)
+from gatekeeper.runs.library.places import (
+    change_of,
+    history_of,
+    require_history_folder,
+    require_writable,
+    tracked_by,
+)
+from gatekeeper.runs.library.uncommitted import left_out_of_run, uncommitted
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from gatekeeper.contract.values.change import Change
+    from gatekeeper.gate.results.result import GateResult
+    from gatekeeper.reports.formats import Format
+    from gatekeeper.runs.answers.kept import KeptAnswers
+    from gatekeeper.runs.model_source import ModelSource
+    from gatekeeper.runs.run_plan import Explain, RunPlan
+
+    Sources = Callable[[RunPlan, KeptAnswers | None], AbstractContextManager[ModelSource | None]]
+
+Say = Callable[[str], object]
+"""Takes a sentence for the person at a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A result, and the file that keeps the answers of its run until the reports are written."""
+
+    result: GateResult
+    answers: Path | None = None
+
+
+def check(
+    *,
+    repo: AnyPath = ".",
+    base: str | None = None,
+    head: str | None = None,
+    worktree: bool = False,
+    contract: str | Sequence[str] = (),
+    out: AnyPath | None = None,
+    format: Format | Sequence[Format] = (),  # noqa: A002  # the name of the option
+    history: str | None = None,
+    replay: AnyPath | None = None,
+    cache: AnyPath | None = None,
+    resume: bool = False,
+    order_seed: str | None = None,
+) -> GateResult:
+    """Decide whether a change may merge, as `gatekeeper check` does.
+
+    Nothing is printed. `result.verdict` is `pass`, `fail`, `inconclusive` or `error`, and
+    `result.exit_code` is the exit code of the command. Models are called with the keys in this
+    process's environment. It works within a running event loop too, and then blocks it.
+
+    Args:
+        repo: The repository, or a folder in it.
+        base: The branch to merge into; by default, the remote's default branch.
+        head: The commit with the change; by default, HEAD.
+        worktree: Test the files in the work tree, not a commit.
+        contract: Run only the contracts of these names; none means all that are affected.
+        out: The folder for the reports; None writes no file.
+        format: Reports to write in addition to those of every run.
+        history: Where past runs are kept, for error budgets; None reads none.
+        replay: A samples.jsonl that gives all answers; no model is called.
+        cache: A file of samples to reuse, to which new ones are added.
+        resume: Go on with the unfinished run in `out`.
+        order_seed: The order_seed of an earlier result, to repeat its order.
+
+    Raises:
+        ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
+        UsageError: An argument cannot be used, such as an unknown branch.
+        MeasurementError: Nothing could be measured, for example without a model's key.
+        WriteError: A report could not be written. Its `result` is the result.
+    """
+    given = check_arguments(
+        repo=repo,
+        base=base,
+        head=head,
+        worktree=worktree,
+        contract=contract,
+        out=out,
+        format=format,
+        history=history,
+        replay=replay,
+        cache=cache,
+        resume=resume,
+        order_seed=order_seed,
+    )
+    return write_measured(measure_check(given), given)
+
+
+def run(
+    *,
+    repo: AnyPath = ".",
+    ref: str = "HEAD",
+    contract: str | Sequence[str] = (),
+    out: AnyPath | None = None,
+    format: Format | Sequence[Format] = (),  # noqa: A002  # the name of the option
+    history: str | None = None,
+    replay: AnyPath | None = None,
+    resume: bool = False,
+    order_seed: str | None = None,
+    batch: bool = False,
+    ray: str | None = None,
+) -> GateResult:
+    """Run the full suite on one revision, as `gatekeeper run` does.
+
+    Nothing is printed. It works within a running event loop too, and then blocks it.
+
+    Args:
+        repo: The repository, or a folder in it.
+        ref: The revision to run.
+        contract: Run only the contracts of these names; none means all.
+        out: The folder for the reports; None writes no file.
+        format: Reports to write in addition to those of every run.
+        history: Where past runs are kept; the run is added there. None keeps nothing.
+        replay: A samples.jsonl that gives all answers; no model is called.
+        resume: Go on with the unfinished run in `out`.
+        order_seed: The order_seed of an earlier result, to repeat its order.
+        batch: Call OpenAI's and Anthropic's models in batches. It needs `out`.
+        ray: The address of a Ray cluster from whose nodes models are called.
+
+    Raises:
+        ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
+        UsageError: An argument cannot be used, such as an unknown revision.
+        MeasurementError: Nothing could be measured, for example without a model's key.
+        WriteError: A report could not be written. Its `result` is the result.
+    """
+    given = run_arguments(
+        repo=repo,
+        ref=ref,
+        contract=contract,
+        out=out,
+        format=format,
+        history=history,
+        replay=replay,
+        resume=resume,
+        order_seed=order_seed,
+        batch=batch,
+        ray=ray,
+    )
+    return write_measured(measure_run(given), given)
+
+
+def measure_check(
+    given: CheckArguments,
+    *,
+    terminal: bool = False,
+    explain: Callable[[Change], Explain | None] | None = None,
+) -> Measured:
+    """Measure a change, and write no report. Raises what `check` raises.
+
+    On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
+    samples so far. `explain` returns what says more about a change after the measurement.
+    """
+    from gatekeeper.gate.work import plan_check
+    from gatekeeper.runs.run_plan import RunPlan
+
+    def plan(repository: Repository, order_seed: str | None) -> RunPlan:
+        change = change_of(repository, given.base, given.head, given.worktree)
+        policy, notices = policy_in_force(change)
+        notices = (*notices, *uncommitted(repository, given.head, given.worktree, policy))
+        work = plan_check(change, policy, given.contract, notices, order_seed)
+        if given.history and work.trials:
+            for path in paths_in_repository(given.history, repository.root or Path()):
+                refuse_own_history(path, change)
+        return replace(
+            RunPlan.of_change(change, work, repository),
+            cache=given.cache,
+            explain=explain(change) if explain else None,
+            terminal=terminal,
+        )
+
+    return _measure(given, plan)
+
+
+def measure_run(
+    given: RunArguments, *, terminal: bool = False, say: Say = lambda _: None
+) -> Measured:
+    """Measure the full suite, and write no report. Raises what `run` raises.
+
+    On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
+    samples so far. `say` gets what a person at a terminal wants to know.
+    """
+    from gatekeeper.gate.work import plan_run
+    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.run_plan import RunPlan
+
+    def plan(repository: Repository, order_seed: str | None) -> RunPlan:
+        revision = repository.revision(given.ref)
+        policy = load_policy(revision)
+        # A recording has no answers about anchors.
+        anchors = given.replay is None
+        work = plan_run(revision, policy, given.contract, order_seed=order_seed, anchors=anchors)
+        return replace(
+            RunPlan.of_revision(revision, work, repository),
+            keep=Keep("manual"),
+            notices=left_out_of_run(repository, given.ref, policy),
+            full_suite=True,
+            terminal=terminal,
+        )
+
+    @contextlib.contextmanager
+    def sources(plan: RunPlan, unfinished: KeptAnswers | None) -> Iterator[ModelSource | None]:
+        if given.batch and plan.answers:
+            from gatekeeper.runs.batch_run import open_batches
+
+            yield open_batches(plan.work, unfinished.batches.values() if unfinished else ())
+        elif given.ray is not None:
+            from gatekeeper.runs.ray_cluster import connect
+
+            with connect(given.ray, plan.work.policy.through_litellm) as cluster:
+                say(f"sampling on {count(cluster.size, 'node')} of the Ray cluster")
+                yield cluster
+        else:
+            yield None
+
+    _refuse_replay(given)
+    require_history_folder(given.history)
+    return _measure(given, plan, sources, collects_batches=given.batch and given.resume)
+
+
+def _measure(
+    given: SuiteArguments,
+    make: Callable[[Repository, str | None], RunPlan],
+    sources: Sources = lambda *_: contextlib.nullcontext(),
+    *,
+    collects_batches: bool = False,
+) -> Measured:
+    """Execute a plan, which `make` returns for an order seed. `sources` returns what answers
+    instead of this process's models; `collects_batches` says that it goes on with earlier
+    batches."""
+    from gatekeeper.reports.write import forget_reports, require_formats
+    from gatekeeper.runs.run_plan import execute
+
+    require_formats(given.format)
+    if given.out and not given.resume:
+        forget_reports(given.out)
+    with Repository.open(given.repo) as repository:
+        unfinished = _unfinished(given, repository)
+        plan = make(repository, unfinished.header.order_seed if unfinished else given.order_seed)
+        work = plan.work
+        if unfinished and given.out:
+            # A run that is refused leaves the reports as they are.
+            unfinished.require_same(work.trials)
+            forget_reports(given.out)
+        kept = work.trials and not given.replay
+        plan = replace(
+            plan,
+            history=history_of(given.history, repository),
+            replay=given.replay,
+            answers=given.out / UNFINISHED if given.out and kept else None,
+            unfinished=unfinished,
+        )
+        require_writable(given.out, work.called_models, given.replay)
+        if plan.answers and not collects_batches:
+            from gatekeeper.runs.answers.kept import refuse_unfinished_batches
+
+            refuse_unfinished_batches(plan.answers.parent)
+        with sources(plan, unfinished) as source:
+            return Measured(execute(replace(plan, source=source)), plan.answers)
+
+
+def _unfinished(given: SuiteArguments, repository: Repository) -> KeptAnswers | None:
+    """Return the unfinished run to resume; None if none is to be resumed. Raises UsageError."""
+    if not given.resume or given.out is None:
+        return None
+    from gatekeeper.runs.answers.kept import read_unfinished
+
+    return read_unfinished(given.out / UNFINISHED, tracked_by(repository))
+
+
+def _refuse_replay(given: RunArguments) -> None:
+    """Refuse a recording for calls that are made elsewhere. Raises UsageError."""
+    for name in ("batch", "ray"):
+        if getattr(given, name) and given.replay:
+            raise UsageError(
+                f"--{name} and --replay cannot be combined, because --replay calls no model; "
+                "use only one of them"
+            )
+
+
+def write_measured(measured: Measured, given: SuiteArguments) -> GateResult:
+    """Write the reports if a folder is named for them, and return the result.
+
+    Raises WriteError, whose `result` is the result, if a file cannot be written.
+    """
+    if given.out is None:
+        return measured.result
+    from gatekeeper.reports.write import write_reports
+
+    try:
+        write_reports(measured.result, given.out, given.format)
+    except WriteError as error:
+        error.result = measured.result
+        raise
+    if measured.answers and measured.result.verdict != "error":
+        forget_unfinished(measured.answers)
+    return measured.result
