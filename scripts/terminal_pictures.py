@@ -18,8 +18,8 @@ from rich.terminal_theme import TerminalTheme
 from gatekeeper.author.onboarding.proposal import Proposal, propose, show_proposal
 from gatekeeper.cli.main import main as gatekeeper
 from gatekeeper.git import Repository
+from gatekeeper.reports.described.validation import describe_validation
 from gatekeeper.reports.terminal.render import Screen
-from gatekeeper.reports.validation import describe_validation
 from gatekeeper.runs.library.validate import validate
 
 ROOT = Path(__file__).parents[1]

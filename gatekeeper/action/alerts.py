@@ -14,7 +14,7 @@ from gatekeeper import numbers
 from gatekeeper.action.activities import CheckActivity, Run, history_of
 from gatekeeper.action.events import RunFull, RunPush
 from gatekeeper.contract.policies.policy import load_policy
-from gatekeeper.reports.alert import News
+from gatekeeper.reports.news import News
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
@@ -73,7 +73,7 @@ def look_back(
         return Aftermath(news)
     from gatekeeper.history.drift import drifts
     from gatekeeper.history.judge_drift import judge_drifts
-    from gatekeeper.reports.drift import drift_news, judge_news
+    from gatekeeper.reports.described.drift import drift_news, judge_news
 
     # Of those that are still there: the past of a removed one stays as it ended.
     drifting = drifts(records, [contract.name for contract in contracts])

@@ -16,7 +16,7 @@ from typing import Literal, cast, get_args
 from gatekeeper.action.workspace import relative_path
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.formats import Format
-from gatekeeper.reports.secrets import secrets_in
+from gatekeeper.reports.redact import secrets_in
 
 CommentMode = Literal["always", "changes", "failures", "off"]
 NEWS = ("regression", "freeze", "drift", "spending")

@@ -35,16 +35,15 @@ from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.workspace import give_reports_to_owner, out_folder
 from gatekeeper.errors import ContractError, GatekeeperError, PublishError, UsageError, WriteError
 from gatekeeper.gate.results.result import GateResult
-from gatekeeper.reports.alert import News, news_of, wanted
-from gatekeeper.reports.annotations import places
 from gatekeeper.reports.escape import block, log_text, visible
-from gatekeeper.reports.headline import title
-from gatekeeper.reports.markdown.comment import comment_text
+from gatekeeper.reports.formats.annotations import places
+from gatekeeper.reports.markdown.comment import comment_text, render_summary
 from gatekeeper.reports.markdown.revert import Suggestion, suggestions_of
-from gatekeeper.reports.markdown.summary import render_summary
 from gatekeeper.reports.markers import comment_marker, drift_marker, suggestion_marker
+from gatekeeper.reports.news import News, news_of, wanted
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
+from gatekeeper.reports.words.headline import title
 from gatekeeper.reports.write import write_files, write_reports
 
 STATUS_LIMIT = 140
@@ -346,7 +345,7 @@ def tell_drift(
 ) -> None:
     """Open, update or close the issue about drift. A failure is a warning in the log."""
     from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
-    from gatekeeper.reports.drift import issue_body, issue_title
+    from gatekeeper.reports.described.drift import issue_body, issue_title
 
     changes = [contract.change.id for contract in drifts if contract.change]
     changes += [judge.id for judge in judges if judge.status == "drifted"]
@@ -371,7 +370,7 @@ def notify(answer: Answer, settings: ActionInputs) -> None:
         return
     # Imported here because few workflows need it and it loads slowly.
     from gatekeeper.action.notify import send
-    from gatekeeper.reports.notification import notification_body, notification_title
+    from gatekeeper.reports.news import notification_body, notification_title
 
     body, wrong = notification_body(
         news, commit=answer.commit, url=settings.run_url, template=settings.notify_template

@@ -29,8 +29,8 @@ def report(
     If something cannot be written, print the error to standard error. The exit code is then 3
     unless the result blocks anyway.
     """
-    from gatekeeper.reports.headline import headline_text
     from gatekeeper.reports.terminal.console import print_result
+    from gatekeeper.reports.words.headline import headline_text
     from gatekeeper.reports.write import write_reports
     from gatekeeper.runs.answers.files import forget_unfinished
 

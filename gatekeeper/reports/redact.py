@@ -33,11 +33,11 @@ from functools import cached_property, lru_cache
 from html.entities import html5
 from itertools import chain
 from typing import Any, TypeVar, get_args
+from urllib.parse import unquote
 
 from gatekeeper.contract.values.trial import Arm, Request
 from gatekeeper.gate.results.parts import FixtureChange
 from gatekeeper.gate.results.result import ReasonCode, Stopped, Verdict
-from gatekeeper.reports.secrets import secrets_in
 
 SHORTEST = 8
 """Shorter values occur in ordinary text, and replacing them would garble a report."""
@@ -316,3 +316,29 @@ def _without_runs(text: str, secret: str) -> str:
         if parts:
             text = "".join([*parts, text[done:]])
     return text
+
+
+_SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)(?:_|$)", re.IGNORECASE)
+_LONG_PART = re.compile(r"[^/:@?&=\s]{16,}")
+"""The shortest part of a notification address that counts as a token. Other words in an
+address are shorter."""
+_PASSWORD = re.compile(r"://[^/@:]*:(.+)@")
+_ADDRESS_NAME = re.compile(r"(?:_PROXY|_BASE|_URL)$", re.IGNORECASE)
+
+
+def secrets_in(environ: Mapping[str, str], token: str = "") -> tuple[str, ...]:
+    """Return the values that must not appear in anything written, the longest first.
+
+    A variable holds a secret if its name says so (`…_KEY`, `…_TOKEN`). The action's inputs
+    `history` and `notify` may hold one inside an address, and so may the address of a proxy or a
+    model's server.
+    """
+    values = {value for name, value in environ.items() if _SECRET_NAME.search(name)} | {token}
+    for name, value in environ.items():
+        if name == "INPUT_HISTORY" or _ADDRESS_NAME.search(name):
+            for password in _PASSWORD.findall(value):
+                values |= {password, unquote(password)}
+    for address in environ.get("INPUT_NOTIFY", "").split():
+        values |= {address, *_LONG_PART.findall(address)}
+    # The longest first, so that a secret which contains another is replaced as a whole.
+    return tuple(sorted((v for v in values if len(v) >= SHORTEST), key=lambda v: (-len(v), v)))

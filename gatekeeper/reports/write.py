@@ -40,7 +40,7 @@ def _report(module: str, name: str, table: str | None = None) -> _Render:
 # result.json comes last: if it exists, the others do.
 _FORMATS: Mapping[str, _Render] = {
     "comment.md": _report("markdown.comment", "render_comment"),
-    "summary.md": _report("markdown.summary", "render_summary"),
+    "summary.md": _report("markdown.comment", "render_summary"),
     "report.html": _report("html", "render_html"),
     "junit.xml": _report("formats.junit", "render_junit"),
     "samples.csv": _report("formats.csv_parquet", "csv_rows", "SAMPLES"),
@@ -245,3 +245,30 @@ def _write_beside(path: Path, chunks: Iterable[bytes], unfinished: contextlib.Ex
 def _remove(temporary: Path) -> None:
     with contextlib.suppress(OSError):
         temporary.unlink()
+
+
+def prepare_reports() -> None:
+    """Import the libraries of the reports of every run, and compile the templates of the page.
+
+    Without this it happens when they are written, and a person waits for it.
+    """
+    import markdown_it  # noqa: F401
+    import rich.box
+    import rich.table  # noqa: F401
+
+    import gatekeeper.reports.formats.csv_parquet
+    import gatekeeper.reports.formats.junit
+    import gatekeeper.reports.formats.result_json
+    import gatekeeper.reports.formats.samples
+    import gatekeeper.reports.html
+    import gatekeeper.reports.markdown.comment
+    import gatekeeper.reports.terminal.console
+    import gatekeeper.reports.terminal.screen
+    import gatekeeper.reports.write  # noqa: F401
+    from gatekeeper.reports.html.body import load_templates
+    from gatekeeper.reports.html.charts import import_pygal
+    from gatekeeper.reports.html.markup import reader
+
+    reader()
+    import_pygal()
+    load_templates()

@@ -73,7 +73,7 @@ def keep_run(
 def _drift_notices(known: Past, names: Sequence[str]) -> list[str]:
     """Return a notice for each contract whose model is certain to have changed."""
     from gatekeeper.history.drift import drifts
-    from gatekeeper.reports.drift import drift_news
+    from gatekeeper.reports.described.drift import drift_news
 
     return [f"{news.contract}: {news.text}" for news in drift_news(drifts(known.records, names))]
 

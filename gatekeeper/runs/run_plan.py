@@ -329,7 +329,7 @@ def _prepare_the_end(forecaster: Callable[[], Forecast | None] | None) -> Foreca
     """Load what statistics and reports need, in a thread that hardly delays calls. Returns the
     forecast of the run; None without prices."""
     from gatekeeper.providers.models.price_list import release_price_list
-    from gatekeeper.reports.preparation import prepare_reports
+    from gatekeeper.reports.write import prepare_reports
     from gatekeeper.runs.process import yield_often
 
     with yield_often():

@@ -15,10 +15,10 @@ from gatekeeper.contract.policies.policy import policy_in_force
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
-from gatekeeper.reports.call_counts import describe_calls
 from gatekeeper.reports.formats.read_samples import read_run
 from gatekeeper.reports.formats.result_json import result_document
 from gatekeeper.reports.formats.samples import sample_document
+from gatekeeper.reports.words.call_counts import describe_calls
 from gatekeeper.runs.run_plan import RunPlan, execute
 
 CONTRACT = """\

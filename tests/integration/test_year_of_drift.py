@@ -22,7 +22,7 @@ from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.gate.objectives.error_budgets import contract_budgets
 from gatekeeper.history.drift import ContractDrift, drifts
 from gatekeeper.history.record import Record, events_of
-from gatekeeper.reports.drift import drift_news
+from gatekeeper.reports.described.drift import drift_news
 
 pytestmark = pytest.mark.long
 

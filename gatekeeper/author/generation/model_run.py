@@ -14,7 +14,7 @@ from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError, WriteError
 from gatekeeper.reports.redact import environment_redactor
-from gatekeeper.reports.terminal.stage_progress import StageProgress
+from gatekeeper.reports.terminal.progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.answers.cache import CachedClient
 from gatekeeper.runs.answers.files import read_own_file

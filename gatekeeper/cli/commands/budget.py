@@ -28,7 +28,7 @@ def budget(arguments: argparse.Namespace) -> int:
     from gatekeeper.contract.changes.groups import narrowed, with_groups
     from gatekeeper.gate.objectives.error_budgets import contract_budgets
     from gatekeeper.history.record import events_of
-    from gatekeeper.reports.error_budgets import budget_document, describe_budgets
+    from gatekeeper.reports.described.error_budgets import budget_document, describe_budgets
 
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)

@@ -23,7 +23,7 @@ def drift(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.history.drift import drifts
     from gatekeeper.history.judge_drift import judge_drifts
-    from gatekeeper.reports.drift import describe_drifts, drift_document
+    from gatekeeper.reports.described.drift import describe_drifts, drift_document
 
     with Repository.open(arguments.repo) as repository:
         policy = load_policy(repository.revision("HEAD"))

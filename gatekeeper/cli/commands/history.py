@@ -94,7 +94,7 @@ def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
 
 def _print(records: Sequence[Record], form: str, *, begun: bool) -> None:
     from gatekeeper.history.lines import to_document, to_lines
-    from gatekeeper.reports.history_table import describe_records, records_csv
+    from gatekeeper.reports.described.history_table import describe_records, records_csv
     from gatekeeper.reports.terminal.console import print_blocks
 
     if form == "table":

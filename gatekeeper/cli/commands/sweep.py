@@ -122,7 +122,7 @@ def _require_sound_models(
 
 def report_sweep(result: SweepResult, out: Path) -> int:
     """Write and print the reports of a sweep; return the exit code."""
-    from gatekeeper.reports.sweep import describe_sweep, sweep_document
+    from gatekeeper.reports.described.sweep import describe_sweep, sweep_document
 
     write_document("sweep", describe_sweep(result), sweep_document(result), out)
     return 3 if result.recommendation.setting is None else 0

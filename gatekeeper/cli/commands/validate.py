@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def validate(arguments: argparse.Namespace) -> int:
     """Find all mistakes in contracts and prompts of the work tree. Calls no model."""
-    from gatekeeper.reports.validation import describe_validation
+    from gatekeeper.reports.described.validation import describe_validation
     from gatekeeper.runs.library.validate import validate as find_mistakes
 
     found = find_mistakes(repo=arguments.repo, paths=arguments.paths)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatekeeper.gate.results.result import GateResult, Verdict
-from gatekeeper.reports.annotations import Place, places
 from gatekeeper.reports.escape import clip, visible
-from gatekeeper.reports.ranking import worst_reasons
+from gatekeeper.reports.formats.annotations import Place, places
+from gatekeeper.reports.words.ranking import worst_reasons
 
 MOST_FINDINGS = 1_000
 _TEXT_LIMIT = 1_000

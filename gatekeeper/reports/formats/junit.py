@@ -15,7 +15,7 @@ from gatekeeper.gate.decision.unit_words import signed
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import clip, plain, xml_text
-from gatekeeper.reports.slice_text import slice_lines
+from gatekeeper.reports.words.evidence import slice_lines
 
 _MESSAGE_LIMIT = 1_000
 _LONGEST_OUTPUT, _SHORTEST_OUTPUT = 10_000, 200

@@ -19,9 +19,9 @@ from gatekeeper import __version__
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.gate.decision.verdict import ACCEPTABLE
 from gatekeeper.gate.results.result import ContractResult, GateResult, Reason, ReasonCode
-from gatekeeper.reports.annotations import Place, failing_check, places
-from gatekeeper.reports.catalogue import REASONS, Level, ReasonEntry
 from gatekeeper.reports.escape import clip, visible
+from gatekeeper.reports.formats.annotations import Place, failing_check, places
+from gatekeeper.reports.words.catalogue import REASONS, Level, ReasonEntry
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

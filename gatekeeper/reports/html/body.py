@@ -14,24 +14,28 @@ from gatekeeper import __version__, numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.gate.objectives.error_budgets import by_pressure
+from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, PastRun
-from gatekeeper.reports.call_counts import describe_forecast
-from gatekeeper.reports.columns import Cell, columns, share_left
-from gatekeeper.reports.comparison_text import base_contract_label, decided_by
+from gatekeeper.reports.document import Cell as HeatCell
+from gatekeeper.reports.document import heat_map
 from gatekeeper.reports.escape import clip, plain, visible
-from gatekeeper.reports.headline import headline_text, lead, what_happened
 from gatekeeper.reports.html import charts, markup
-from gatekeeper.reports.html.heat import failure_clusters
+from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.html.samples import Packed, ReportedEvaluation
 from gatekeeper.reports.markdown.decision import decision_rows, rows_of, under_base_contract
 from gatekeeper.reports.markdown.glance import at_a_glance
 from gatekeeper.reports.markdown.page import Page
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, footer
-from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
-from gatekeeper.reports.ranking import by_severity, worst_reasons
+from gatekeeper.reports.words.call_counts import describe_forecast
+from gatekeeper.reports.words.columns import Cell, columns, share_left
+from gatekeeper.reports.words.comparison_text import base_contract_label, decided_by
+from gatekeeper.reports.words.headline import headline_text, lead, what_happened
+from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 _MOST_ROWS = 2_000
 """Contracts in the table."""
@@ -304,3 +308,57 @@ def _change(change: SectionChange) -> dict[str, Any]:
         "change": change.change,
         "lines": [(kinds.get(line[:1], ""), line) for line in lines],
     }
+
+
+_MOST_ROWS, _MOST_COLUMNS = 24, 12
+_UNNAMED = "(no category)"
+
+
+def failure_clusters(
+    fixtures: Sequence[FixtureResult], outcomes: Mapping[str, Sequence[Outcome]]
+) -> str:
+    """Render the failures on head: a row for each category, a column for each check, the worst
+    first.
+
+    Empty if no check fails on head. A cell is the share of head's evaluated samples that fail.
+    """
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for fixture in fixtures:
+        category = fixture.category or _UNNAMED
+        for outcome in outcomes.get(fixture.id, ()):
+            if outcome.sample.trial.arm == "head":
+                for check_result in outcome.check_results:
+                    if check_result.passed is not None:
+                        tally = counts[category, check_result.check]
+                        tally[0] += not check_result.passed
+                        tally[1] += 1
+    rows = _worst((category, failed) for (category, _), (failed, _) in counts.items())
+    columns = _worst((check, failed) for (_, check), (failed, _) in counts.items())
+    if not columns:
+        return ""
+    cells = {
+        key: HeatCell(
+            numbers.percent(failed / evaluated),
+            (f"{failed:,} of {evaluated:,}",),
+            level=failed / evaluated,
+        )
+        for key, (failed, evaluated) in counts.items()
+    }
+    caption = "Share of head's samples that fail, by category and check"
+    shown = Html().table(
+        heat_map(caption, cells, rows[:_MOST_ROWS], columns[:_MOST_COLUMNS], corner="Category")
+    )
+    rest = max(0, len(rows) - _MOST_ROWS), max(0, len(columns) - _MOST_COLUMNS)
+    if not any(rest):
+        return shown
+    categories = numbers.count(rest[0], "category", "categories")
+    left = f"{categories} and {numbers.count(rest[1], 'check')} with fewer failures are not shown."
+    return f'{shown}<p class="quiet">{left}</p>'
+
+
+def _worst(failures: object) -> list[str]:
+    """Return the names with failures, those with the most first."""
+    totals: dict[str, int] = defaultdict(int)
+    for name, failed in failures:  # type: ignore[attr-defined]
+        totals[name] += failed
+    return sorted((n for n in totals if totals[n]), key=lambda name: (-totals[name], name))

@@ -7,9 +7,9 @@ from html import escape
 
 from gatekeeper import __version__, numbers
 from gatekeeper.gate.results.result import GateResult
-from gatekeeper.reports.headline import lead, title
 from gatekeeper.reports.html.page import asset, page
 from gatekeeper.reports.markdown.page import byte_length
+from gatekeeper.reports.words.headline import lead, title
 
 LIMIT = 2_000_000
 """Bytes of the whole file."""

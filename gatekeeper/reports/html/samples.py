@@ -35,10 +35,10 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, CheckResult, ContractFrom, Outcome, Sample
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult
-from gatekeeper.reports.comparison_text import base_contract_label
 from gatekeeper.reports.escape import clip, visible
-from gatekeeper.reports.ranking import by_loss, by_severity
-from gatekeeper.reports.step_text import prompt_texts
+from gatekeeper.reports.words.comparison_text import base_contract_label
+from gatekeeper.reports.words.evidence import prompt_texts
+from gatekeeper.reports.words.ranking import by_loss, by_severity
 from gatekeeper.sampling.answer_text import answer_text
 
 Messages = Sequence[Message]

@@ -1,4 +1,4 @@
-"""The sticky comment on the pull request: the verdict first, depth folded away."""
+"""The sticky comment on the pull request, and the job summary: the same with more room."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 
 from gatekeeper import __version__
 from gatekeeper.gate.results.result import GateResult
-from gatekeeper.reports.headline import headline, lead
 from gatekeeper.reports.markdown.details import Depth, add_details
 from gatekeeper.reports.markdown.glance import add_glance
-from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.markdown.page import Page, byte_length
 from gatekeeper.reports.markdown.promises import add_promises
 from gatekeeper.reports.markdown.revert import add_reverts
 from gatekeeper.reports.markdown.sections import add_notes, add_reasons, add_table, footer
 from gatekeeper.reports.markers import DEFAULT_ID, comment_marker
+from gatekeeper.reports.words.headline import headline, lead
 
 COMMENT_LIMIT = 65_000
 """GitHub refuses a comment above 65,536 characters; some room is left for the sender."""
 
-_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
+_COMMENT_DEPTH = Depth(broken=50, others=20, output=1_500, diff=6_000)
 _CUT = (
     "*This comment was cut to fit. The whole result is in `result.json` and `samples.jsonl` of "
     "this run's artifact.*"
@@ -48,7 +48,7 @@ def comment_text(
 ) -> str:
     """Render the comment without its marker. `suggested` says that reverts are also suggested on
     the lines of the pull request, if they can be."""
-    return compose(result, notices, limit=limit, depth=_DEPTH, suggested=suggested)
+    return compose(result, notices, limit=limit, depth=_COMMENT_DEPTH, suggested=suggested)
 
 
 def compose(
@@ -78,3 +78,16 @@ def compose(
     add_details(page, result, depth)
     add_promises(page, result)
     return page.text(f"{_CUT}\n\n{ending}" if page.cut else ending) + "\n"
+
+
+SUMMARY_LIMIT = 1_000_000
+"""GitHub drops a summary above 1 MiB altogether, and the job still passes."""
+
+_SUMMARY_DEPTH = Depth(broken=500, others=200, output=4_000, diff=40_000)
+
+
+def render_summary(
+    result: GateResult, notices: Sequence[str] = (), *, limit: int = SUMMARY_LIMIT
+) -> str:
+    """Render Markdown of at most `limit` bytes of UTF-8. `notices` are later than the result."""
+    return compose(result, notices, limit=limit, depth=_SUMMARY_DEPTH, size=byte_length)

@@ -12,26 +12,30 @@ from gatekeeper.contract.meaning.modes import SENDING
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult
 from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
-from gatekeeper.reports.call_counts import describe_forecast
-from gatekeeper.reports.columns import (
+from gatekeeper.reports.escape import code, prose
+from gatekeeper.reports.markdown.page import Page, fold
+from gatekeeper.reports.words.call_counts import describe_forecast
+from gatekeeper.reports.words.columns import (
     objective_value,
     observed_value,
     share_left,
     status_text,
     target,
 )
-from gatekeeper.reports.comparison_text import (
+from gatekeeper.reports.words.comparison_text import (
     base_contract_label,
     corrected_difference,
     decided_by,
 )
-from gatekeeper.reports.escape import code, prose
-from gatekeeper.reports.markdown.page import Page, fold
-from gatekeeper.reports.ranking import by_severity, worst_verdict
-from gatekeeper.reports.repair_text import repair_details, repair_table
-from gatekeeper.reports.resource_text import details, limit_details
-from gatekeeper.reports.slice_text import slice_table
-from gatekeeper.reports.step_text import step_table
+from gatekeeper.reports.words.evidence import (
+    details,
+    limit_details,
+    repair_details,
+    repair_table,
+    slice_table,
+    step_table,
+)
+from gatekeeper.reports.words.ranking import by_severity, worst_verdict
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 _MOST = 1_000

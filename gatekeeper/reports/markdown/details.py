@@ -13,8 +13,8 @@ from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
 from gatekeeper.reports.markdown.page import Page, fold
-from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
-from gatekeeper.reports.ranking import by_loss, by_severity, is_proven
+from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.ranking import by_loss, by_severity, is_proven
 
 _CELL = 100
 _SECTIONS = 4

@@ -9,8 +9,8 @@ from gatekeeper.contract.values.objectives import Objective
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, ReasonCode, SloResult
-from gatekeeper.reports.catalogue import REASONS, Example
-from gatekeeper.reports.ranking import is_proven
+from gatekeeper.reports.words.catalogue import REASONS, Example
+from gatekeeper.reports.words.ranking import is_proven
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.decision.unit_words import detectable_sizes, likely, paired_p_value
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, SloResult
-from gatekeeper.reports.call_counts import describe_calls, describe_cost
-from gatekeeper.reports.columns import objective_value, observed_value, status_text
-from gatekeeper.reports.comparison_text import (
+from gatekeeper.reports.escape import block, code, prose, prose_with_code
+from gatekeeper.reports.markdown.decision import under_base_contract
+from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
+from gatekeeper.reports.words.columns import objective_value, observed_value, status_text
+from gatekeeper.reports.words.comparison_text import (
     can_be_chance,
     counts,
     deciding_test,
@@ -21,11 +23,9 @@ from gatekeeper.reports.comparison_text import (
     is_better,
     is_significant,
 )
-from gatekeeper.reports.escape import block, code, prose, prose_with_code
-from gatekeeper.reports.headline import ICONS
-from gatekeeper.reports.markdown.decision import under_base_contract
-from gatekeeper.reports.ranking import by_loss, worst_reasons
-from gatekeeper.reports.resource_text import limit_details
+from gatekeeper.reports.words.evidence import limit_details
+from gatekeeper.reports.words.headline import ICONS
+from gatekeeper.reports.words.ranking import by_loss, worst_reasons
 
 _MOST_NAMES = 20
 _MOST_FAILURES = 5

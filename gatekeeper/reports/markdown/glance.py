@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, prose
-from gatekeeper.reports.headline import foremost
 from gatekeeper.reports.markdown.decision import under_base_contract
 from gatekeeper.reports.markdown.example_choice import Telling, most_telling
 from gatekeeper.reports.markdown.page import Page
-from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
-from gatekeeper.reports.ranking import worst_reasons
+from gatekeeper.reports.words.headline import foremost
+from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.ranking import worst_reasons
 
 _LINES = 12
 """Edited lines of the prompt."""

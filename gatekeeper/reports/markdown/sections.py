@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from gatekeeper import numbers
 from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.result import ContractResult, GateResult
-from gatekeeper.reports.call_counts import describe_calls, describe_cost
-from gatekeeper.reports.catalogue import REASONS
-from gatekeeper.reports.columns import Cell, columns
 from gatekeeper.reports.escape import code, code_cell, prose_with_code
-from gatekeeper.reports.headline import ICONS, reason_icon, said_in_lead
 from gatekeeper.reports.markdown.decision import rows_of
 from gatekeeper.reports.markdown.page import Page
-from gatekeeper.reports.ranking import by_severity, worst_reasons
+from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
+from gatekeeper.reports.words.catalogue import REASONS
+from gatekeeper.reports.words.columns import Cell, columns
+from gatekeeper.reports.words.headline import ICONS, reason_icon, said_in_lead
+from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 
 _LIST_LIMIT = 20
 

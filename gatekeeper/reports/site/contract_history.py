@@ -17,8 +17,8 @@ from gatekeeper.history.drift import ContractDrift, drifts
 from gatekeeper.history.flickering import MOST_RUNS, FlickeringFixture, flickering_fixtures
 from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import Record, events_of
-from gatekeeper.reports.columns import share_left
-from gatekeeper.reports.drift import drifted, status_text
+from gatekeeper.reports.described.drift import drifted, status_text
+from gatekeeper.reports.words.columns import share_left
 from gatekeeper.stats.objectives.error_budget import CLOCK_SKEW, ErrorBudget
 from gatekeeper.stats.objectives.objective import parse_window
 

@@ -18,9 +18,8 @@ from gatekeeper.gate.results.selftest_result import selftest_lines, selftest_of
 from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.monthly_costs import price_of
 from gatekeeper.history.record import Count, Record
-from gatekeeper.reports.columns import share_left
-from gatekeeper.reports.drift import evidence_text, range_text, status_text
-from gatekeeper.reports.error_budgets import budget_cells
+from gatekeeper.reports.described.drift import evidence_text, range_text, status_text
+from gatekeeper.reports.described.error_budgets import budget_cells
 from gatekeeper.reports.escape import clip, plain, visible
 from gatekeeper.reports.site import plots, trends
 from gatekeeper.reports.site.contract_history import ContractHistory
@@ -36,6 +35,7 @@ from gatekeeper.reports.site.frame import (
 )
 from gatekeeper.reports.site.health_page import fixture_names
 from gatekeeper.reports.site.kept_runs import KeptRun
+from gatekeeper.reports.words.columns import share_left
 
 _SHOWN_RUNS = 14
 _MOST_FIXTURES = 10

@@ -8,8 +8,7 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.flickering import LEAST_CHANGES, MOST_RUNS
-from gatekeeper.reports.columns import share_left
-from gatekeeper.reports.drift import evidence_text, status_text
+from gatekeeper.reports.described.drift import evidence_text, status_text
 from gatekeeper.reports.escape import plain
 from gatekeeper.reports.site.contract_history import ContractHistory
 from gatekeeper.reports.site.frame import (
@@ -24,6 +23,7 @@ from gatekeeper.reports.site.frame import (
 )
 from gatekeeper.reports.site.index_page import summary
 from gatekeeper.reports.site.plots import state_strip
+from gatekeeper.reports.words.columns import share_left
 
 _MOST_FIXTURES = 100
 _NUMBERS = True

@@ -8,7 +8,6 @@ from typing import Any
 from gatekeeper import numbers
 from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.monthly_costs import cost_of, price_of
-from gatekeeper.reports.columns import share_left
 from gatekeeper.reports.escape import plain
 from gatekeeper.reports.site.contract_history import (
     RANKS,
@@ -18,6 +17,7 @@ from gatekeeper.reports.site.contract_history import (
 )
 from gatekeeper.reports.site.frame import INDEX, STATUS, Site, page_path, render_page, shown_name
 from gatekeeper.reports.site.plots import sparkline
+from gatekeeper.reports.words.columns import share_left
 
 _MOST_URGENT = 6
 _VERDICTS = ("fail", "error", "inconclusive", "pass")

@@ -28,7 +28,7 @@ def print_result(
     `notices` are later than the result.
     """
     if console is None and _is_quiet(result) and not notices:
-        from gatekeeper.reports.headline import ICONS, title
+        from gatekeeper.reports.words.headline import ICONS, title
 
         sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
         return
@@ -41,7 +41,7 @@ def print_estimate(estimate: RunEstimate, console: Console | None = None) -> Non
     """Print what a check would run, why, and at what price."""
     said = (estimate.contracts, estimate.uncovered, estimate.notices, estimate.warnings)
     if console is None and not any(said):
-        from gatekeeper.reports.call_counts import nothing_affected
+        from gatekeeper.reports.words.call_counts import nothing_affected
 
         sys.stdout.write(f"{nothing_affected(estimate.unaffected)}\n")
         return

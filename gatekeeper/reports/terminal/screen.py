@@ -15,22 +15,21 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, PairedResult, Verdict
-from gatekeeper.reports.call_counts import (
+from gatekeeper.reports.escape import clip, log_text, plain, visible
+from gatekeeper.reports.markdown.decision import rows_of
+from gatekeeper.reports.words.call_counts import (
     describe_calls,
     describe_cost,
     describe_forecast,
     estimate_text,
     nothing_affected,
 )
-from gatekeeper.reports.columns import Column, columns, shown_objectives, status_text
-from gatekeeper.reports.comparison_text import deciding_test, early_stop, fixtures_wanted
-from gatekeeper.reports.escape import clip, log_text, plain, visible
-from gatekeeper.reports.headline import ICONS, headline_text, reason_icon
-from gatekeeper.reports.markdown.decision import rows_of
-from gatekeeper.reports.ranking import by_loss, by_severity
-from gatekeeper.reports.ranking import worst_reasons as reasons_of
-from gatekeeper.reports.slice_text import slice_lines
-from gatekeeper.reports.step_text import broke_at, plain_step
+from gatekeeper.reports.words.columns import Column, columns, shown_objectives, status_text
+from gatekeeper.reports.words.comparison_text import deciding_test, early_stop, fixtures_wanted
+from gatekeeper.reports.words.evidence import broke_at, plain_step, slice_lines
+from gatekeeper.reports.words.headline import ICONS, headline_text, reason_icon
+from gatekeeper.reports.words.ranking import by_loss, by_severity
+from gatekeeper.reports.words.ranking import worst_reasons as reasons_of
 
 if TYPE_CHECKING:
     from gatekeeper.gate.forecast.estimate import ContractEstimate, RunEstimate

@@ -20,7 +20,7 @@ from gatekeeper.gate.objectives.judge_correction import (
     sole_judge,
 )
 from gatekeeper.gate.objectives.objectives import objective_status, slo_results
-from gatekeeper.reports.columns import observed_value
+from gatekeeper.reports.words.columns import observed_value
 from gatekeeper.stats.judges.label_shift import corrected_rate
 
 

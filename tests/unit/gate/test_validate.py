@@ -16,8 +16,8 @@ from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.validate import Validation, repository_path, validate_contracts
 from gatekeeper.providers.call_advice import advise_on_calls
+from gatekeeper.reports.described.validation import describe_validation
 from gatekeeper.reports.terminal.console import log_console, print_blocks
-from gatekeeper.reports.validation import describe_validation
 
 CONTRACT = """\
 contract: 1

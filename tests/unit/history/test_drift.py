@@ -10,7 +10,7 @@ import pytest
 from support.nightly_records import FIRST, night, nights
 
 from gatekeeper.history.drift import drifts, stretch
-from gatekeeper.reports.drift import (
+from gatekeeper.reports.described.drift import (
     describe_drifts,
     drift_document,
     drift_news,

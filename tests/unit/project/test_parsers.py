@@ -93,8 +93,8 @@ reports/formats/junit.py OURS xml
 reports/html/body.py OURS jinja2
 reports/html/markup.py OURS markdown_it
 reports/html/samples.py OURS gzip
-reports/preparation.py OURS markdown_it
-reports/prompt_diff.py SIZE markdown_it
+reports/write.py OURS markdown_it
+reports/words/prompt_diff.py SIZE markdown_it
 reports/site/contract_page.py OURS gzip
 reports/site/frame.py OURS jinja2
 runs/ray_cluster.py REFUSED pickle

@@ -19,9 +19,9 @@ from gatekeeper.gate.results.result import (
     SloResult,
     Verdict,
 )
-from gatekeeper.reports.advice import advice
-from gatekeeper.reports.headline import headline
 from gatekeeper.reports.markdown.comment import render_comment
+from gatekeeper.reports.words.advice import advice
+from gatekeeper.reports.words.headline import headline
 
 
 def _because(

@@ -8,8 +8,14 @@ from datetime import UTC, datetime
 import pytest
 
 from gatekeeper.gate.results.result import ContractResult, GateResult, Reason
-from gatekeeper.reports.alert import News, news_of, wanted
-from gatekeeper.reports.notification import LONGEST, notification_body, notification_title
+from gatekeeper.reports.news import (
+    LONGEST,
+    News,
+    news_of,
+    notification_body,
+    notification_title,
+    wanted,
+)
 
 WORSE = Reason("regression", "It got worse on 7 of 20 fixtures.", "fail")
 SPENT = Reason("budget", "The error budget is spent.", "fail")

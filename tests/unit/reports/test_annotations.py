@@ -23,8 +23,8 @@ from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.gate.results.author_results import ContractBlame, HarmfulCause, HarmfulEdit
 from gatekeeper.gate.results.parts import FixtureFailure
 from gatekeeper.gate.results.result import ContractResult, Reason, UnderBase
-from gatekeeper.reports.annotations import failing_check, places
-from gatekeeper.reports.prompt_diff import diff_prompts
+from gatekeeper.reports.formats.annotations import failing_check, places
+from gatekeeper.reports.words.prompt_diff import diff_prompts
 
 EDITS = (
     HarmfulEdit('deleting "Answer with the tag only."', "prompts/tag.md", 4, 4),

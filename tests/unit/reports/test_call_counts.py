@@ -8,10 +8,10 @@ from rich.console import Console
 from support import results as examples
 
 from gatekeeper.gate.results.parts import Calls, Forecast, ForecastAmounts, JudgeCalls
-from gatekeeper.reports.call_counts import describe_calls, describe_cost, describe_forecast
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.screen import show_result
+from gatekeeper.reports.words.call_counts import describe_calls, describe_cost, describe_forecast
 
 
 def test_calls_that_did_not_happen_are_left_out() -> None:

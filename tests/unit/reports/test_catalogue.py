@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 
 from gatekeeper.gate.results.result import ReasonCode
-from gatekeeper.reports.alert import NEWS_KINDS
-from gatekeeper.reports.catalogue import REASONS
+from gatekeeper.reports.news import NEWS_KINDS
+from gatekeeper.reports.words.catalogue import REASONS
 
 ROOT = Path(__file__).parents[3]
 CODES: tuple[ReasonCode, ...] = get_args(ReasonCode)

@@ -13,10 +13,10 @@ from support import results as examples
 
 from gatekeeper.gate.results.parts import FixtureResult, Tally
 from gatekeeper.gate.results.result import GateResult, Reason, SloResult
-from gatekeeper.reports.columns import columns, status_text
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.terminal.console import print_result
+from gatekeeper.reports.words.columns import columns, status_text
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 

@@ -11,9 +11,9 @@ from support import results as examples
 
 from gatekeeper.gate.decision.unit_words import paired_p_value
 from gatekeeper.gate.results.result import GateResult, UnderBase
-from gatekeeper.reports.comparison_text import counts, decided_by, early_stop, ended_early
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.markdown.explanation import render_explanation
+from gatekeeper.reports.words.comparison_text import counts, decided_by, early_stop, ended_early
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

@@ -25,13 +25,13 @@ from gatekeeper.gate.results.result import (
     Reason,
     SloResult,
 )
-from gatekeeper.reports.advice import advice
-from gatekeeper.reports.columns import columns
-from gatekeeper.reports.headline import headline_text, lead
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.explanation import render_explanation
-from gatekeeper.reports.ranking import by_severity
 from gatekeeper.reports.terminal.screen import show_result
+from gatekeeper.reports.words.advice import advice
+from gatekeeper.reports.words.columns import columns
+from gatekeeper.reports.words.headline import headline_text, lead
+from gatekeeper.reports.words.ranking import by_severity
 from gatekeeper.stats.interval import ConfidenceInterval
 
 OPEN = ConfidenceInterval(-0.2, 0.04)

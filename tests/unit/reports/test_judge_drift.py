@@ -10,7 +10,7 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.history.drift import drifts
 from gatekeeper.history.judge_drift import judge_drifts
 from gatekeeper.history.record import JudgeAnchors, Record, events_of
-from gatekeeper.reports.drift import (
+from gatekeeper.reports.described.drift import (
     describe_drifts,
     drift_document,
     issue_body,

@@ -9,8 +9,8 @@ from support.verdicts import called_for, paired
 
 from gatekeeper.gate.decision.reasons import slo_reasons
 from gatekeeper.gate.results.result import SloResult
-from gatekeeper.reports.columns import objective_value
-from gatekeeper.reports.comparison_text import decided_by
+from gatekeeper.reports.words.columns import objective_value
+from gatekeeper.reports.words.comparison_text import decided_by
 from gatekeeper.stats.interval import ConfidenceInterval
 
 

@@ -12,7 +12,7 @@ import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from support import results
-from gatekeeper.reports.preparation import prepare_reports
+from gatekeeper.reports.write import prepare_reports
 from gatekeeper.reports.terminal.console import print_result
 from gatekeeper.reports.write import write_reports
 

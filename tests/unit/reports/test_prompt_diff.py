@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import results as examples
 from support.results import BASE_PROMPT, HEAD_PROMPT
 
-from gatekeeper.reports.prompt_diff import diff_prompts, prompt_changes, split_sections
+from gatekeeper.reports.words.prompt_diff import diff_prompts, prompt_changes, split_sections
 from gatekeeper.reports.write import write_reports
 
 lines = st.lists(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.reports.secrets import secrets_in
+from gatekeeper.reports.redact import secrets_in
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from support.results import arm, failing_contract
 
 from gatekeeper.gate.results.parts import StepResult
 from gatekeeper.gate.results.result import ContractResult
-from gatekeeper.reports.annotations import places
+from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.formats.result_json import part_document
-from gatekeeper.reports.headline import what_happened
-from gatekeeper.reports.prompt_diff import prompt_changes
-from gatekeeper.reports.step_text import broke_at, plain_step, prompt_texts, step_table
+from gatekeeper.reports.words.evidence import broke_at, plain_step, prompt_texts, step_table
+from gatekeeper.reports.words.headline import what_happened
+from gatekeeper.reports.words.prompt_diff import prompt_changes
 
 
 def steps(text: str, passed: int, broke: int, last_broke: int = 0) -> tuple[StepResult, ...]:

@@ -20,9 +20,9 @@ from gatekeeper.gate.results.result import Calls
 from gatekeeper.gate.sweep.compare import SweepResult, summarise_sweep
 from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.gate.sweep.measure import Measured
+from gatekeeper.reports.described.sweep import describe_suitability, describe_sweep, sweep_document
 from gatekeeper.reports.html.render import Html, render_page
 from gatekeeper.reports.markdown.render import Markdown, render_markdown
-from gatekeeper.reports.sweep import describe_suitability, describe_sweep, sweep_document
 from gatekeeper.reports.terminal.render import Screen
 
 HOSTILE = "**|`<script>alert(1)</script>`| [x](http://evil.example) @octocat ![i](j)\n# h"

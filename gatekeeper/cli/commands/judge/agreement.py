@@ -40,7 +40,7 @@ def agreement(arguments: argparse.Namespace) -> int:
         labels_from,
         read_rows,
     )
-    from gatekeeper.reports.judges.agreement import agreement_document, describe_agreement
+    from gatekeeper.reports.described.judges import agreement_document, describe_agreement
 
     rows = tuple(read_rows(arguments.file))
     names = columns(rows)

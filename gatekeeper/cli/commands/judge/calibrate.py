@@ -63,7 +63,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
         settle_labels,
     )
     from gatekeeper.gate.calibration.measure import plan_calibration
-    from gatekeeper.reports.judges.agreement import agreement_document, describe_agreement
+    from gatekeeper.reports.described.judges import agreement_document, describe_agreement
     from gatekeeper.reports.redact import environment_redactor
     from gatekeeper.runs.calibrate import calibrate as grade
 

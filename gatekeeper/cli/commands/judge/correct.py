@@ -40,8 +40,8 @@ def correct(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.gate.calibration.labels import read_labels, settle_labels
     from gatekeeper.gate.calibration.run_correction import correct_run
+    from gatekeeper.reports.described.judges import correction_document, describe_correction
     from gatekeeper.reports.formats.read_samples import find_samples, read_run
-    from gatekeeper.reports.judges.agreement import correction_document, describe_correction
 
     samples = find_samples(arguments.run)
     if samples is None:

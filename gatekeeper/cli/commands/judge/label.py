@@ -61,8 +61,7 @@ def label(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.calibration.label_tasks import label_tasks
     from gatekeeper.gate.calibration.labels import read_labels
     from gatekeeper.reports.formats.read_samples import find_samples, read_run
-    from gatekeeper.reports.judges.label_page import label_page
-    from gatekeeper.reports.judges.label_terminal import ask_for_labels
+    from gatekeeper.reports.judges.labels import ask_for_labels, label_page
 
     annotator = arguments.annotator or _user()
     samples = find_samples(arguments.run)

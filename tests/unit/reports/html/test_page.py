@@ -26,11 +26,11 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import CheckResult
 from gatekeeper.gate.results.result import ContractResult, GateResult, UnderBase
 from gatekeeper.reports.document import Cell, heat_map
-from gatekeeper.reports.headline import title
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.html.heat import failure_clusters
+from gatekeeper.reports.html.body import failure_clusters
 from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.html.samples import TEXT_LIMIT, distinct_parts, evaluations, pack
+from gatekeeper.reports.words.headline import title
 from gatekeeper.stats.interval import ConfidenceInterval
 
 TAG = re.compile(r"<[^>]+>")

@@ -16,8 +16,12 @@ from support.ticket_run import PROMPT, run_result
 from gatekeeper import __version__
 from gatekeeper.gate.results.parts import FixtureFailure, PreferenceResult
 from gatekeeper.gate.results.result import Calls, GateResult, Reason
-from gatekeeper.reports.markdown.comment import COMMENT_LIMIT, render_comment
-from gatekeeper.reports.markdown.summary import SUMMARY_LIMIT, render_summary
+from gatekeeper.reports.markdown.comment import (
+    COMMENT_LIMIT,
+    SUMMARY_LIMIT,
+    render_comment,
+    render_summary,
+)
 
 
 def _read(result: GateResult) -> str:

@@ -8,8 +8,7 @@ from support import early_results
 from support import results as examples
 
 from gatekeeper.reports.html import render_html
-from gatekeeper.reports.markdown.comment import render_comment
-from gatekeeper.reports.markdown.summary import render_summary
+from gatekeeper.reports.markdown.comment import render_comment, render_summary
 from gatekeeper.reports.terminal.methods import methods_text
 
 

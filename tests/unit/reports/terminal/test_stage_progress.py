@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from support.terminal_stream import ESCAPE_CODES, SetClock, TerminalStream
 
-from gatekeeper.reports.terminal.stage_progress import StageProgress
+from gatekeeper.reports.terminal.progress import StageProgress
 
 
 def _run(progress: StageProgress, clock: SetClock) -> None:

@@ -16,7 +16,6 @@ from gatekeeper.history.drift import (
     WatchReason,
 )
 from gatekeeper.history.judge_drift import NIGHTS, JudgeDrift, JudgeStatus
-from gatekeeper.reports.alert import News
 from gatekeeper.reports.document import (
     Block,
     Cell,
@@ -32,6 +31,7 @@ from gatekeeper.reports.document import (
 )
 from gatekeeper.reports.escape import plain
 from gatekeeper.reports.markdown.render import Markdown
+from gatekeeper.reports.news import News
 
 SCHEMA = 1
 _WATCHED: Mapping[WatchReason, str] = {

@@ -26,9 +26,10 @@ from gatekeeper.gate.results.result import (
     Reason,
     Verdict,
 )
-from gatekeeper.reports.advice import advice
-from gatekeeper.reports.catalogue import REASONS
-from gatekeeper.reports.comparison_text import (
+from gatekeeper.reports.escape import code, prose_with_code
+from gatekeeper.reports.words.advice import advice
+from gatekeeper.reports.words.catalogue import REASONS
+from gatekeeper.reports.words.comparison_text import (
     base_contract_label,
     can_be_chance,
     counts,
@@ -42,10 +43,8 @@ from gatekeeper.reports.comparison_text import (
     rates,
     seeable_effect,
 )
-from gatekeeper.reports.escape import code, prose_with_code
-from gatekeeper.reports.ranking import by_severity, worst_reasons
-from gatekeeper.reports.resource_text import rise, sentence
-from gatekeeper.reports.step_text import broke_at, code_step
+from gatekeeper.reports.words.evidence import broke_at, code_step, rise, sentence
+from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 
 ICONS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "inconclusive": "⚠️", "error": "🚫"}
 _REASON_LIMIT = 600

@@ -14,8 +14,8 @@ from gatekeeper.gate.results.author_results import ContractBlame
 from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import ArmResult, ContractResult
 from gatekeeper.reports.escape import clip, visible
-from gatekeeper.reports.prompt_diff import SectionChange, prompt_changes
-from gatekeeper.reports.ranking import by_severity, worst_reasons
+from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
+from gatekeeper.reports.words.ranking import by_severity, worst_reasons
 
 _MOST_SECTIONS = 4
 """The most annotations for one prompt, so that a rewritten prompt leaves room for other

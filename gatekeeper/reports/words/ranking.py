@@ -8,7 +8,7 @@ from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.decision.fixture_reasons import has_broken
 from gatekeeper.gate.results.parts import FixtureResult, Tally
 from gatekeeper.gate.results.result import ContractResult, Reason, Verdict
-from gatekeeper.reports.comparison_text import is_significant
+from gatekeeper.reports.words.comparison_text import is_significant
 
 _SEVERITY: dict[Verdict, int] = {"fail": 0, "error": 1, "inconclusive": 2, "pass": 3}
 _PROVEN = 0.05

@@ -21,7 +21,7 @@ from gatekeeper.gate.results.result import (
     PairedResult,
     SloResult,
 )
-from gatekeeper.reports.comparison_text import (
+from gatekeeper.reports.words.comparison_text import (
     difference,
     early_size,
     ended_early,
@@ -30,7 +30,7 @@ from gatekeeper.reports.comparison_text import (
     rates,
     seeable_effect,
 )
-from gatekeeper.reports.resource_text import cell_lines, changed
+from gatekeeper.reports.words.evidence import cell_lines, changed
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 _UNKNOWN = (numbers.NONE,)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import label_of, measure_of
 from gatekeeper.gate.results.result import ContractResult, GateResult, ReasonCode
-from gatekeeper.reports.catalogue import REASONS
-from gatekeeper.reports.comparison_text import fixtures_wanted
 from gatekeeper.reports.escape import code, prose
-from gatekeeper.reports.ranking import worst_reasons
+from gatekeeper.reports.words.catalogue import REASONS
+from gatekeeper.reports.words.comparison_text import fixtures_wanted
+from gatekeeper.reports.words.ranking import worst_reasons
 
 _BE_SURE_OF_LIMIT = (
     "Find out why calls cost more or take longer. Add fixtures or samples for a clear result."

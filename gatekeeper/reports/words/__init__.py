@@ -1,0 +1,1 @@
+"""The sentences and figures that several reports say of the same result."""
