@@ -6,32 +6,29 @@ import json
 from typing import Any
 
 import pytest
-from support.foreign_files import loaded
+from support.promptfoo_suite import PATH, YES, checks_of_first, read, suite
 
 from gatekeeper.contract.formats.promptfoo.assertion import split_values
 from gatekeeper.contract.formats.promptfoo.cases import assertion_of_text, misspelt_type, row_case
 from gatekeeper.contract.values.definition import CheckSpec, Contract
 from gatekeeper.errors import ContractError
 
-PATH = "evals/promptfooconfig.json"
-ALWAYS = {"type": "equals", "value": "yes"}
+(ALWAYS,) = YES["assert"]
 TOOLS = [{"type": "function", "function": {"name": n, "parameters": {}}} for n in ("look", "buy")]
 SCHEMA = {"type": "object", "required": ["a"]}
 
 
-def read(assertion: dict[str, Any], tools: Any = None, **files: str) -> Contract:
+def read_one(assertion: dict[str, Any], tools: Any = None, **files: str) -> Contract:
     provider = {"id": "openai:gpt-4o-mini", "config": {} if tools is None else {"tools": tools}}
     test = {"vars": {"q": "a", "n": 3}, "assert": [assertion, ALWAYS]}
-    data = {"prompts": ["Say {{q}}"], "providers": [provider], "tests": [test]}
-    texts = {f"evals/{name.replace('__', '.')}": text for name, text in files.items()}
-    return loaded({PATH: json.dumps(data), **texts}, PATH)
+    return read(suite(test, providers=[provider]), **files)
 
 
 def check(assertion: dict[str, Any], tools: Any = None) -> dict[str, Any]:
     """The check of the assertion, with its type and those that it is composed of."""
-    contract = read(assertion, tools)
+    contract = read_one(assertion, tools)
     assert contract.not_run == ()
-    return _shown((*contract.checks, *contract.fixtures[0].checks)[0])
+    return _shown(checks_of_first(contract)[0])
 
 
 def _shown(spec: CheckSpec) -> dict[str, Any]:
@@ -98,9 +95,9 @@ def test_it_becomes_a_check(assertion: dict[str, Any], expected: dict[str, Any])
     ids=lambda assertion: json.dumps(assertion)[:60],
 )
 def test_what_gatekeeper_does_not_do_is_noted_and_the_rest_runs(assertion: dict[str, Any]) -> None:
-    contract = read(assertion)
+    contract = read_one(assertion)
     assert contract.not_run != ()
-    assert [spec.type for spec in (*contract.checks, *contract.fixtures[0].checks)] == ["equals"]
+    assert [spec.type for spec in checks_of_first(contract)] == ["equals"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +128,7 @@ def test_what_gatekeeper_does_not_do_is_noted_and_the_rest_runs(assertion: dict[
 )
 def test_what_promptfoo_cannot_mean_is_an_error_of_the_file(assertion: dict[str, Any]) -> None:
     with pytest.raises(ContractError) as found:
-        read(assertion)
+        read_one(assertion)
     assert {problem.path for problem in found.value.problems} == {PATH}
 
 
@@ -143,7 +140,7 @@ def test_tools_of_the_provider_are_what_may_be_called() -> None:
     one = check({"type": "is-valid-openai-tools-call"}, [{"name": "look", "parameters": SCHEMA}])
     assert one["checks"][0]["allowed"] == {"look": SCHEMA}
     many = [{"name": f"t{n}"} for n in range(21)]
-    assert read({"type": "is-valid-openai-tools-call"}, many).not_run != ()
+    assert read_one({"type": "is-valid-openai-tools-call"}, many).not_run != ()
 
 
 def test_tools_can_be_named_in_a_text() -> None:
@@ -162,7 +159,7 @@ def test_tools_can_be_named_in_a_text() -> None:
     ],
 )
 def test_a_function_that_gatekeeper_cannot_call_is_noted(code: str) -> None:
-    assert read({"type": "python", "value": "file://a.py"}, a__py=code).not_run != ()
+    assert read_one({"type": "python", "value": "file://a.py"}, a__py=code).not_run != ()
 
 
 CELLS = {
@@ -173,7 +170,9 @@ CELLS = {
     "file://a.txt": {"type": "equals", "value": "file://a.txt"},
     "grade:is kind": {"type": "llm-rubric", "value": "is kind"},
     "python: len(output)": {"type": "python", "value": "len(output)"},
+    "a: b": {"type": "equals", "value": "a: b"},
     "similar:cats": {"type": "similar", "value": "cats", "threshold": 0.8},
+    "similar(0.5):cats": {"type": "similar", "value": "cats", "threshold": 0.5},
     "rouge-n(0.5):a": {"type": "rouge-n", "value": "a", "threshold": 0.5},
     "not-contains: a": {"type": "not-contains", "value": "a"},
     'contains-any:"a,b",c': {"type": "contains-any", "value": ["a,b", "c"]},
@@ -188,6 +187,7 @@ def test_a_cell_writes_an_assertion(cell: str) -> None:
 
 def test_a_text_is_split_at_commas_outside_of_quotes() -> None:
     assert split_values(r' "a ""b"" \"c\"" , d ,, e') == ['a "b" "c"', "d", "e"]
+    assert split_values(' a ,, "b, ""c""" ,d') == ["a", 'b, "c"', "d"]
     assert split_values('"a') is split_values('"a" b') is None
 
 

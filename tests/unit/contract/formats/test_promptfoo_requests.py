@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from support.foreign_files import loaded, revision
+from support.promptfoo_suite import PATH as SUITE
+from support.promptfoo_suite import checks_of_first, kinds, read, suite
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.export.convert import convert
@@ -18,6 +20,8 @@ from gatekeeper.errors import ContractError
 PATH = "promptfooconfig.yaml"
 HEAD = "providers: [openai:gpt-4o-mini]\ntests:\n  - vars: {q: tea}\n"
 CHECK = "    assert: [{type: contains, value: a}]\n"
+CONTAINS = {"type": "contains", "value": "a"}
+TEA = {"vars": {"q": "tea"}, "assert": [CONTAINS]}
 
 
 def sent(contract: Contract) -> list[list[str]]:
@@ -58,12 +62,7 @@ def test_the_last_line_end_is_sent_as_promptfoo_sends_it(
 
 def values(variables: dict[str, Any], prompt: str = "Say {{ text }}") -> list[list[str]]:
     """Return what is sent for one test with these variables."""
-    data = {
-        "prompts": [prompt],
-        "providers": ["openai:gpt-4o-mini"],
-        "tests": [{"vars": variables, "assert": [{"type": "contains", "value": "a"}]}],
-    }
-    return sent(loaded({PATH: json.dumps(data)}, PATH))
+    return sent(read(suite({"vars": variables, "assert": [CONTAINS]}, prompts=[prompt])))
 
 
 @pytest.mark.parametrize(
@@ -126,21 +125,14 @@ def test_a_grader_that_cannot_be_called_stops_only_what_it_grades(place: str, gr
     if place == "assertion":
         graded = [{**one, "provider": grader} for one in graded]
     options = {"options": {"provider": grader}}
-    data = {
-        "prompts": ["Describe {{q}}"],
-        "providers": ["openai:gpt-4o-mini"],
-        "defaultTest": {"assert": [plain], **(options if place == "default" else {})},
-        "tests": [
-            {"vars": {"q": "a"}, "assert": graded, **(options if place == "test" else {})},
-            {"vars": {"q": "b"}},
-        ],
-    }
-    contract = loaded({PATH: json.dumps(data)}, PATH)
+    default = {"assert": [plain], **(options if place == "default" else {})}
+    test = {"vars": {"q": "a"}, "assert": graded, **(options if place == "test" else {})}
+    contract = read(suite(test, {"vars": {"q": "b"}}, defaultTest=default))
     checked = [(*contract.checks, *fixture.checks) for fixture in contract.fixtures]
     assert ["contains" in {spec.type for spec in specs} for specs in checked] == [True, True]
-    kinds = {note.kind for note in contract.not_run}
-    assert "llm-rubric" in kinds
-    assert ("similar" in kinds) is (isinstance(grader, dict) or grader in EMBEDDERS)
+    named = kinds(contract)
+    assert "llm-rubric" in named
+    assert ("similar" in named) is (isinstance(grader, dict) or grader in EMBEDDERS)
 
 
 @pytest.mark.parametrize(
@@ -154,47 +146,16 @@ def test_a_grader_that_cannot_be_called_stops_only_what_it_grades(place: str, gr
     ],
 )
 def test_a_prompt_from_a_program_does_not_stop_the_others(program: str) -> None:
-    data = {
-        "prompts": [program, "Describe {{q}}"],
-        "providers": ["openai:gpt-4o-mini"],
-        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
-    }
-    files = {"many.jsonl": "{}", "p/a.js": "x", "p/b.py": "x"}
-    contract = loaded({PATH: json.dumps(data), **files}, PATH)
+    files = {"many__jsonl": "{}", "p/a__js": "x", "p/b__py": "x"}
+    contract = read(suite(TEA, prompts=[program, "Describe {{q}}"]), **files)
     assert sent(contract) == [["Describe tea"]]
-    assert {note.kind for note in contract.not_run} == {"prompts"}
-
-
-@pytest.mark.parametrize(
-    "provider",
-    [
-        "sagemaker:x",
-        "file://own.js",
-        "{{ env.MODEL }}",
-        "echo",
-        {"id": "http", "config": {"url": "x"}},
-    ],
-)
-def test_a_provider_that_cannot_be_called_does_not_stop_the_others(provider: Any) -> None:
-    data = {
-        "prompts": ["Describe {{q}}"],
-        "providers": [provider, "openai:gpt-4o-mini"],
-        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
-    }
-    contract = loaded({PATH: json.dumps(data)}, PATH)
-    assert contract.target.model == "openai/gpt-4o-mini"
-    assert {note.kind for note in contract.not_run} == {"provider"}
+    assert {*kinds(contract)} == {"prompts"}
 
 
 def parameters(provider: str, **settings: Any) -> tuple[dict[str, Any], set[str]]:
     """Return the parameters of a provider with this `config`, and what is not run."""
-    data = {
-        "prompts": ["Describe {{q}}"],
-        "providers": [{"id": provider, "config": settings}],
-        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
-    }
-    contract = loaded({PATH: json.dumps(data)}, PATH)
-    return dict(contract.target.params), {note.kind for note in contract.not_run}
+    contract = read(suite(TEA, providers=[{"id": provider, "config": settings}]))
+    return dict(contract.target.params), {*kinds(contract)}
 
 
 @pytest.mark.parametrize(
@@ -368,7 +329,7 @@ def test_googles_own_tools_beside_functions_are_still_refused(tools: list[Any]) 
 
 
 @pytest.mark.parametrize(
-    "name",
+    "provider",
     [
         "hyperbolic:chat:x/y",
         "openrouter:a//b",
@@ -377,25 +338,25 @@ def test_googles_own_tools_beside_functions_are_still_refused(tools: list[Any]) 
         "cerebras:a/b@v.1",
         "bedrock:arn:aws:bedrock:us-east-1:1:inference-profile/m",
         "groq:" + "m" * 300,
+        "sagemaker:x",
+        "file://own.js",
+        "{{ env.MODEL }}",
+        "echo",
+        {"id": "http", "config": {"url": "x"}},
     ],
 )
 @pytest.mark.parametrize("first", [True, False])
 def test_a_provider_that_cannot_be_called_is_named_and_the_others_run(
-    name: str, first: bool
+    provider: Any, first: bool
 ) -> None:
-    providers = [name, "openai:gpt-4o-mini"]
-    data = {
-        "prompts": ["Describe {{q}}"],
-        "providers": providers if first else providers[::-1],
-        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "tea"}]}],
-    }
-    contract = loaded({PATH: json.dumps(data)}, PATH)
+    name = provider["id"] if isinstance(provider, dict) else provider
+    providers = [provider, "openai:gpt-4o-mini"]
+    contract = read(suite(TEA, providers=providers if first else providers[::-1]))
     assert contract.target.model == "openai/gpt-4o-mini"
     [note] = [one for one in contract.not_run if one.kind == "provider"]
     assert name[:100] in note.why
-    data["providers"] = [name]
     with pytest.raises(NothingToRunError) as found:
-        loaded({PATH: json.dumps(data)}, PATH)
+        read(suite(TEA, providers=[provider]))
     assert name[:100] in found.value.problems[0].what
 
 
@@ -404,13 +365,8 @@ RUBRIC = {"type": "llm-rubric", "value": "polite"}
 
 def graded(assertion: dict[str, Any], **default: Any) -> Contract:
     """Return the contract of a suite whose provider has no grading model of its own."""
-    data = {
-        "prompts": ["Describe {{q}}"],
-        "providers": ["mistral:mistral-small-latest"],
-        "defaultTest": default,
-        "tests": [{"vars": {"q": "tea"}, "assert": [assertion]}],
-    }
-    return loaded({PATH: json.dumps(data)}, PATH)
+    test = {"vars": {"q": "tea"}, "assert": [assertion]}
+    return read(suite(test, providers=["mistral:mistral-small-latest"], defaultTest=default))
 
 
 @pytest.mark.parametrize("kind", ["llm-rubric", "g-eval", "factuality", "model-graded-closedqa"])
@@ -424,15 +380,14 @@ def test_the_advice_about_a_missing_grading_model_works(kind: str) -> None:
         graded({**RUBRIC, "type": kind, "provider": "openai:gpt-4.1"}),
         graded({**RUBRIC, "type": kind}, options={"provider": "openai:gpt-4.1"}),
     ):
-        (check,) = (*contract.checks, *contract.fixtures[0].checks)
+        (check,) = checks_of_first(contract)
         assert check.params["model"] == "openai/gpt-4.1"
 
 
 def test_the_rest_runs_without_a_grading_model() -> None:
     contract = graded(RUBRIC, **{"assert": [{"type": "contains", "value": "tea"}]})
-    checks = (*contract.checks, *contract.fixtures[0].checks)
-    assert [check.type for check in checks] == ["contains"]
-    assert [note.kind for note in contract.not_run] == ["llm-rubric"]
+    assert [check.type for check in checks_of_first(contract)] == ["contains"]
+    assert kinds(contract) == ["llm-rubric"]
 
 
 CHAT = "- role: system\n  content: Be brief.\n- role: user\n  content: |\n    Say {{q}}.\n"
@@ -477,29 +432,16 @@ def test_each_vendor_gets_the_defaults_of_promptfoo(provider: str, sent_on: dict
     "text", ["Say {{q}}.", "Say {{q}}.\n", "Say {{q}}.\n\n", CHAT, f"{CHAT}\n"]
 )
 def test_a_converted_contract_sends_the_same_line_ends(text: str) -> None:
-    data = {
-        "prompts": [text],
-        "providers": ["openai:gpt-4o-mini"],
-        "tests": [{"vars": {"q": "tea"}, "assert": [{"type": "contains", "value": "a"}]}],
-    }
-    files = revision({PATH: json.dumps(data)})
-    (converted,) = convert(files, PATH, "contracts", SHAPES)
+    data = suite(TEA, prompts=[text])
+    (converted,) = convert(revision({SUITE: json.dumps(data)}), SUITE, "contracts", SHAPES)
     native = {file.path: file.text for file in converted.files}
     path = next(path for path in native if path.endswith(".yaml"))
-    assert sent(loaded(native, path)) == sent(loaded({PATH: json.dumps(data)}, PATH))
+    assert sent(loaded(native, path)) == sent(read(data))
 
 
 def test_a_test_that_uses_a_stored_answer_is_not_run() -> None:
-    check = [{"type": "contains", "value": "a"}]
-    data = {
-        "prompts": ["Say {{q}}"],
-        "providers": ["openai:gpt-4o-mini"],
-        "tests": [
-            {"vars": {"q": "a fruit"}, "options": {"storeOutputAs": "fruit"}, "assert": check},
-            {"vars": {"q": "why {{fruit}}?"}, "assert": check},
-            {"vars": {"q": "why {{other}}?"}, "assert": check},
-        ],
-    }
-    contract = loaded({PATH: json.dumps(data)}, PATH)
+    texts = ("a fruit", "why {{fruit}}?", "why {{other}}?")
+    first, *others = ({"vars": {"q": q}, "assert": [CONTAINS]} for q in texts)
+    contract = read(suite({**first, "options": {"storeOutputAs": "fruit"}}, *others))
     assert sent(contract) == [["Say a fruit"], ["Say why {{other}}?"]]
-    assert "vars" in {note.kind for note in contract.not_run}
+    assert "vars" in kinds(contract)

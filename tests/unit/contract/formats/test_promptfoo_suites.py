@@ -11,38 +11,29 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from support.foreign_files import loaded, revision
+from support.promptfoo_suite import PATH, YES, kinds, read, refused, suite
 
-from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.files.contract_document import read_contract_documents
 from gatekeeper.contract.formats.promptfoo import recognises
 from gatekeeper.contract.formats.promptfoo.assertion import split_values
-from gatekeeper.contract.formats.promptfoo.cases import assertion_of_text
 from gatekeeper.contract.formats.promptfoo.javascript import NotJavaScriptError, translate_pattern
 from gatekeeper.contract.formats.promptfoo.rows import ALL_TYPES, NOT_RUN
+from gatekeeper.contract.formats.promptfoo.variables import script_number, script_text
+from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.rendering import render_prompt
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError
 
-PATH = "evals/promptfooconfig.json"
-YES = {"vars": {"q": "a"}, "assert": [{"type": "equals", "value": "yes"}]}
-
-
-def config(*tests: Any, **more: Any) -> dict[str, Any]:
-    return {"prompts": ["Say {{q}}"], "providers": ["openai:gpt-4o-mini"], "tests": tests} | more
+IS = {"type": "equals"}
 
 
-def read(data: Any, **others: str) -> Contract:
-    named = {name.replace("__", "."): text for name, text in others.items()}
-    return loaded({PATH: json.dumps(data), **{f"evals/{n}": t for n, t in named.items()}}, PATH)
+def words(contract: Contract) -> list[Any]:
+    """The variable `q` of each fixture."""
+    return [fixture.vars["q"] for fixture in contract.fixtures]
 
 
-def problems(data: Any, **others: str) -> list[Problem]:
-    with pytest.raises(ContractError) as found:
-        read(data, **others)
-    return list(found.value.problems)
-
-
-def kinds(contract: Contract) -> list[str]:
-    return [note.kind for note in contract.not_run]
+def with_vars(**variables: Any) -> dict[str, Any]:
+    return {"tests": [{"vars": variables, "assert": YES["assert"]}]}
 
 
 def test_the_table_of_the_documentation_names_the_same_types() -> None:
@@ -54,7 +45,7 @@ def test_the_table_of_the_documentation_names_the_same_types() -> None:
 
 
 def test_each_prompt_and_provider_is_a_contract() -> None:
-    data = config(
+    data = suite(
         {**YES, "prompts": ["short"], "providers": ["fast"]},
         {**YES, "vars": {"q": "b"}},
         prompts=[
@@ -82,7 +73,7 @@ def test_variables_are_filled_in_and_multiplied() -> None:
         "vars": {"q": ["{{n}} cats", "file://dog.txt"], "n": 2.0, "flags": [1, 2], "expected": "x"},
         "assert": [{"type": "contains", "value": "{{ n }}-{{q}}"}],
     }
-    contract = read(config(test), dog__txt="a dog\n")
+    contract = read(suite(test), dog__txt="a dog\n")
     assert [f.vars["q"] for f in contract.fixtures] == ["2 cats", "a dog"]
     assert contract.fixtures[0].vars["flags"] == [1, 2]
     assert contract.fixtures[0].checks[0].params["value"] == "2-2 cats"
@@ -90,23 +81,23 @@ def test_variables_are_filled_in_and_multiplied() -> None:
 
 
 def test_references_lead_to_templates_of_assertions() -> None:
-    data = config(
+    data = suite(
         {"vars": {"q": "a"}, "assert": [{"$ref": "#/assertionTemplates/short", "metric": "short"}]},
         assertionTemplates={"short": {"type": "word-count", "value": {"max": 3}}},
     )
     (check,) = read(data).fixtures[0].checks
     assert (check.type, check.name, check.params["max"]) == ("length", "short", 3)
     data["tests"][0]["assert"] = [{"$ref": "#/nowhere"}]
-    assert problems(data)[0].field == "tests[0].assert[0]"
+    assert refused(data)[0].field == "tests[0].assert[0]"
     data["loop"] = {"$ref": "#/loop"}
     data["tests"][0]["assert"] = [{"$ref": "#/loop"}]
-    assert "refers back to itself" in problems(data)[0].what
+    assert "refers back to itself" in refused(data)[0].what
 
 
 def test_tests_with_own_thresholds_are_weighted_means() -> None:
     half = {"threshold": 0.5, "assert": [{"type": "contains", "value": "a", "weight": 2}]}
     contract = read(
-        config(YES, {**YES, **half}, defaultTest={"assert": [{"type": "contains", "value": "y"}]})
+        suite(YES, {**YES, **half}, defaultTest={"assert": [{"type": "contains", "value": "y"}]})
     )
     assert contract.pass_score is None
     plain, scored = contract.fixtures
@@ -121,7 +112,7 @@ def test_tools_are_sent_in_one_form() -> None:
     tool = {"name": "weather", "input_schema": schema}
     provider = {"id": "anthropic:messages:claude-sonnet-4-5", "config": {"tools": [tool]}}
     test = {**YES, "assert": [{"type": "is-valid-openai-tools-call"}]}
-    contract = read(config(test, providers=[provider]))
+    contract = read(suite(test, providers=[provider]))
     (sent,) = contract.target.params["tools"]
     assert sent == {"type": "function", "function": {"name": "weather", "parameters": schema}}
     assert contract.fixtures[0].checks[0].parts[0].params["allowed"] == {"weather": schema}
@@ -130,11 +121,11 @@ def test_tools_are_sent_in_one_form() -> None:
 def test_a_transform_of_a_test_and_of_an_assertion_take_one_part() -> None:
     part = {"type": "contains", "value": "a", "transform": "output.tags[0]"}
     test = {**YES, "assert": [part], "options": {"transform": "JSON.parse(output)"}}
-    assert read(config(test)).fixtures[0].checks[0].params["field"] == "tags[0]"
+    assert read(suite(test)).fixtures[0].checks[0].params["field"] == "tags[0]"
 
 
 def test_a_text_file_can_hold_several_prompts() -> None:
-    data = config(YES, prompts=["file://all.txt"])
+    data = suite(YES, prompts=["file://all.txt"])
     files = {PATH: json.dumps(data), "evals/all.txt": "\n Say {{q}}\n---\nShout {{ q }}!\n\n---\n"}
     paths = [d.document.path for d in read_contract_documents(revision(files), PATH)]
     assert [path.rpartition("#")[2] for path in paths] == ["all", "all-2"]
@@ -143,7 +134,7 @@ def test_a_text_file_can_hold_several_prompts() -> None:
 
 
 def test_without_prompts_the_variable_is_sent() -> None:
-    data = config({**YES, "vars": {"prompt": "Hi"}})
+    data = suite({**YES, "vars": {"prompt": "Hi"}})
     del data["prompts"]
     contract = read(data)
     assert contract.target.prompt.messages[0].content == "{{ prompt }}"
@@ -163,29 +154,8 @@ def test_errors_stand_where_the_file_is_wrong() -> None:
     with pytest.raises(ContractError) as found:
         loaded({"evals/p.yaml": text.replace("contians", "contains")}, "evals/p.yaml")
     assert found.value.problems[0].line == 8
-    row = problems(config("file://t.csv"), t__csv="q,__expected\na,yes\nb,regex:[\n")
+    row = refused(suite("file://t.csv"), t__csv="q,__expected\na,yes\nb,regex:[\n")
     assert [(problem.path, problem.line) for problem in row] == [("evals/t.csv", 3)]
-
-
-@pytest.mark.parametrize(
-    ("more", "field"),
-    [
-        ({"prompts": ["Say {{ env.OPENAI_API_KEY }}"]}, "prompts[0]"),
-        ({"prompts": ["file://../../etc/passwd"]}, "prompts[0]"),
-        ({"prompts": ["exec:cat secret"]}, "prompts"),
-        ({"prompts": ["file://prompt.js"]}, "prompts"),
-        ({"prompts": ["langfuse://greeting"]}, "prompts[0]"),
-        ({"providers": ["exec:rm -rf x"]}, "providers"),
-        ({"providers": ["file://model.js"]}, "providers"),
-        ({"providers": ["https://example.com/model"]}, "providers"),
-        ({"providers": ["{{env.MODEL}}"]}, "providers"),
-        ({"tests": "https://docs.google.com/spreadsheets/d/1"}, "tests"),
-        ({"tests": ["file://tests.py"]}, "tests"),
-    ],
-)
-def test_programs_addresses_and_the_environment_are_refused(more: Any, field: str) -> None:
-    (problem,) = problems(config(YES, **more))
-    assert (problem.path, problem.field) == (PATH, field)
 
 
 @pytest.mark.parametrize(
@@ -208,47 +178,25 @@ def test_programs_addresses_and_the_environment_are_refused(more: Any, field: st
     ],
 )
 def test_a_test_that_cannot_be_run_is_named_and_left_out(test: Any) -> None:
-    contract = read(config(YES, {**YES, **test}, prompts=["Say {{q}}"]))
+    contract = read(suite(YES, {**YES, **test}, prompts=["Say {{q}}"]))
     assert len(contract.fixtures) == 1
     assert contract.not_run
-    assert problems(config({**YES, **test}))
-
-
-def test_the_environment_never_reaches_a_variable_or_a_check() -> None:
-    for part in (
-        {"vars": {"q": "{{env.KEY}}"}},
-        {"assert": [{"type": "equals", "value": "{{ env['KEY'] }}"}]},
-    ):
-        (problem,) = problems(config({**YES, **part}))
-        assert "environment" in problem.what
+    assert refused(suite({**YES, **test}))
 
 
 def test_large_products_are_refused_before_they_are_made() -> None:
     names = {f"v{index}": ["x"] * 50 for index in range(8)}
-    (problem,) = problems(config({**YES, "vars": {"q": "a", **names}}))
+    (problem,) = refused(suite({**YES, "vars": {"q": "a", **names}}))
     assert "39,062,500,000,000" in problem.what
     growing = {"a": "{{b}}" * 200, "b": "{{c}}" * 200, "c": "x" * 5_000}
-    (problem,) = problems(config({**YES, "vars": {"q": "a", **growing}}))
+    (problem,) = refused(suite({**YES, "vars": {"q": "a", **growing}}))
     assert "`" in problem.what
-    assert problems(config("file://{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}.csv"))
 
 
 def test_other_data_is_not_recognised() -> None:
-    assert recognises(PATH, config(YES))
+    assert recognises(PATH, suite(YES))
     for data in ([], {}, {"providers": []}, {"messages": [], "providers": [], "tests": []}, None):
         assert not recognises(PATH, data)
-
-
-def test_cells_are_assertions() -> None:
-    assert assertion_of_text("not-contains: x ") == {"type": "not-contains", "value": "x"}
-    assert assertion_of_text("similar(0.5):x")["threshold"] == 0.5
-    assert assertion_of_text("similar:x")["threshold"] == 0.8
-    assert assertion_of_text("is-json") == {"type": "is-json"}
-    assert assertion_of_text("fn:output") == {"type": "javascript", "value": "output"}
-    assert assertion_of_text("grade:kind") == {"type": "llm-rubric", "value": "kind"}
-    assert assertion_of_text("a: b") == {"type": "equals", "value": "a: b"}
-    assert split_values(' a ,, "b, ""c""" ,d') == ["a", 'b, "c"', "d"]
-    assert split_values('"a" b') is None
 
 
 @given(st.text(alphabet='ab,"\\ ', max_size=30))
@@ -273,5 +221,186 @@ def test_patterns_match_what_javascript_matches() -> None:
             translate_pattern(pattern)
 
 
-def test_shapes_of_all_translated_checks_are_known() -> None:
-    assert {"mean_of", "contains_json"} <= set(SHAPES)
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (with_vars(q=["a", "b"]), ["a", "b"]),
+        (with_vars(q="file://q.txt"), ["from a file"]),
+        (with_vars(q="file://q.yaml"), ['{"a":1}']),
+        (with_vars(q=["x", "file://q.txt"]), ["x", "from a file"]),
+        (with_vars(q="{{ r }}!", r="{{ s }}", s="yes"), ["yes!"]),
+        (with_vars(q=4.0), [4]),
+        (with_vars(q=None), [""]),
+        ({"tests": "t.csv"}, ["one"]),
+        ({"tests": ["file://t.jsonl", YES]}, ["two", "a"]),
+        ({"tests": [{"path": "t.json"}]}, ["three"]),
+        ({"tests": [{"vars": "v.yaml", "assert": YES["assert"]}]}, ["four"]),
+        ({"tests": [{"vars": ["v.{yaml,yml}"], "assert": YES["assert"]}]}, ["four"]),
+        ({"tests": None, "defaultTest": YES}, ["a"]),
+        ({"tests": [{"vars": {"q": "b"}}], "defaultTest": "file://d.json"}, ["b"]),
+        (
+            {"tests": None, "scenarios": [{"config": [{"vars": {"q": q}} for q in "xy"],
+                                           "tests": [{"assert": YES["assert"]}]}]},
+            ["x", "y"],
+        ),
+        ({"tests": None, "scenarios": [{"config": ["s.json"]}]}, ["five"]),
+    ],
+)  # fmt: skip
+def test_tests_and_variables_have_many_forms(more: dict[str, Any], expected: list[Any]) -> None:
+    contract = read(
+        suite(**more),
+        q__txt="from a file\n",
+        q__yaml="a: 1\n",
+        t__csv="q,__expected\none,equals:a\n",
+        t__jsonl=json.dumps({**YES, "vars": {"q": "two"}}) + "\n\n",
+        t__json=json.dumps([{**YES, "vars": {"q": "three"}}]),
+        v__yaml="q: four\n",
+        d__json=json.dumps({"assert": YES["assert"]}),
+        s__json=json.dumps([{"vars": {"q": "five"}, "assert": YES["assert"]}]),
+    )
+    assert words(contract) == expected
+
+
+MANY = "{a,b}" * 9
+
+
+@pytest.mark.parametrize(
+    ("field", "more"),
+    [
+        *(("prompts", {"prompts": [text]}) for text in ("exec:cat secret", "file://prompt.js")),
+        *(
+            ("prompts[0]", {"prompts": [text]})
+            for text in (
+                3,
+                {"label": "a"},
+                "Say {{ env.OPENAI_API_KEY }}",
+                "https://example.org/p.txt",
+                "langfuse://greeting",
+                "file://../../etc/passwd",
+                "file://chat.txt",
+                "file://roles.md",
+                "file://none.txt",
+            )
+        ),
+        ("prompts", {"prompts": []}),
+        ("prompts", {"prompts": ["file://p.docx"]}),
+        ("prompts.Say {{q}}", {"prompts": {"Say {{q}}": "a"}}),
+        *(
+            ("providers", {"providers": [provider]})
+            for provider in (
+                {"label": "a"},
+                "{{ env.MODEL }}",
+                "echo",
+                "exec:rm -rf x",
+                "file://model.js",
+                "https://example.com/model",
+                "nobody:model",
+            )
+        ),
+        ("providers", {"providers": []}),
+        (
+            "providers[0].config.tools",
+            {"providers": [{"id": "openai:gpt-4o", "config": {"tools": "{{ tools }}"}}]},
+        ),
+        *(
+            ("tests[0]", {"tests": [test]})
+            for test in (3, "t.docx", "none-*.yaml", "https://example.org/t.csv", f"t.{MANY}.yaml")
+        ),
+        ("tests", {"tests": "https://docs.google.com/spreadsheets/d/1"}),
+        ("tests", {"tests": ["file://tests.py"]}),
+        ("tests[0].vars", {"tests": [{"vars": [3]}]}),
+        ("tests[0].assert", {"tests": [{"assert": {"type": "equals"}}]}),
+        ("tests[0].threshold", {"tests": [{**YES, "threshold": "high"}]}),
+        ("defaultTest", {"defaultTest": [YES]}),
+        ("scenarios[0]", {"scenarios": [3]}),
+        ("scenarios[0].config[0]", {"scenarios": [{"config": ["make.py"]}]}),
+        ("scenarios[0]", {"scenarios": [{"config": [{}] * 300, "tests": [YES] * 300}]}),
+        ("tests[0]", with_vars(q=["a"] * 300, r=["b"] * 300)),
+        ("tests[0]", with_vars(q="x" * 90, r="{{ q }}" * 99_999)),
+        *(("tests[0].vars.q", with_vars(q=q)) for q in ("{{ env.HOME }}", "{{env.KEY}}")),
+        *(
+            ("tests[0].assert[0]", {"tests": [{**YES, "assert": [{**IS, "value": value}]}]})
+            for value in ("{{ r }}!", "{{ env['KEY'] }}")
+        ),
+    ],
+    ids=lambda part: json.dumps(part)[:70],
+)
+def test_what_cannot_be_meant_is_an_error_of_the_file(field: str, more: dict[str, Any]) -> None:
+    files = {
+        "chat__txt": '[{"role": "user", "content": "a"}]',
+        "roles__md": "user:\nHi\n",
+    }
+    (problem,) = refused(suite(**more), **files)
+    assert (problem.path, problem.field) == (PATH, field)
+    assert "env" not in json.dumps(more) or "environment" in problem.what
+
+
+def test_an_error_in_a_file_of_tests_or_variables_stands_there() -> None:
+    (problem,) = refused(suite("ragged.csv"), ragged__csv="q,__expected\na\n")
+    assert (problem.path, problem.line) == ("evals/ragged.csv", 2)
+    (problem,) = refused(suite({"vars": "list.json"}), list__json="[1]")
+    assert problem.path == "evals/list.json"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"providers": ["openai:gpt-4o", "python:model.py"]},
+        {"providers": [{"id": "openai:gpt-4o", "config": {"shoeSize": 43}}]},
+        {"providers": ["openai:responses:gpt-4o"]},
+        {"tests": [YES, "make.py"]},
+        {"tests": [{**YES, "shoeSize": 43}]},
+        {"tests": [{**YES, "options": {"shoeSize": 43}}]},
+        {"tests": [YES, {"vars": {"q": "file://a.png"}, "assert": YES["assert"]}]},
+    ],
+    ids=lambda more: json.dumps(more)[:70],
+)
+def test_what_gatekeeper_does_not_do_is_noted_and_the_rest_runs(more: dict[str, Any]) -> None:
+    contract = read(suite(**more))
+    assert contract.not_run != ()
+    assert words(contract) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "params"),
+    [
+        ({"openai:gpt-4o": {"config": {"top_p": 0.5}}}, "openai/gpt-4o", {"top_p": 0.5}),
+        ({"id": "openai:o3", "config": {"reasoning": {"effort": "low"}}}, "openai/o3",
+         {"reasoning_effort": "low"}),
+        ({"id": "openai:gpt-4o", "config": {"tools": ["file://tools.json"]}}, "openai/gpt-4o",
+         {"tools": [{"type": "function", "function": {"name": "look", "parameters": {}}}]}),
+        ("file://p.yaml", "openai/gpt-4o", {"temperature": 0.25}),
+    ],
+)  # fmt: skip
+def test_a_provider_has_many_forms(provider: Any, model: str, params: dict[str, Any]) -> None:
+    files = {
+        "tools__json": json.dumps([{"name": "look", "input_schema": {}}]),
+        "p__yaml": "id: openai:gpt-4o\nconfig: {temperature: 0.25}\n",
+    }
+    target = read(suite(providers=[provider]), **files).target
+    assert target.model == model
+    assert {name: target.params.get(name) for name in params} == params
+
+
+@pytest.mark.parametrize(
+    ("prompts", "text"),
+    [
+        ("Say {{q}}", "Say a"),
+        ({"p.txt": "short"}, "From a file: a"),
+        ([{"id": "file://p.txt", "label": "short"}], "From a file: a"),
+    ],
+)
+def test_a_prompt_has_many_forms(prompts: Any, text: str) -> None:
+    contract = read(suite(prompts=prompts), p__txt="From a file: {{q}}")
+    prompt = contract.target.prompt
+    (message,) = render_prompt(prompt, contract.fixtures[0].vars, Budget())
+    assert message == ("user", text)
+
+
+def test_values_are_written_as_javascript_writes_them() -> None:
+    values = ["a", None, True, False, [1, [None, 2.0]], {"a": 1}, 1e21, 0.5, 10**30]
+    assert [script_text(value) for value in values] == [
+        "a", "", "true", "false", "1,,2", "[object Object]", "1e+21", "0.5", str(10**30),
+    ]  # fmt: skip
+    assert (script_number(4.0), script_number("4.0")) == (4, "4.0")
+    assert isinstance(script_number(1e300), float)
