@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from gatekeeper.author.onboarding.proposal import Proposal, propose, show_proposal
+from gatekeeper.author.onboarding.proposal import Proposal, describe_proposal, propose
 from gatekeeper.cli.main import main as gatekeeper
 from gatekeeper.git import Repository
 from gatekeeper.reports.described.validation import describe_validation
@@ -94,7 +94,11 @@ def main() -> None:
         subprocess.run(["git", "init", "--quiet", "--initial-branch=main", root], check=True)
         with Repository.open(root) as repository:
             proposal: Proposal = propose(repository.worktree())
-        take("init", "gatekeeper init", lambda console: show_proposal(proposal, console))
+        take(
+            "init",
+            "gatekeeper init",
+            lambda console: Screen(console).blocks(describe_proposal(proposal)),
+        )
         gatekeeper(["init", "--repo", str(root)])
         for path, before, after in MISTAKES:
             text = (root / path).read_text("utf-8")

@@ -109,9 +109,15 @@ def write_and_show(
         raise unwritten
 
 
-def write_document(name: str, document: Document, data: Mapping[str, Any], out: Path) -> None:
-    """Write a document as `NAME.html` and `NAME.md` and its data as `NAME.json`; print the
-    document. Raises WriteError at the end if a file could not be written."""
+def write_document(
+    name: str,
+    document: Document,
+    data: Mapping[str, Any],
+    out: Path,
+    others: Mapping[str, Callable[[], str]] | None = None,
+) -> None:
+    """Write a document as `NAME.html` and `NAME.md`, `others`, and its data as `NAME.json`; print
+    the document. Raises WriteError at the end if a file could not be written."""
     from gatekeeper.reports.html.render import render_page
     from gatekeeper.reports.markdown.render import render_markdown
     from gatekeeper.reports.terminal.console import log_console
@@ -120,6 +126,7 @@ def write_document(name: str, document: Document, data: Mapping[str, Any], out: 
     contents: dict[str, Callable[[], str]] = {
         f"{name}.html": lambda: render_page(document),
         f"{name}.md": lambda: render_markdown(document),
+        **(others or {}),
         f"{name}.json": lambda: f"{json.dumps(data, indent=2, ensure_ascii=False)}\n",
     }
     write_and_show(

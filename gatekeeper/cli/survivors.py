@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.author.forecast import USUAL_TOKENS, cost_lines
 from gatekeeper.author.generation.model_run import AnswerFile
 from gatekeeper.author.generation.session import ANSWERS, ask_models
+from gatekeeper.author.mutation.mutants import Part
 from gatekeeper.author.mutation.survivors import (
     ProtectedPart,
     planned_requests,
@@ -84,8 +85,6 @@ def _read(path: Path) -> str:
 
 
 def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
-    from gatekeeper.author.mutation.report import lines_of
-
     for part in parts:
         text = " ".join(part.mutant.part.text.split())[:60]
         left_out = part.proposed - part.tried
@@ -95,7 +94,11 @@ def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
             else "not tried"
         )
         more = f"; {count(left_out, 'input')} left out, because fixtures with similar inputs exist"
-        yield f"{lines_of(part.mutant.part)} ({text}): {found}{more if left_out else ''}"
+        yield f"{_lines_of(part.mutant.part)} ({text}): {found}{more if left_out else ''}"
+
+
+def _lines_of(part: Part) -> str:
+    return f"line{'' if part.line == part.last_line else 's'} {part.place}"
 
 
 def _next(

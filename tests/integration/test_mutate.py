@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def test_it_tells_protected_parts_from_unprotected_and_dead_ones(
     assert '<tr class="pass"><th scope="row">3</th><td>noticed</td>' in page
     assert "3-drop" not in page
     assert "list item dropped" in (tmp_path / "mutation.md").read_text()
-    assert "✓ noticed" in capsys.readouterr().out
+    assert "noticed" in capsys.readouterr().out
 
 
 def test_dead_parts_are_counted_once_and_not_said_to_be_dead_together(
@@ -117,7 +118,8 @@ def test_a_line_of_several_parts_shows_what_happens_without_each(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         code, _ = mutate(repository, tmp_path, "--mutations", "drop")
     assert code == 0
-    assert "   1 ○✓ Answer with ok only. Be kind.\n   2\n" in capsys.readouterr().out
+    line = next(one for one in capsys.readouterr().out.split("\n") if "Be kind." in one)
+    assert " ".join(line.split()) == "1 no effect, noticed Answer with ok only. Be kind."
     page = (tmp_path / "mutation.html").read_text()
     assert '<tr class="inconclusive"><th scope="row">1</th><td>no effect, noticed</td>' in page
 
@@ -149,8 +151,9 @@ def test_parts_that_break_too_few_fixtures_have_a_finding_of_their_own(
     assert '<tr class="fail"><th scope="row">1</th><td>breaks too few</td>' in page
     printed = capsys.readouterr().out
     assert f"about {weak['fixtures_needed']} fixtures needed" in printed
-    assert "   1 △ Answer politely.\n   2\n" in printed
-    assert "   4 ○   - Never mention <script>" in printed
+    lines = [line.rstrip() for line in printed.split("\n")]
+    assert any(re.fullmatch(r" *1 +breaks too few +Answer politely\.", line) for line in lines)
+    assert any(re.match(r" *4 +no effect +  - Never mention <script>", line) for line in lines)
 
 
 def test_related_fixtures_that_break_are_too_few_clusters(repository, tmp_path, monkeypatch):

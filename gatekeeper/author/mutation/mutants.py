@@ -64,6 +64,11 @@ class Part:
     line: int
     last_line: int
 
+    @property
+    def place(self) -> str:
+        """Return the line, or the first and the last."""
+        return f"{self.line}" if self.line == self.last_line else f"{self.line}-{self.last_line}"
+
 
 def find_parts(prompt: Prompt) -> tuple[Part, ...]:
     """Return the parts of the prompt in its order, and all its examples together as the last one

@@ -1,24 +1,23 @@
-"""The words and numbers that every report of a mutation run uses."""
+"""Describes a mutation run: the score, the prompt by line, and every mutant."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
-from pathlib import Path
 from typing import Any
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from gatekeeper import __version__, numbers
 from gatekeeper.author.mutation.measure import Finding, MutantResult, MutationResult
-from gatekeeper.author.mutation.mutants import Part
-from gatekeeper.reports.escape import clip, code_cell, plain, plain_line, prose, visible
-from gatekeeper.reports.html import markup
-from gatekeeper.reports.html.page import page
-from gatekeeper.reports.terminal.console import log_console
+from gatekeeper.reports.document import (
+    Document,
+    Quote,
+    Row,
+    Section,
+    Table,
+    Tone,
+    Words,
+    code,
+    columns,
+)
 
 FINDINGS: Mapping[Finding, str] = {
     "noticed": "noticed",
@@ -35,20 +34,88 @@ URGENCY: Mapping[Finding, int] = {
     "noticed": 0,
 }
 """How much attention a finding needs: that with the highest number comes first."""
+TONES: Mapping[Finding, Tone] = {
+    "noticed": "pass",
+    "too_few_broke": "fail",
+    "not_noticed": "fail",
+    "no_effect": "inconclusive",
+    "unknown": "quiet",
+}
 _VERBS = {"drop": "dropped", "negate": "negated", "soften": "softened", "model": "rewritten"}
 _LONGEST = 70
 
 
-def headline(result: MutationResult) -> str:
+def describe_mutation(result: MutationResult) -> Document:
+    """Describe the score, what to do, the lines of the prompt, and every mutant."""
+    what = "without each line of " if drops_parts(result) else "if a line changes in "
+    missed = result.count("not_noticed") + result.count("too_few_broke")
+    return Document(
+        ("Mutation test of ", Quote(result.contract, 80)),
+        "fail" if missed else "pass",
+        (_headline(result), *_advice(result), _bill(result)),
+        (
+            Section(
+                ("What happens ", what, Quote(result.prompt_path)), [_prompt(result)], "prompt"
+            ),
+            Section("Mutants", [_mutants(result)]),
+        ),
+        tuple(map(Quote, result.notices)),
+    )
+
+
+def _prompt(result: MutationResult) -> Table:
+    """Return the lines of the prompt, each with what happens without it."""
+    by_line = findings_by_line(result)
+    return Table(
+        columns("Line", "Finding", "Text"),
+        [
+            Row(
+                (
+                    str(number),
+                    ", ".join(FINDINGS[one] for one in by_line.get(number, ())),
+                    Quote(line, form="line"),
+                ),
+                TONES[by_line[number][0]] if number in by_line else "plain",
+            )
+            for number, line in result.numbered_lines
+        ],
+        "Prompt by line",
+        kind="lines",
+    )
+
+
+def _mutants(result: MutationResult) -> Table:
+    """Return a row for each mutant, those that need attention first."""
+    return Table(
+        columns("finding", right=["line"], last=("change", "text", "evidence")),
+        [
+            Row(
+                (
+                    FINDINGS[one.finding],
+                    one.mutant.part.place,
+                    change_of(one),
+                    code(one.mutant.now or one.mutant.part.text, _LONGEST),
+                    evidence(one, result),
+                ),
+                TONES[one.finding],
+            )
+            for one in sorted(result.mutants, key=lambda one: -URGENCY[one.finding])
+        ],
+        "Mutants",
+    )
+
+
+def _headline(result: MutationResult) -> Words:
     """Return the mutation score as one sentence."""
     noticed = result.count("noticed")
     changed = noticed + result.count("too_few_broke") + result.count("not_noticed")
+    prompt = Quote(result.prompt_path)
     if result.score is None:
         unknown = result.count("unknown")
         if unknown == len(result.mutants):
-            return f"No mutant of {result.prompt_path} could be measured."
+            return "No mutant of ", prompt, " could be measured."
         left = f"; {numbers.count(unknown, 'mutant')} could not be measured" if unknown else ""
-        return f"No measured mutant of {result.prompt_path} changed an output{left}."
+        return "No measured mutant of ", prompt, f" changed an output{left}."
     interval = numbers.percent_interval(result.score_interval)
     return (
         f"Mutation score {numbers.percent(result.score)} ({interval}): "
@@ -57,7 +124,7 @@ def headline(result: MutationResult) -> str:
     )
 
 
-def advice(result: MutationResult) -> tuple[str, ...]:
+def _advice(result: MutationResult) -> tuple[str, ...]:
     """Return what to do about the parts that the contract does not protect."""
     said = []
     missed, dead = result.count("not_noticed"), _dead(result)
@@ -75,28 +142,16 @@ def advice(result: MutationResult) -> tuple[str, ...]:
     return tuple(said)
 
 
-def bill(result: MutationResult) -> str:
+def _bill(result: MutationResult) -> str:
     """Return what the run took."""
     calls = f"{numbers.count(result.calls.made, 'call')} made"
     cached = f", {result.calls.cached:,} recorded" if result.calls.cached else ""
     return f"{calls}{cached}, {numbers.dollars(result.cost_usd)}"
 
 
-def lines_of(part: Part) -> str:
-    """Return the lines of a part, such as `line 3` or `lines 3-5`."""
-    if part.line == part.last_line:
-        return f"line {part.line}"
-    return f"lines {part.line}-{part.last_line}"
-
-
 def change_of(found: MutantResult) -> str:
     """Return what was changed, such as `list item dropped`."""
     return f"{found.mutant.part.kind} {_VERBS[found.mutant.mutation]}"
-
-
-def excerpt(found: MutantResult) -> str:
-    """Return the beginning of the part, on one line, or what it was changed to."""
-    return clip(plain(" ".join((found.mutant.now or found.mutant.part.text).split())), _LONGEST)
 
 
 def evidence(found: MutantResult, result: MutationResult) -> str:
@@ -232,149 +287,3 @@ def _dead(result: MutationResult) -> list[MutantResult]:
     ]
     has_all = any(one.mutant.part.kind == "all examples" for one in dead)
     return [one for one in dead if not (has_all and one.mutant.part.kind == "example")]
-
-
-_STYLES: Mapping[Finding, str] = {
-    "noticed": "green",
-    "too_few_broke": "magenta",
-    "not_noticed": "bold red",
-    "no_effect": "yellow",
-    "unknown": "dim",
-}
-_MARKS: Mapping[Finding, str] = {
-    "noticed": "✓",
-    "too_few_broke": "△",
-    "not_noticed": "✗",
-    "no_effect": "○",
-    "unknown": "?",
-}
-_LONGEST_LINE = 110
-
-
-def show_mutation(
-    result: MutationResult, files: Mapping[str, Path], console: Console | None = None
-) -> None:
-    """Print the prompt's lines, the mutants that need attention first, the score, and the files."""
-    console = console or log_console()
-    what = "without each line" if drops_parts(result) else "if a line changes"
-    console.print(Text(f"{plain(result.prompt_path)}: what happens {what}", "bold"))
-    console.print(_prompt(result))
-    marks = "   ".join(f"{_MARKS[key]} {FINDINGS[key]}" for key in _MARKS)
-    console.print(Text(marks, "dim"))
-    console.print(_table(result, console))
-    for notice in result.notices:
-        console.print(Text(plain(notice), "dim"))
-    for path in files.values():
-        console.print(Text(str(path), "dim"))
-    console.print(Text(bill(result), "dim"))
-    for said in advice(result):
-        console.print(Text(said))
-    console.print(Text(plain(headline(result)), "bold"))
-
-
-def _prompt(result: MutationResult) -> Text:
-    by_line = findings_by_line(result)
-    width = max(map(len, by_line.values()), default=1)
-    shown = Text()
-    for number, line in result.numbered_lines:
-        findings = by_line.get(number, ())
-        marks = "".join(_MARKS[finding] for finding in findings)
-        text = f"{number:>4} {marks:<{width}} {clip(plain_line(line), _LONGEST_LINE)}".rstrip()
-        shown.append(f"{text}\n", _STYLES[findings[0]] if findings else "dim")
-    return shown
-
-
-def _table(result: MutationResult, console: Console) -> Table:
-    table = Table(box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    for title in ("", "line", "change", "text", "evidence"):
-        table.add_column(title, overflow="fold")
-    for one in sorted(result.mutants, key=lambda one: -URGENCY[one.finding]):
-        part = one.mutant.part
-        table.add_row(
-            f"{_MARKS[one.finding]} {FINDINGS[one.finding]}",
-            f"{part.line}" if part.line == part.last_line else f"{part.line}-{part.last_line}",
-            change_of(one),
-            excerpt(one),
-            evidence(one, result),
-            style=_STYLES[one.finding],
-        )
-    return table
-
-
-_CLASSES: Mapping[Finding, str] = {
-    "noticed": "pass",
-    "too_few_broke": "fail",
-    "not_noticed": "fail",
-    "no_effect": "inconclusive",
-    "unknown": "quiet",
-}
-
-
-def render_mutation(result: MutationResult) -> str:
-    """Render Markdown: the score, what to do, every mutant, those that need attention first."""
-    parts = [f"## Mutation test of {prose(result.contract, 80)}", prose(headline(result))]
-    parts += [prose(text) for text in advice(result)]
-    parts += [mutant_table(result), prose(bill(result))]
-    parts += [prose(notice) for notice in result.notices]
-    return "\n\n".join(parts) + "\n"
-
-
-def render_mutation_page(result: MutationResult) -> str:
-    """Render one self-contained file, which loads nothing from the network and runs no script."""
-    title = f"Mutation test of {plain(result.contract)}"
-    missed = result.count("not_noticed") + result.count("too_few_broke")
-    verdict = "fail" if missed else "pass"
-    lead = "".join(f"<p>{escape(text)}</p>" for text in advice(result))
-    notices = "".join(f'<p class="quiet">{escape(plain(text))}</p>' for text in result.notices)
-    what = "without each line of" if drops_parts(result) else "if a line changes in"
-    sections = [
-        f'<header class="verdict {verdict}"><h1>{escape(title)}</h1>'
-        f'<p class="lead">{escape(plain(headline(result)))}</p>{lead}'
-        f'<p class="quiet">{escape(bill(result))}</p></header>',
-        f'<section aria-labelledby="prompt"><h2 id="prompt">What happens {what} '
-        f"{escape(plain(result.prompt_path))}</h2>{_heat_map(result)}</section>",
-        '<section aria-labelledby="mutants"><h2 id="mutants">Mutants</h2>'
-        '<div class="words scroll" tabindex="0" role="region" aria-label="Mutants">'
-        f"{markup.blocks(mutant_table(result))}</div>{notices}</section>",
-        f'<p class="quiet">gatekeeper {escape(__version__)}</p>',
-    ]
-    return page(f"{title} · gatekeeper", f"<main>{''.join(sections)}</main>")
-
-
-def mutant_table(result: MutationResult) -> str:
-    """Render every mutant as a row of a Markdown table."""
-    rows = [
-        "| finding | line | change | text | evidence |",
-        "| --- | ---: | --- | --- | --- |",
-    ]
-    for one in sorted(result.mutants, key=lambda one: -URGENCY[one.finding]):
-        part = one.mutant.part
-        lines = f"{part.line}" if part.line == part.last_line else f"{part.line}–{part.last_line}"
-        cells = (
-            FINDINGS[one.finding],
-            lines,
-            change_of(one),
-            code_cell(excerpt(one), 80),
-            evidence(one, result),
-        )
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def _heat_map(result: MutationResult) -> str:
-    by_line = findings_by_line(result)
-    rows = []
-    for number, line in result.numbered_lines:
-        findings = by_line.get(number, ())
-        kind = f' class="{_CLASSES[findings[0]]}"' if findings else ""
-        said = ", ".join(FINDINGS[finding] for finding in findings)
-        rows.append(
-            f'<tr{kind}><th scope="row">{number}</th><td>{said}</td>'
-            f"<td><code>{escape(visible(line))}</code></td></tr>"
-        )
-    head = '<tr><th scope="col">Line</th><th scope="col">Finding</th><th scope="col">Text</th>'
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Prompt by line">'
-        f'<table class="lines"><thead>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )

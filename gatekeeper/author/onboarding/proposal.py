@@ -12,11 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from gatekeeper import numbers
 from gatekeeper.author.onboarding.skeleton import (
     DEFAULT_MODEL,
@@ -51,7 +46,7 @@ from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.plan.questions import judge_models
 from gatekeeper.gate.validate import prepare_contract, validate_contracts
 from gatekeeper.providers.models.model_faults import find_model_fault
-from gatekeeper.reports.escape import log_text
+from gatekeeper.reports.document import Block, Cell, Paragraph, Quote, Table, Words, columns
 
 NATIVE = ("contracts/**/*.yaml", "contracts/**/*.yml")
 _SUFFIXES = (".prompt.yml", ".prompt.yaml", ".prompty")
@@ -429,34 +424,25 @@ def _prompt_folder(path: str) -> str:
     return "/".join(parts[:depth])
 
 
-def show_proposal(proposal: Proposal, console: Console) -> None:
-    """Print a row for each prompt and suite that was found, and the number of each."""
+def describe_proposal(proposal: Proposal) -> Iterator[Block]:
+    """Describe each prompt and suite that was found. What gets no contract is never left out."""
     if not proposal.rows:
         return
-    table = Table(
-        box=SIMPLE_HEAD if console.is_terminal else None, pad_edge=False, header_style="bold"
-    )
-    for title in ("found", "kind", "contract", "how"):
-        table.add_column(title, overflow="fold")
     left = _MOST_ROWS - sum(row.contract is None for row in proposal.rows)
-    hidden = 0
-    for row in proposal.rows:  # what gets no contract is always shown, with its reason
-        left -= row.contract is not None
-        if row.contract is None or left >= 0:
-            table.add_row(*_cells(row))
-        else:
-            hidden += 1
-    console.print(table)
+    covered = [row for row in proposal.rows if row.contract is not None]
+    hidden = covered[max(0, left) :]
+    left_out = set(hidden)
+    yield Table(
+        columns("found", "kind", "contract", "how"),
+        [_cells(row) for row in proposal.rows if row not in left_out],
+    )
     if hidden:
-        console.print(Text(f"and {numbers.count(hidden, 'more row')} with a contract", "dim"))
+        yield Paragraph(f"and {numbers.count(len(hidden), 'more row')} with a contract", "quiet")
 
 
-def _cells(row: ProposalRow) -> Iterator[Text]:
-    yield Text(log_text(row.found))
-    yield Text(row.kind)
-    if row.contract is None:
-        yield Text("none", "yellow")
-    else:
+def _cells(row: ProposalRow) -> tuple[Words | Cell, ...]:
+    contract = Cell("none", tone="inconclusive")
+    if row.contract is not None:
         same = row.contract == row.found
-        yield Text("the file itself" if same else log_text(row.contract), "green")
-    yield Text(log_text(row.note), "dim")
+        contract = Cell("the file itself" if same else Quote(row.contract), tone="pass")
+    return Quote(row.found), row.kind, contract, Cell(Quote(row.note), tone="quiet")

@@ -1,4 +1,4 @@
-"""What is known of the quality of a specification and its tests, as frozen values."""
+"""What is known of the quality of a specification and its tests, and how it is reported."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gatekeeper import __version__, numbers
 from gatekeeper.author.quality.agreement import Agreement
 from gatekeeper.author.quality.ground_truth import Proposals
 from gatekeeper.author.specification.spec_file import Lines
+from gatekeeper.reports.document import Document, Quote, Section, Table, code, columns, joined
 from gatekeeper.reports.escape import clip, plain
 
 
@@ -122,6 +123,7 @@ CATEGORIES: Mapping[str, str] = {
     "baseline": "baseline tests",
 }
 NO_BASELINE = "The prompt was not compared with its specification; a comparison needs --baseline."
+_ANSWERS = {True: "yes", False: "no", None: "unknown"}
 _LONGEST = 300
 
 
@@ -134,7 +136,7 @@ def quality_lines(report: QualityReport) -> Iterator[str]:
             yield f"  {rule.id} does not follow from {place}: {excerpt(rule.reason)}"
     for test in report.tests or ():
         if test.valid is False:
-            yield f"  {test.id} is not valid: {why(test.reason, test.by_person)}"
+            yield f"  {test.id} is not valid: {_why(test)}"
 
 
 def summary(report: QualityReport) -> Iterator[str]:
@@ -189,9 +191,47 @@ def agreement_lines(agreement: Agreement) -> Iterator[str]:
     )
 
 
-def why(reason: str, by_person: bool) -> str:
+def describe_quality(report: QualityReport) -> Document:
+    """Describe what was measured, every rule, and the tests that are not valid."""
+    judges = ("Judges: ", joined([code(judge) for judge in report.judges]))
+    sections = []
+    if report.rules is not None:
+        rules = [
+            (
+                Quote(rule.text),
+                ", ".join(map(str, rule.lines)) or "none",
+                _ANSWERS[rule.grounded] + (", left out" if rule.left_out else ""),
+                Quote(excerpt(rule.reason)),
+            )
+            for rule in report.rules
+        ]
+        titles = columns("rule", "prompt lines", "follows from these lines", "why")
+        sections.append(Section("Rules", [Table(titles, rows=rules)]))
+    rejected = [test for test in report.tests or () if test.valid is not True]
+    if rejected:
+        tests = [
+            (
+                code(test.id),
+                Quote(CATEGORIES.get(test.category, test.category)),
+                _ANSWERS[test.valid] + (", left out" if test.left_out else ""),
+                Quote(_why(test)),
+            )
+            for test in rejected
+        ]
+        title = "Tests that are not valid, or whose validity is unknown"
+        titles = columns("test", "category", "valid", "why")
+        sections.append(Section(title, [Table(titles, rows=tests)]))
+    return Document(
+        ("Quality of the specification of ", code(report.prompt)),
+        "pass",
+        (*(Quote(line.strip()) for line in summary(report)), judges),
+        sections,
+    )
+
+
+def _why(test: TestQuality) -> str:
     """Return why a test is not valid."""
-    return "a person said so" if by_person else excerpt(reason)
+    return "a person said so" if test.by_person else excerpt(test.reason)
 
 
 def excerpt(reason: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.ask import Asker
@@ -19,18 +19,15 @@ from gatekeeper.author.quality.judges import (
     judge_validity,
 )
 from gatekeeper.author.quality.report import (
-    CATEGORIES,
     QualityReport,
     RuleQuality,
     TestQuality,
-    excerpt,
+    describe_quality,
     quality_json,
-    summary,
-    why,
 )
 from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.author.specification.spec_file import TESTS_ENTRY
-from gatekeeper.reports.escape import code, code_cell, prose
+from gatekeeper.reports.markdown.render import render_markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +54,6 @@ class QualityOptions:
     def is_empty(self) -> bool:
         """Return whether there is nothing to do."""
         return not (self.check or self.baseline or self.ground_truth)
-
-
-_ANSWERS = {True: "yes", False: "no", None: "unknown"}
-
-
-def render_quality(report: QualityReport) -> str:
-    """Return the report as Markdown."""
-    return "\n".join(_lines(report)) + "\n"
-
-
-def _lines(report: QualityReport) -> Iterator[str]:
-    yield f"# Quality of the specification of {code(report.prompt)}"
-    yield ""
-    # A line that belongs to the one before it begins with spaces.
-    yield from (f"{' ' * (2 * line.startswith(' '))}- {prose(line)}" for line in summary(report))
-    yield f"- Judges: {', '.join(map(code, report.judges))}"
-    if report.rules is not None:
-        yield from ("", "## Rules", "", "| rule | prompt lines | follows from these lines | why |")
-        yield "| --- | --- | --- | --- |"
-        for rule in report.rules:
-            lines = ", ".join(map(str, rule.lines)) or "none"
-            found = _ANSWERS[rule.grounded] + (", left out" if rule.left_out else "")
-            yield f"| {prose(rule.text)} | {lines} | {found} | {prose(excerpt(rule.reason))} |"
-    rejected = [test for test in report.tests or () if test.valid is not True]
-    if rejected:
-        yield from ("", "## Tests that are not valid, or whose validity is unknown", "")
-        yield from ("| test | category | valid | why |", "| --- | --- | --- | --- |")
-        for test in rejected:
-            found = _ANSWERS[test.valid] + (", left out" if test.left_out else "")
-            of = prose(CATEGORIES.get(test.category, test.category))
-            reason = prose(why(test.reason, test.by_person))
-            yield f"| {code_cell(test.id)} | {of} | {found} | {reason} |"
 
 
 class QualitySteps:
@@ -134,7 +99,7 @@ class QualitySteps:
         if report is None or (report.tests is None and report.proposals is None):
             return {}
         return {
-            "quality.md": lambda: render_quality(report),
+            "quality.md": lambda: render_markdown(describe_quality(report)),
             "quality.json": lambda: quality_json(report),
         }
 

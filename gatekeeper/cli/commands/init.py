@@ -42,13 +42,13 @@ def init(arguments: argparse.Namespace) -> int:
     of other tools run as they are. The other prompts get a contract each. In an empty repository,
     an example is written. If nothing can be tested, nothing is written.
     """
-    from gatekeeper.author.onboarding.proposal import policy_lines, propose, show_proposal
+    from gatekeeper.author.onboarding.proposal import describe_proposal, policy_lines, propose
     from gatekeeper.cli import starter
     from gatekeeper.cli.installed_release import installed_release
     from gatekeeper.contract.discovery.places import is_about_the_project
     from gatekeeper.gate.validate import repository_path
     from gatekeeper.providers.models.catalogue import key_variable, setting_variables
-    from gatekeeper.reports.terminal.console import log_console
+    from gatekeeper.reports.terminal.console import print_blocks
 
     def policy_text(proposal: Proposal) -> str:
         return starter.policy_text(policy_lines(proposal))
@@ -65,7 +65,7 @@ def init(arguments: argparse.Namespace) -> int:
     policy = starter.PLACES["policy.yml"]
     if not found.runs and not is_empty and policy not in files:
         with readers_may_leave():
-            show_proposal(found, log_console())
+            print_blocks(describe_proposal(found))
         print_lines(_nothing(found, len(files)))
         return 0
     texts = {made.path: made.text for made in found.skeletons} | {policy: policy_text(found)}
@@ -77,7 +77,7 @@ def init(arguments: argparse.Namespace) -> int:
     action = action or installed_release()
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
-        show_proposal(found, log_console())
+        print_blocks(describe_proposal(found))
     said = [] if policy in files else [_about_inconclusive(found)]
     print_lines([*lines, *said, *_next(found, branch, keys, settings, root)])
     return 0

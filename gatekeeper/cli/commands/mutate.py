@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from gatekeeper.cli.arguments import add_cache, add_order_seed, add_out, add_replay
 from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.output import print_error, print_lines, write_and_show
+from gatekeeper.cli.output import print_error, print_lines, write_document
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
@@ -169,20 +168,9 @@ def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
 
 
 def _report(result: MutationResult, measured: GateResult, out: Path) -> int:
-    from gatekeeper.author.mutation.report import (
-        mutation_document,
-        render_mutation,
-        render_mutation_page,
-        show_mutation,
-    )
+    from gatekeeper.author.mutation.report import describe_mutation, mutation_document
     from gatekeeper.reports.formats.samples import sample_lines
 
-    document = json.dumps(mutation_document(result), indent=2, ensure_ascii=False)
-    contents = {
-        "mutation.html": lambda: render_mutation_page(result),
-        "mutation.md": lambda: render_mutation(result),
-        "samples.jsonl": lambda: "".join(sample_lines(measured)),
-        "mutation.json": lambda: f"{document}\n",
-    }
-    write_and_show(contents, out, lambda files: show_mutation(result, files))
+    samples = {"samples.jsonl": lambda: "".join(sample_lines(measured))}
+    write_document("mutation", describe_mutation(result), mutation_document(result), out, samples)
     return 0 if result.count("unknown") < len(result.mutants) else 3

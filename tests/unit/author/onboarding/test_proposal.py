@@ -13,14 +13,15 @@ from gatekeeper.author.onboarding.proposal import (
     Proposal,
     ProposalRow,
     contract_patterns,
+    describe_proposal,
     policy_lines,
     prompt_patterns,
     propose,
-    show_proposal,
 )
 from gatekeeper.author.onboarding.skeleton import contract_folder
 from gatekeeper.contract.files.inventory import InventoryPrompt
 from gatekeeper.errors import UsageError
+from gatekeeper.reports.terminal.console import print_blocks
 
 CONTRACT = """\
 contract: 1
@@ -225,7 +226,7 @@ def test_what_gets_no_contract_is_shown_with_its_reason_in_a_long_table() -> Non
     rows = [ProposalRow(f"p/{n}.md", "text", f"contracts/{n}.yaml", "checks") for n in range(50)]
     rows.append(ProposalRow("app.py:ask.prompt", "Python", None, "inside a function"))
     console = Console(width=200, record=True, file=StringIO())
-    show_proposal(Proposal(tuple(rows)), console)
+    print_blocks(describe_proposal(Proposal(tuple(rows))), console)
     text = console.export_text()
     assert "app.py:ask.prompt" in text
     assert "inside a function" in text
