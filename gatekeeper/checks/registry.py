@@ -1,5 +1,5 @@
 """The list of all check types. To add one, write its module and name it here:
-docs/adding-a-check.md.
+docs/architecture.md.
 
 A module is imported when a contract uses its check: most contracts use few of them.
 """

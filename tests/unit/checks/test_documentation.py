@@ -26,7 +26,7 @@ from gatekeeper.checks.registry import CHECKS
 from gatekeeper.checks.repairs.steps import NAMES
 from scripts.publish_checks import GROUPS, NO_CHECK, OTHER_TOOLS, PAGE, ours, page, remark
 
-GUIDE = (PAGE.parent / "adding-a-check.md").read_text("utf-8")
+GUIDE = (PAGE.parent / "architecture.md").read_text("utf-8").split("\n## Add a check\n")[1]
 TEXT = PAGE.read_text("utf-8")
 
 # BaseAssertionTypesSchema and the special types of promptfoo's src/types/index.ts, November 2026.
