@@ -16,11 +16,9 @@ from typing import Any
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.completion_record import read_tool_calls
+from gatekeeper.sampling.completion_record import read_answer_row, read_field
 
 PREFIX = "recorded/"
-_LARGEST = 1e15
-"""Of a cost, a latency or a count."""
 
 Answered = tuple[str, int]
 """What a recording answers: a request by its digest, and a repetition."""
@@ -171,8 +169,8 @@ def _parse(path: str, content: str) -> _Recording:
 
 def _entry(row: Mapping[str, Any]) -> tuple[Answered, str, _Recorded]:
     """Read an answer of a model or a judge, with its request and its model."""
-    key = _text(row, "request"), int(row["repetition"])
-    return key, _text(row, "model"), _recorded(row)
+    key = read_field(row, "request"), int(row["repetition"])
+    return key, read_field(row, "model"), _recorded(row)
 
 
 def _of_row(
@@ -181,7 +179,7 @@ def _of_row(
     """Yield a turn of a conversation or a chain as a line of its own, by its request alone and as a
     part of the whole."""
     alone = {**turn, "repetition": row["repetition"], "model": row["model"]}
-    part = _part(_text(row, "request"), number, _text(turn, "request"))
+    part = _part(read_field(row, "request"), number, read_field(turn, "request"))
     yield from (alone, {**alone, "request": part})
 
 
@@ -189,52 +187,9 @@ def _part(whole: str, number: int, request: str) -> str:
     return f"{whole} {number} {request}"
 
 
-def _recorded(row: Mapping[str, object]) -> _Recorded:
-    error = None if row.get("error") is None else _text(row, "error")
-    if row["output_raw"] is None:
-        return _Recorded(None, error)
-    if row.get("output_sha256") is not None or row.get("output_length") is not None:
-        return _Recorded(None, None, _count(row, "output_length") or 0)
-    completion = Completion(
-        text=_text(row, "output_raw"),
-        latency_ms=_number(row, "latency_ms"),
-        prompt_tokens=_count(row, "prompt_tokens"),
-        completion_tokens=_count(row, "completion_tokens"),
-        cost_usd=_number(row, "cost_usd"),
-        replayed=True,
-        fingerprint=_text_or_none(row, "fingerprint"),
-        finish_reason=_text_or_none(row, "finish_reason"),
-        ttft_ms=_number(row, "ttft_ms") if "ttft_ms" in row else None,
-        reasoning_tokens=_count(row, "reasoning_tokens"),
-        tool_calls=read_tool_calls(row.get("tool_calls", [])),
-    )
+def _recorded(row: Mapping[str, Any]) -> _Recorded:
+    error = None if row.get("error") is None else read_field(row, "error")
+    completion = read_answer_row(row)
+    if completion is not None and completion.cut is not None:
+        return _Recorded(None, None, completion.cut.length)
     return _Recorded(completion, error)
-
-
-def _text(row: Mapping[str, object], key: str) -> str:
-    value = row[key]
-    if not isinstance(value, str):
-        raise TypeError(f"{key} is not text")
-    return value
-
-
-def _text_or_none(row: Mapping[str, object], key: str) -> str | None:
-    return None if row.get(key) is None else _text(row, key)
-
-
-def _number(row: Mapping[str, object], key: str) -> float | None:
-    value = row.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{key} is not a number")
-    # Python reads NaN and 1e999; a negative cost would make room under the limit, and the sum of
-    # a few of 1e308 has no value.
-    if not 0 <= value <= _LARGEST:
-        raise ValueError(f"{key} is not a number from 0 to {_LARGEST:g}")
-    return float(value)
-
-
-def _count(row: Mapping[str, object], key: str) -> int | None:
-    value = _number(row, key)
-    return None if value is None else int(value)

@@ -1,4 +1,10 @@
-"""Converts a completion to JSON and back, to keep it between runs."""
+"""Converts the answers of models to JSON and back: the only place that knows their keys.
+
+`completion_record` is the form of the files that only gatekeeper reads. `answer_row` is that of
+`samples.jsonl`, which people read too: a field of an answer is one entry of `_AMOUNTS` or `_TEXTS`,
+or of `answer_row` and `read_answer_row`. Pydantic would refuse half a surrogate pair, which models
+write. Everything that reads raises TypeError, ValueError or KeyError for anything else.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +25,15 @@ from gatekeeper.contract.values.trial import (
 _LATER = ("ttft_ms", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
 """Fields that answers kept by earlier versions do not have, and that most answers do not need."""
 
+_AMOUNTS = {
+    "latency_ms": float,
+    "ttft_ms": float,
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "reasoning_tokens": int,
+    "cost_usd": float,
+}
+_TEXTS = ("fingerprint", "finish_reason")
 _MOST = 1e15
 """Tokens, milliseconds or dollars; the sum of many such is still a number."""
 
@@ -28,13 +43,74 @@ _KEPT = tuple(
 )
 
 
+def answer_row(completion: Completion | None) -> dict[str, Any]:
+    """Return what a line of `samples.jsonl` says of an answer, or of a lost one."""
+    cut = completion.cut if completion else None
+    calls = tool_call_records(completion.tool_calls) if completion else []
+    row: dict[str, Any] = {
+        "output_raw": completion.text if completion else None,
+        # Left out for the many answers that have none.
+        **({"tool_calls": calls} if calls else {}),
+        "output_length": cut.length if cut else None,
+        "output_sha256": cut.sha256 if cut else None,
+    }
+    for name in (*_AMOUNTS, *_TEXTS):
+        value = getattr(completion, name, None)
+        if name != "reasoning_tokens" or value is not None:
+            row[name] = value
+    return row
+
+
+def read_answer_row(row: Mapping[str, Any]) -> Completion | None:
+    """Read what `answer_row` returned, as an answer that no model was called for."""
+    if row["output_raw"] is None:
+        return None
+    amounts: dict[str, Any] = {
+        name: None if (found := read_number(row, name)) is None else kind(found)
+        for name, kind in _AMOUNTS.items()
+    }
+    cut = None
+    if row.get("output_sha256") is not None or row.get("output_length") is not None:
+        cut = CutText(int(read_number(row, "output_length") or 0), row.get("output_sha256") or "")
+    texts = {name: read_field(row, name) for name in _TEXTS if row.get(name) is not None}
+    return Completion(
+        text=read_field(row, "output_raw"),
+        **amounts,
+        fingerprint=texts.get("fingerprint"),
+        finish_reason=texts.get("finish_reason"),
+        replayed=True,
+        cut=cut,
+        tool_calls=read_tool_calls(row.get("tool_calls", [])),
+    )
+
+
+def read_field(row: Mapping[str, Any], key: str) -> str:
+    """Return the text of a key."""
+    if not isinstance(row[key], str):
+        raise TypeError(f"{key} is not text")
+    return str(row[key])
+
+
+def read_number(row: Mapping[str, Any], key: str) -> float | None:
+    """Return the amount of a key; None if there is none."""
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{key} is not a number")
+    # Python reads NaN and 1e999; a negative cost would make room under the limit, and the sum of
+    # a few of 1e308 has no value.
+    if not 0 <= value <= _MOST:
+        raise ValueError(f"{key} is not a number from 0 to {_MOST:g}")
+    return float(value)
+
+
 def completion_record(completion: Completion) -> dict[str, Any]:
     """Return the completion's fields by name, without those that say how it was obtained."""
-    kept = {name: getattr(completion, name) for name in _KEPT}
     later = {name: getattr(completion, name) for name in _LATER}
     calls = tool_call_records(completion.tool_calls)
     return {
-        **kept,
+        **{name: getattr(completion, name) for name in _KEPT},
         **{name: value for name, value in later.items() if value is not None},
         **({"tool_calls": calls} if calls else {}),
         **({"turns": list(map(_turn_record, completion.turns))} if completion.turns else {}),
@@ -45,25 +121,23 @@ def completion_record(completion: Completion) -> dict[str, Any]:
 
 
 def read_completion(record: Mapping[str, Any]) -> Completion:
-    """Read what `completion_record` returned. Raises TypeError or KeyError for anything else."""
-    kept = {name: record[name] for name in _KEPT}
-    later: dict[str, Any] = {name: record.get(name) for name in _LATER}
-    calls = read_tool_calls(record.get("tool_calls", []))
-    turns = tuple(map(_read_turn, record.get("turns", ())))
-    users = tuple(map(_read_user, record.get("users", ())))
-    cut = CutText(**record["cut"]) if record.get("cut") else None
-    outcomes = _read_outcomes(record["kept"]) if record.get("kept") else ()
+    """Read what `completion_record` returned."""
+    plain: dict[str, Any] = {name: record[name] for name in _KEPT}
+    plain |= {name: record.get(name) for name in _LATER}
     found = Completion(
-        **kept, **later, tool_calls=calls, turns=turns, users=users, cut=cut, kept=outcomes
+        **plain,
+        tool_calls=read_tool_calls(record.get("tool_calls", [])),
+        turns=tuple(map(_read_turn, record.get("turns", ()))),
+        users=tuple(map(_read_user, record.get("users", ()))),
+        cut=CutText(**record["cut"]) if record.get("cut") else None,
+        kept=_read_outcomes(record["kept"]) if record.get("kept") else (),
     )
     read_text(found.text)
-    for text in (found.fingerprint, found.finish_reason):
-        if text is not None:
-            read_text(text)
-    amounts = found.latency_ms, found.prompt_tokens, found.completion_tokens, found.cost_usd
-    for amount in (*amounts, *later.values()):
-        if amount is not None and (isinstance(amount, bool) or not 0 <= amount <= _MOST):
-            raise TypeError("not an amount")
+    for name in _TEXTS:
+        if record.get(name) is not None:
+            read_field(record, name)
+    for name in (*_AMOUNTS, *_LATER):
+        read_number(record, name)
     return found
 
 
@@ -104,21 +178,21 @@ def tool_call_records(calls: Iterable[ToolCall]) -> list[dict[str, str | None]]:
 
 
 def read_tool_calls(records: object) -> tuple[ToolCall, ...]:
-    """Read what `tool_call_records` returned. Raises TypeError or KeyError for anything else."""
+    """Read what `tool_call_records` returned."""
     if not isinstance(records, list) or not all(isinstance(row, Mapping) for row in records):
         raise TypeError("the value is not a list of tool calls")
     return tuple(
         ToolCall(
-            read_text(row["name"]),
-            read_text(row["arguments"]),
-            None if row.get("id") is None else read_text(row["id"]),
+            read_field(row, "name"),
+            read_field(row, "arguments"),
+            None if row.get("id") is None else read_field(row, "id"),
         )
         for row in records
     )
 
 
 def read_text(value: object) -> str:
-    """Return a text. Raises TypeError for any other value."""
+    """Return a text."""
     if not isinstance(value, str):
         raise TypeError("not text")
     return value

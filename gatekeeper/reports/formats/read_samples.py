@@ -12,8 +12,6 @@ from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import (
     CheckResult,
-    Completion,
-    CutText,
     JudgeAnswer,
     Outcome,
     QuestionId,
@@ -24,11 +22,9 @@ from gatekeeper.contract.values.trial import (
 )
 from gatekeeper.errors import UsageError
 from gatekeeper.reports.redact import environment_redactor
-from gatekeeper.sampling.completion_record import read_tool_calls
+from gatekeeper.sampling.completion_record import read_answer_row, read_field, read_number
 
 _ADVICE = "give the folder of a run's reports, or the `samples.jsonl` in that folder"
-_LARGEST = 1e15
-"""Of a cost, a latency or a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,37 +73,40 @@ def _outcome(line: str, place: str) -> Outcome:
     try:
         row = json.loads(line)
         trial = Trial(
-            contract=_text(row, "contract"),
-            fixture=_text(row, "fixture"),
+            contract=read_field(row, "contract"),
+            fixture=read_field(row, "fixture"),
             arm=row["arm"],
             repetition=int(row["repetition"]),
             # Two samples with the same input must be recognised; the input itself is not kept.
             request=Request(
-                _text(row, "model"), (Message("user", _text(row, "request")),), {}, None, 0
+                read_field(row, "model"),
+                (Message("user", read_field(row, "request")),),
+                {},
+                None,
+                0,
             ),
             contract_from=row["contract_from"],
-            cluster=None if row.get("cluster") is None else _text(row, "cluster"),
+            cluster=None if row.get("cluster") is None else read_field(row, "cluster"),
             confirms=row.get("confirms") is True,
         )
         checks = tuple(
             CheckResult(
-                _text(c, "check"),
+                read_field(c, "check"),
                 _passed(c),
-                _text(c, "message"),
+                read_field(c, "message"),
                 c["severity"],
                 _share(c, "score"),
                 tuple(map(_vote, c.get("votes", ()))),
                 _weight(c),
                 c.get("must_pass") is True,
-                None if c.get("step") is None else _text(c, "step"),
+                None if c.get("step") is None else read_field(c, "step"),
             )
             for c in row["checks"]
         )
         pass_score = _share(row, "pass_score")
-        completion = None if row["output_raw"] is None else _completion(row)
         sample = Sample(
             trial,
-            completion,
+            read_answer_row(row),
             error=row.get("error"),
             output=row["output"] or "",
             repairs=tuple(row["repairs"]),
@@ -120,39 +119,13 @@ def _outcome(line: str, place: str) -> Outcome:
 
 
 def _vote(row: Mapping[str, Any]) -> Vote:
-    score, reason = _share(row, "score"), _text(row, "reason")
-    return Vote(_text(row, "model"), _passed(row), score, reason, _text(row, "verdict"))
+    score, reason = _share(row, "score"), read_field(row, "reason")
+    return Vote(read_field(row, "model"), _passed(row), score, reason, read_field(row, "verdict"))
 
 
 def _judge_answer(row: Mapping[str, Any]) -> JudgeAnswer:
-    asked = QuestionId(_text(row, "model"), _text(row, "request"), int(row["repetition"]))
-    completion = None if row["output_raw"] is None else _completion(row)
-    return JudgeAnswer(asked, completion, row.get("error"))
-
-
-def _completion(row: Mapping[str, Any]) -> Completion:
-    return Completion(
-        text=_text(row, "output_raw"),
-        latency_ms=_number(row, "latency_ms"),
-        prompt_tokens=row.get("prompt_tokens"),
-        completion_tokens=row.get("completion_tokens"),
-        cost_usd=_number(row, "cost_usd"),
-        replayed=True,
-        fingerprint=row.get("fingerprint"),
-        finish_reason=row.get("finish_reason"),
-        cut=_cut(row),
-        ttft_ms=_number(row, "ttft_ms"),
-        reasoning_tokens=row.get("reasoning_tokens"),
-        tool_calls=read_tool_calls(row.get("tool_calls", [])),
-    )
-
-
-def _cut(row: Mapping[str, Any]) -> CutText | None:
-    """Return the length and digest of an answer of which the row has only the beginning; else
-    None."""
-    if row.get("output_sha256") is None:
-        return None
-    return CutText(int(row["output_length"]), _text(row, "output_sha256"))
+    asked = QuestionId(read_field(row, "model"), read_field(row, "request"), int(row["repetition"]))
+    return JudgeAnswer(asked, read_answer_row(row), row.get("error"))
 
 
 def _described(path: Path) -> tuple[str | None, Mapping[str, str]]:
@@ -169,13 +142,6 @@ def _described(path: Path) -> tuple[str | None, Mapping[str, str]]:
         return None, {}
 
 
-def _text(row: Mapping[str, Any], key: str) -> str:
-    value = row[key]
-    if not isinstance(value, str):
-        raise TypeError(f"{key} is not text")
-    return value
-
-
 def _passed(row: Mapping[str, Any]) -> bool | None:
     value = row["passed"]
     if value not in (True, False, None):
@@ -184,27 +150,16 @@ def _passed(row: Mapping[str, Any]) -> bool | None:
 
 
 def _share(row: Mapping[str, Any], key: str) -> float | None:
-    value = _number(row, key)
+    value = read_number(row, key)
     if value is not None and not 0 <= value <= 1:
         raise TypeError(f"`{key}` must be from 0 to 1")
     return value
 
 
 def _weight(row: Mapping[str, Any]) -> float:
-    value = _number(row, "weight")
+    value = read_number(row, "weight")
     if value is None:
         return 1.0
     if not LEAST_WEIGHT <= value <= MOST_WEIGHT:
         raise TypeError(f"`weight` must be from {LEAST_WEIGHT} to {MOST_WEIGHT}")
     return value
-
-
-def _number(row: Mapping[str, Any], key: str) -> float | None:
-    value = row.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{key} is not a number")
-    if not abs(value) <= _LARGEST:
-        raise ValueError(f"`{key}` must be a number up to {_LARGEST:g}")
-    return float(value)

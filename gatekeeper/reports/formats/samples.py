@@ -11,7 +11,7 @@ from gatekeeper.contract.calls.chain import step_names
 from gatekeeper.contract.values.trial import CheckResult, Completion, JudgeAnswer, Outcome, Turn
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.formats.result_json import encode
-from gatekeeper.sampling.completion_record import tool_call_records
+from gatekeeper.sampling.completion_record import answer_row
 
 _NO_PARAMS: Mapping[str, Any] = {}
 
@@ -30,7 +30,8 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
     sample = outcome.sample
     trial, completion = sample.trial, sample.completion
     users = completion.users if completion else ()
-    request = trial.request
+    request, said = trial.request, answer_row(completion)
+    text = [name for name in ("tool_calls", "output_length", "output_sha256") if name in said]
     return {
         "contract": trial.contract,
         "fixture": trial.fixture,
@@ -45,10 +46,9 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         "seed": request.seed,
         "request": request_digest(request.messages, request.params),
         "prompt_digest": request_digest(request.messages, _NO_PARAMS),
-        "output_raw": completion.text if completion else None,
+        "output_raw": said.pop("output_raw"),
         "output": sample.output if completion else None,
-        **_tool_calls(completion),
-        **_whole(completion),
+        **{name: said.pop(name) for name in text},
         **_turns(completion, step_names(request.messages)),
         # Left out for the many samples without a simulated user.
         **({"users": list(map(_judge_answer, users))} if users else {}),
@@ -64,29 +64,10 @@ def sample_document(outcome: Outcome) -> dict[str, Any]:
         # Left out without one, as for most contracts.
         **({} if outcome.pass_score is None else {"pass_score": outcome.pass_score}),
         "checks": [_check_result(check_result) for check_result in outcome.check_results],
-        "latency_ms": completion.latency_ms if completion else None,
-        "ttft_ms": completion.ttft_ms if completion else None,
-        "prompt_tokens": completion.prompt_tokens if completion else None,
-        "completion_tokens": completion.completion_tokens if completion else None,
-        **_reasoning(completion),
-        "cost_usd": completion.cost_usd if completion else None,
-        "fingerprint": completion.fingerprint if completion else None,
-        "finish_reason": completion.finish_reason if completion else None,
+        **said,
         "error": sample.error,
         "shared": sample.shared,
     }
-
-
-def _tool_calls(completion: Completion | None) -> dict[str, Any]:
-    """Return the tool calls; nothing for the many answers that have none."""
-    calls = tool_call_records(completion.tool_calls) if completion else []
-    return {"tool_calls": calls} if calls else {}
-
-
-def _reasoning(completion: Completion | None) -> dict[str, int]:
-    """Return the tokens of the reasoning; nothing for the many answers without that count."""
-    count = completion.reasoning_tokens if completion else None
-    return {} if count is None else {"reasoning_tokens": count}
 
 
 def _turns(completion: Completion | None, steps: Sequence[str]) -> dict[str, Any]:
@@ -97,32 +78,8 @@ def _turns(completion: Completion | None, steps: Sequence[str]) -> dict[str, Any
 
 
 def _turn(turn: Turn, step: str | None) -> dict[str, Any]:
-    answer = turn.completion
-    return {
-        **({} if step is None else {"step": step}),
-        "request": turn.request,
-        "output_raw": answer.text,
-        **_tool_calls(answer),
-        **_whole(answer),
-        "latency_ms": answer.latency_ms,
-        "ttft_ms": answer.ttft_ms,
-        "prompt_tokens": answer.prompt_tokens,
-        "completion_tokens": answer.completion_tokens,
-        **_reasoning(answer),
-        "cost_usd": answer.cost_usd,
-        "fingerprint": answer.fingerprint,
-        "finish_reason": answer.finish_reason,
-    }
-
-
-def _whole(completion: Completion | None) -> dict[str, Any]:
-    """Return the length and digest of an answer that was too long to be kept; otherwise None for
-    both."""
-    cut = completion.cut if completion else None
-    return {
-        "output_length": cut.length if cut else None,
-        "output_sha256": cut.sha256 if cut else None,
-    }
+    of_step = {} if step is None else {"step": step}
+    return {**of_step, "request": turn.request, **answer_row(turn.completion)}
 
 
 def _check_result(check_result: CheckResult) -> dict[str, Any]:
@@ -143,19 +100,12 @@ def _check_result(check_result: CheckResult) -> dict[str, Any]:
 def _judge_answer(answer: JudgeAnswer) -> dict[str, Any]:
     """Return the answer of a judge or simulated user; a replay finds it by `request`, `repetition`
     and `model`."""
-    completion = answer.completion
+    said = answer_row(answer.completion)
+    del said["ttft_ms"]  # these answers are not streamed
     return {
         "model": answer.asked.model,
         "request": answer.asked.digest,
         "repetition": answer.asked.repetition,
-        "output_raw": completion.text if completion else None,
-        **_whole(completion),
-        "latency_ms": completion.latency_ms if completion else None,
-        "prompt_tokens": completion.prompt_tokens if completion else None,
-        "completion_tokens": completion.completion_tokens if completion else None,
-        **_reasoning(completion),
-        "cost_usd": completion.cost_usd if completion else None,
-        "fingerprint": completion.fingerprint if completion else None,
-        "finish_reason": completion.finish_reason if completion else None,
+        **said,
         "error": answer.error,
     }
