@@ -1,7 +1,5 @@
 """Limits what a run may spend: it is refused before any call if the base policy's limits cannot
 hold.
-
-`fork_spending.py` has what a pull request from a fork may not do besides.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from collections.abc import Sequence
 
 from gatekeeper import numbers
 from gatekeeper.contract.models.params import advise_shorter_answers
-from gatekeeper.contract.policies.policy import POLICY_PATH, Limits
+from gatekeeper.contract.policies.policy import POLICY_PATH
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.power import Price
@@ -66,14 +64,14 @@ def refusal(work: Work, worst: Price, *, trusted: bool) -> str | None:
     limits = work.policy.limits
     questions = work.questions  # first, because too many of them are refused
     requests = (*distinct_requests(work.trials), *questions)
-    too_many = None if trusted else refuse_calls_of_fork(requests, limits)
+    too_many = None if trusted else _calls_of_fork(requests, limits.calls)
     if too_many or limits.cost_usd is None:
         return too_many
     prices = [worst(request) for request in requests]
     dear = [(r, p) for r, p in zip(requests, prices, strict=True) if (p or 0.0) > limits.cost_usd]
     if dear:
         return _too_dear(work, dear, limits.cost_usd)
-    return None if trusted else refuse_cost_of_fork(requests, prices, limits.cost_usd)
+    return None if trusted else _cost_of_fork(requests, prices, limits.cost_usd)
 
 
 def _too_dear(work: Work, dear: Sequence[tuple[Request, float | None]], limit: float) -> str:
@@ -83,60 +81,47 @@ def _too_dear(work: Work, dear: Sequence[tuple[Request, float | None]], limit: f
     # The calls of a conversation are made from the trial's request, and share its parameters.
     prices = {(r.model, id(r.params)): p for r, p in dear if id(r) not in questions}
     found = [t for t in work.trials if (t.request.model, id(t.request.params)) in prices]
-    if not found:
-        return _too_dear_question(work, *dear[0], limit)
-    # Head's prompt with the base contract's settings does not have contract_from `head`.
-    of_head = (t for t in found if (t.arm, t.contract_from) == ("head", "head"))
-    trial = next(of_head, None)
-    is_base = trial is None
-    trial = trial or found[0]
-    request = trial.request
-    price = prices[request.model, id(request.params)] or 0.0
-    most = f"can cost {numbers.dollars(price)}"
-    if math.isinf(price):
+    if found:
+        # Head's prompt with the base contract's settings does not have contract_from `head`.
+        of_head = (t for t in found if (t.arm, t.contract_from) == ("head", "head"))
+        trial = next(of_head, found[0])
+        is_base = (trial.arm, trial.contract_from) != ("head", "head")
+        request = trial.request
+        price = prices[request.model, id(request.params)]
+        asked = request.model
+        where = f"`params` of the contract {trial.contract}{' on the base branch' * is_base}"
+    else:
+        request, price = dear[0]
+        users = {id(question) for question in work.users.most}
+        who = "simulated user" if id(request) in users else "judge"
+        asked = f"the {who} {request.model}"
+        where = f"the `params` of the contract and of its {who}"
+    most = f"can cost {numbers.dollars(price or 0.0)}"
+    if math.isinf(price or 0.0):
         most = "has no upper bound for its cost"
-    place = " on the base branch" if is_base else ""
-    allowed, shorter = numbers.dollars(limit), advise_shorter_answers([request.params])
     return (
-        f"one call to {request.model} {most}, but `limits.cost_usd` is {allowed}, so "
-        f"no model was called: {shorter} in `params` of the contract {trial.contract}{place}, "
-        f"or raise `limits.cost_usd` in {POLICY_PATH} of the base branch"
+        f"one call to {asked} {most}, but `limits.cost_usd` is {numbers.dollars(limit)}, so no "
+        f"model was called: {advise_shorter_answers([request.params])} in {where}, or raise "
+        f"`limits.cost_usd` in {POLICY_PATH} of the base branch"
     )
 
 
-def _too_dear_question(work: Work, request: Request, price: float | None, limit: float) -> str:
-    users = {id(question) for question in work.users.most}
-    who = "simulated user" if id(request) in users else "judge"
-    price = price or 0.0
-    most = "has no upper bound for its cost" if math.isinf(price) else "can cost "
-    most += "" if math.isinf(price) else numbers.dollars(price)
-    shorter = advise_shorter_answers([request.params])
-    return (
-        f"one call to the {who} {request.model} {most}, but `limits.cost_usd` is "
-        f"{numbers.dollars(limit)}, so no model was called: {shorter} in the `params` of the "
-        f"contract and of its {who}, or raise `limits.cost_usd` in "
-        f"{POLICY_PATH} of the base branch"
-    )
+# What a pull request from a fork could spend has to fit into the base policy's limits before any
+# call. Its author may not spend the repository's money, and a limit that ends the run is no
+# protection, because the author could push again.
 
 
-# Refuses a pull request from a fork that could spend more than the base policy's limits.
-#
-# Its author may not spend the repository's money. A limit that ends the run is no protection,
-# because the author could push again. So what the whole run could spend has to fit before any call.
-
-
-def refuse_calls_of_fork(requests: Sequence[Request], limits: Limits) -> str | None:
-    """Return why the run has too many calls; None if they fit."""
-    if limits.calls is None or len(requests) <= limits.calls:
+def _calls_of_fork(requests: Sequence[Request], limit: int | None) -> str | None:
+    if limit is None or len(requests) <= limit:
         return None
-    return _beyond(requests, f"take {len(requests):,} calls", f"{limits.calls:,}", "calls")
+    return _beyond(requests, f"take {len(requests):,} calls", f"{limit:,}", "calls")
 
 
-def refuse_cost_of_fork(
+def _cost_of_fork(
     requests: Sequence[Request], prices: Sequence[float | None], limit: float
 ) -> str | None:
-    """Return why the run could cost more than `limits.cost_usd`, by the highest price of each
-    request in US dollars; None if it fits. A request with an unknown price never fits."""
+    """Return why the run could cost more than the limit, by the highest price of each request; None
+    if it fits. A request with an unknown price never fits."""
     if None in prices:
         return (
             f"no price is known for {requests[prices.index(None)].model}, so `limits.cost_usd` "
