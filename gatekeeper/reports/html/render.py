@@ -62,8 +62,7 @@ class Html:
         """Render a section with its title."""
         name = section.id or re.sub(r"[^a-z]+", "-", self.plain(section.title).lower()).strip("-")
         return Markup(  # noqa: S704
-            f'<section aria-labelledby="{escape(name)}">'
-            f'<h2 id="{escape(name)}">{self.words(section.title)}</h2>'
+            f'<section><h2 id="{escape(name)}">{self.words(section.title)}</h2>'
             f"{self.blocks(section.blocks)}</section>"
         )
 
@@ -140,7 +139,7 @@ class Html:
 
     def _key(self, cell: Cell, table: Table) -> str:
         """Return what the cell is sorted by; empty if its value is not known, which sorts last."""
-        key = "" if cell.key is None else self._redact.text(str(cell.key))
+        key = "" if cell.key is None else plain(self._redact.text(str(cell.key)))
         return f' data-key="{escape(key)}"' if table.sortable else ""
 
     def _inside(self, cell: Cell) -> Markup:

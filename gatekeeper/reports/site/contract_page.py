@@ -20,21 +20,14 @@ from gatekeeper.history.monthly_costs import price_of
 from gatekeeper.history.record import Count, Record
 from gatekeeper.reports.described.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.described.error_budgets import budget_cells
-from gatekeeper.reports.escape import clip, plain, visible
+from gatekeeper.reports.document import Picture, Quote, Section, Words, columns, joined
+from gatekeeper.reports.escape import plain, visible
+from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.site import plots, trends
 from gatekeeper.reports.site.contract_history import ContractHistory
-from gatekeeper.reports.site.frame import (
-    STATUS,
-    Part,
-    Site,
-    TableCell,
-    page_path,
-    render_page,
-    shown_name,
-    texts,
-)
-from gatekeeper.reports.site.health_page import fixture_names
+from gatekeeper.reports.site.frame import STATUS, Site, page_path, render_page, shown_name
 from gatekeeper.reports.site.kept_runs import KeptRun
+from gatekeeper.reports.site.pages import figures, fixture_names, name
 from gatekeeper.reports.words.columns import share_left
 
 _SHOWN_RUNS = 14
@@ -58,6 +51,7 @@ _COMPRESSION = 6
 
 def render_contract(site: Site, history: ContractHistory) -> str:
     """Render the page."""
+    html = Html()
     records = history.records
     kept = {(run.started, run.sha): run.page for run in site.kept if history.name in run.contracts}
     times = [record.time for record in records]
@@ -87,7 +81,7 @@ def render_contract(site: Site, history: ContractHistory) -> str:
         ],
         plots=list(_plots(history, times, xs)),
         plots_note=_plots_note(history),
-        parts=[part for part in _parts(site, history) if part.rows],
+        parts=[html.section(part) for part in _parts(site, history)],
         runs=runs,
         run_head=_RUN_HEAD,
         older=max(0, len(records) - _SHOWN_RUNS),
@@ -232,65 +226,54 @@ def _repair_rate(record: Record) -> float | None:
     return record.repaired / answered
 
 
-def _parts(site: Site, history: ContractHistory) -> Iterator[Part]:
-    yield _objective_part(history)
-    yield _checks_part(history)
-    yield _flickering_part(history)
-    yield _selftest_part(history)
-    yield _drift_part(history)
+def _parts(site: Site, history: ContractHistory) -> Iterator[Section]:
+    yield from _objective_part(history)
+    yield from _checks_part(history)
+    yield from _flickering_part(history)
+    yield from _selftest_part(history)
+    yield from _drift_part(history)
     yield from _judge_part(site.kept, history)
 
 
-def _objective_part(history: ContractHistory) -> Part:
+def _objective_part(history: ContractHistory) -> Iterator[Section]:
     budgets = {b.objective: b for b in history.budgets.budgets} if history.budgets else {}
-    rows = []
-    for name, objective in _objectives(history).items():
-        budget = budgets.get(name)
+    rows: list[Sequence[Words]] = []
+    for objective_name, objective in _objectives(history).items():
+        budget = budgets.get(objective_name)
         sign = "at least" if objective.measure.better == "higher" else "at most"
         target = f"{sign} {numbers.amount(objective.target, objective.measure.unit)}"
-        if budget is None or history.budgets is None:
-            cells = [numbers.NONE] * 7
-        else:
-            window, _, allowed, spent, _, *burn, window_burn, ends, frozen = budget_cells(
+        cells = [numbers.NONE] * 7
+        if budget is not None and history.budgets is not None:
+            window, _, allowed, spent, _, *burn, _, ends, frozen = budget_cells(
                 budget, history.budgets
             )
             failed = f"{spent} of {budget.events:,}" if budget.events else "no run"
             cells = [window, failed, allowed, share_left(budget), burn[-1], ends, frozen]
-            del window_burn
-        rows.append(texts(shown_name(label_of(name)), target, *cells))
-    head = [
-        ("Objective", False),
-        ("Target", False),
-        ("Window", True),
-        ("Failed", True),
-        ("Allowed", True),
-        ("Budget left", True),
-        ("Burn rate, 7d", True),
-        ("Ends", False),
-        ("Frozen until", False),
-    ]
-    return Part("objectives", "Objectives and error budgets", head, rows)
+        rows.append((name(label_of(objective_name)), target, *cells))
+    right = ("Window", "Failed", "Allowed", "Budget left", "Burn rate, 7d")
+    titles = columns("Objective", "Target", right=right, last=("Ends", "Frozen until"))
+    return figures("Objectives and error budgets", titles, rows, anchor="objectives")
 
 
-def _checks_part(history: ContractHistory) -> Part:
+def _checks_part(history: ContractHistory) -> Iterator[Section]:
     recent = history.records[-MOST_RUNS:]
     last = recent[-1] if recent else None
-    rows = []
+    rows: list[Sequence[Words]] = []
     for title, field in (("check", "checks"), ("category", "categories")):
         totals: dict[str, list[int]] = {}
         for record in recent:
             counts: Mapping[str, Count] = getattr(record, field)
-            for name, (events, failed) in counts.items():
-                tally = totals.setdefault(name, [0, 0])
+            for key, (events, failed) in counts.items():
+                tally = totals.setdefault(key, [0, 0])
                 tally[0] += events
                 tally[1] += failed
-        worst = sorted(totals, key=lambda name: (-totals[name][1] / (totals[name][0] or 1), name))
-        for name in worst:
-            now: Count | None = getattr(last, field).get(name)
-            events, failed = totals[name]
+        worst = sorted(totals, key=lambda key: (-totals[key][1] / (totals[key][0] or 1), key))
+        for key in worst:
+            now: Count | None = getattr(last, field).get(key)
+            events, failed = totals[key]
             rows.append(
-                texts(
-                    shown_name(name),
+                (
+                    name(key),
                     title,
                     f"{now[1]:,} of {now[0]:,}" if now else numbers.NONE,
                     f"{failed:,} of {events:,}",
@@ -299,22 +282,17 @@ def _checks_part(history: ContractHistory) -> Part:
             )
     left = len(rows) - _MOST_CHECKS
     more = f"{numbers.count(left, 'more row')} with fewer failures." if left > 0 else ""
-    head = [
-        ("Check or category", False),
-        ("Kind", False),
-        ("Failed in the last run", True),
-        (f"Failed in the last {MOST_RUNS} runs", True),
-        ("Pass rate", True),
-    ]
-    return Part("checks", "Checks and categories", head, rows[:_MOST_CHECKS], more)
+    right = ("Failed in the last run", f"Failed in the last {MOST_RUNS} runs", "Pass rate")
+    titles = columns("Check or category", "Kind", right=right)
+    return figures("Checks and categories", titles, rows[:_MOST_CHECKS], more, anchor="checks")
 
 
-def _flickering_part(history: ContractHistory) -> Part:
+def _flickering_part(history: ContractHistory) -> Iterator[Section]:
     names = fixture_names(history)
     rows = [
-        texts(
-            shown_name(names.get(fixture.key, fixture.key)),
-            plots.state_strip(fixture.states),
+        (
+            name(names.get(fixture.key, fixture.key)),
+            Picture(plots.state_strip(fixture.states)),
             f"{fixture.changes:,}",
             f"{fixture.failed:,} of {fixture.samples:,}",
         )
@@ -322,31 +300,26 @@ def _flickering_part(history: ContractHistory) -> Part:
     ]
     left = len(history.flickering) - len(rows)
     more = f"{numbers.count(left, 'more fixture')} with fewer changes." if left else ""
-    head = [
-        ("Fixture", False),
-        (f"Last {MOST_RUNS} runs", False),
-        ("Changes", True),
-        ("Samples failed", True),
-    ]
-    return Part("flickering", "Flickering fixtures", head, rows, more)
+    titles = columns("Fixture", f"Last {MOST_RUNS} runs", right=("Changes", "Samples failed"))
+    return figures("Flickering fixtures", titles, rows, more, anchor="flickering")
 
 
-def _selftest_part(history: ContractHistory) -> Part:
+def _selftest_part(history: ContractHistory) -> Iterator[Section]:
     last = history.latest
     found = selftest_of(last.selftest, len(last.fixtures)) if last else None
-    rows = [texts(*line.split(": ", 1)) for line in selftest_lines(found)] if found else []
-    head = [("Made-up change", False), ("What the gate did", False)]
-    return Part("selftest", "How often the gate errs on this suite", head, rows)
+    rows = [line.split(": ", 1) for line in selftest_lines(found)] if found else []
+    titles = columns("Made-up change", "What the gate did")
+    return figures("How often the gate errs on this suite", titles, rows, anchor="selftest")
 
 
-def _drift_part(history: ContractHistory) -> Part:
+def _drift_part(history: ContractHistory) -> Iterator[Section]:
     drift, last = history.drift, history.latest
     if drift is None or last is None:
-        return Part("drift", "Drift", [], [])
+        return
     new = ", ".join(f"{time:%Y-%m-%d}" for time in drift.new_models[-3:]) or numbers.NONE
-    prints = ", ".join(clip(plain(each), 20) for each in last.fingerprints[:3]) or numbers.NONE
-    row = texts(
-        plain(status_text(drift)),
+    prints = joined([Quote(each, 20) for each in last.fingerprints[:3]]) or numbers.NONE
+    row = (
+        status_text(drift),
         f"{drift.first:%Y-%m-%d}",
         f"{drift.nights:,}",
         range_text(drift),
@@ -354,39 +327,27 @@ def _drift_part(history: ContractHistory) -> Part:
         new,
         prints,
     )
-    head = [
-        ("Status", False),
-        ("Compared since", False),
-        ("Runs", True),
-        ("Lowest, highest", True),
-        ("Evidence (100 proves a change)", True),
-        ("New fingerprints", False),
-        ("Fingerprint now", False),
-    ]
-    return Part("drift", "Drift of the model", head, [row])
+    right = ("Runs", "Lowest, highest", "Evidence (100 proves a change)")
+    last_titles = ("New fingerprints", "Fingerprint now")
+    titles = columns("Status", "Compared since", right=right, last=last_titles)
+    yield from figures("Drift of the model", titles, [row], anchor="drift")
 
 
-def _judge_part(kept: Sequence[KeptRun], history: ContractHistory) -> Iterator[Part]:
+def _judge_part(kept: Sequence[KeptRun], history: ContractHistory) -> Iterator[Section]:
     """Show how far judges agreed in the latest kept run that asked some."""
     run = next((run for run in kept if history.name in run.judges), None)
-    if run is None:
-        return
-    rows = [_judge_row(agreement) for agreement in run.judges[history.name]]
-    head = [
-        ("Check", False),
-        ("Judges", False),
-        ("Outputs", True),
-        ("Agreed", True),
-        ("Kappa", True),
-    ]
-    yield Part("judges", "Judges", head, rows, f"From the run of {numbers.moment(run.started)}.")
+    if run is not None:
+        rows = [_judge_row(agreement) for agreement in run.judges[history.name]]
+        titles = columns("Check", "Judges", right=("Outputs", "Agreed", "Kappa"))
+        said = f"From the run of {numbers.moment(run.started)}."
+        yield from figures("Judges", titles, rows, said, anchor="judges")
 
 
-def _judge_row(agreement: Mapping[str, Any]) -> list[TableCell]:
+def _judge_row(agreement: Mapping[str, Any]) -> Sequence[Words]:
     agreed, kappa = agreement.get("agreed"), (agreement.get("kappa") or {}).get("value")
-    return texts(
-        shown_name(str(agreement.get("check", ""))),
-        shown_name(", ".join(map(str, agreement.get("judges", [])))),
+    return (
+        name(str(agreement.get("check", ""))),
+        name(", ".join(map(str, agreement.get("judges", [])))),
         f"{int(agreement.get('outputs', 0)):,}",
         numbers.percent(agreed if isinstance(agreed, int | float) else None),
         numbers.score(kappa if isinstance(kappa, int | float) else None),

@@ -9,25 +9,19 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from gatekeeper import numbers
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.reports.redact import Redactor
 from gatekeeper.reports.site.contract_page import render_contract
-from gatekeeper.reports.site.costs_page import render_costs
 from gatekeeper.reports.site.frame import (
     COSTS,
     HEALTH,
     INDEX,
     RUNS,
     Site,
-    TableCell,
     page_path,
-    render_page,
-    shown_name,
     site_assets,
 )
-from gatekeeper.reports.site.health_page import render_health
-from gatekeeper.reports.site.index_page import render_index
+from gatekeeper.reports.site.pages import render_costs, render_health, render_index, render_runs
 from gatekeeper.reports.write import Content, require_own_place, write_files
 
 MANIFEST = ".gatekeeper-site.json"
@@ -124,30 +118,3 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(path, error) from error
-
-
-def render_runs(site: Site) -> str:
-    """Render the page."""
-    rows = []
-    for run in site.kept:
-        when, sha = numbers.moment(run.started), shown_name(run.sha[:10])
-        contracts = len(run.contracts)
-        first = shown_name(", ".join(run.contracts))
-        rows.append(
-            [
-                TableCell(when, when, link=run.page),
-                TableCell(run.verdict, run.verdict, badge=run.verdict),
-                TableCell(sha, sha),
-                TableCell(f"{contracts:,}", contracts),
-                TableCell(first, first),
-            ]
-        )
-    head = [
-        ("Run", False),
-        ("Verdict", False),
-        ("Commit", False),
-        ("Contracts", True),
-        ("Their names", False),
-    ]
-    headline = f"{numbers.count(len(site.kept), 'report')} of earlier runs"
-    return render_page(site, "runs", "Reports", RUNS, headline=headline, head=head, rows=rows)

@@ -1,4 +1,4 @@
-"""What all pages of the site have in common: navigation, style, script, the cells of tables."""
+"""What all pages of the site have in common: navigation, style and script."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
 _NAME_LIMIT = 120
 _DARK = re.compile(r"@media screen and \(prefers-color-scheme: dark\) \{\s*:root \{([^}]*)\}\s*\}")
 
-Head = Sequence[tuple[str, bool]]
-"""The titles of columns, each with whether it is aligned to the right."""
-
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -51,27 +48,6 @@ class Site:
     kept: Sequence[KeptRun] = ()
     notices: Sequence[str] = ()
     month_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TableCell:
-    """A cell of a table: text, what it is sorted by, and a link or the verdict of a badge."""
-
-    text: Any
-    key: str | float = ""
-    link: str = ""
-    badge: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A section with a table. `more` says what the table leaves out."""
-
-    id: str
-    title: str
-    head: Head
-    rows: Sequence[Sequence[TableCell]]
-    more: str = ""
 
 
 def page_path(contract: str) -> str:
@@ -90,11 +66,6 @@ def page_path(contract: str) -> str:
 def shown_name(text: str) -> str:
     """Return a name as it is safe to show."""
     return clip(plain(text), _NAME_LIMIT)
-
-
-def texts(*cells: object) -> list[TableCell]:
-    """Return cells with nothing but text."""
-    return [cell if isinstance(cell, TableCell) else TableCell(cell) for cell in cells]
 
 
 def render_page(site: Site, template: str, heading: str, here: str, /, **values: Any) -> str:

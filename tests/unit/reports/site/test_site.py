@@ -22,7 +22,7 @@ from gatekeeper.history.record import events_of
 from gatekeeper.reports.site.contract_history import contract_histories
 from gatekeeper.reports.site.folder import MANIFEST, write_site
 from gatekeeper.reports.site.frame import Site, page_path
-from gatekeeper.reports.site.index_page import summary
+from gatekeeper.reports.site.pages import summary
 from gatekeeper.reports.site.trends import budget_left
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.objectives.error_budget import error_budget
