@@ -19,8 +19,8 @@ To write a translated document, build the data of a native contract in which val
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from posixpath import basename
 from typing import Any
 
@@ -65,6 +65,15 @@ class BrokenSuiteError(ContractError):
 
 class NothingToRunError(BrokenSuiteError):
     """A foreign file without a mistake, of which gatekeeper can run nothing."""
+
+
+def nothing_runs(error: ContractError, notes: Sequence[NotRun]) -> ContractError:
+    """Return an error that stands at the first part that is not run, if that is why there is
+    nothing to run."""
+    if not notes:
+        return error
+    at, problem = notes[0].position, error.problems[0]
+    return NothingToRunError([replace(problem, path=at.path, line=at.line, column=at.column)])
 
 
 @dataclass(frozen=True, slots=True)

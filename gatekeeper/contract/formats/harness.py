@@ -68,12 +68,17 @@ class _UnclearError(Exception):
     """The `spec` of an invariant is not understood."""
 
 
-def _with(kind: str, main: str | None = None, **fixed: Any) -> Callable[[Any], Check]:
+def _with(
+    kind: str,
+    main: str | None = None,
+    prepare: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+    **fixed: Any,
+) -> Callable[[Any], Check]:
     """Return a maker of a check: `spec` has its parameters, or is the main one."""
 
     def make(spec: Any) -> Check:
         if isinstance(spec, Mapping) and "type" not in spec:
-            return {"type": kind, **fixed, **{n: _literal(value) for n, value in spec.items()}}
+            return {"type": kind, **fixed, **{n: _literal(v) for n, v in prepare(spec).items()}}
         if isinstance(spec, Mapping) or (spec is None) == (main is not None):
             raise _UnclearError
         return {"type": kind, **fixed, **({main: _literal(spec)} if main else {})}
@@ -81,39 +86,28 @@ def _with(kind: str, main: str | None = None, **fixed: Any) -> Callable[[Any], C
     return make
 
 
-def _found(kind: str) -> Callable[[Any], Check]:
-    """Return a maker of a check for parts of the text: `substring` is its `value`."""
-
-    def make(spec: Any) -> Check:
-        if not isinstance(spec, Mapping):
-            return _with(kind, "value")(spec)
-        names = {"substring": "value", "text": "value", "substrings": "values"}
-        values = {names.get(name, name): value for name, value in spec.items()}
-        sensitive = values.pop("case_sensitive", True)
-        if len(values) < len(spec) - ("case_sensitive" in spec) or not isinstance(sensitive, bool):
-            raise _UnclearError
-        return _with(kind)(values if sensitive else {**values, "ignore_case": True})
-
-    return make
+def _of_substrings(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters of a check for parts of the text: `substring` is its `value`."""
+    names = {"substring": "value", "text": "value", "substrings": "values"}
+    values = {names.get(name, name): value for name, value in spec.items()}
+    sensitive = values.pop("case_sensitive", True)
+    if len(values) < len(spec) - ("case_sensitive" in spec) or not isinstance(sensitive, bool):
+        raise _UnclearError
+    return values if sensitive else {**values, "ignore_case": True}
 
 
-def _pattern(kind: str) -> Callable[[Any], Check]:
-    """Return a maker of a check for a pattern: `flags` are those of Python's `re`."""
-
-    def make(spec: Any) -> Check:
-        if not isinstance(spec, Mapping) or "flags" not in spec:
-            return _with(kind, "pattern")(spec)
-        rest = {name: value for name, value in spec.items() if name != "flags"}
-        written = spec["flags"] if isinstance(spec["flags"], list) else [spec["flags"]]
-        names = re.split(r"[|,\s]+", " ".join(map(str, written)).strip())
-        plain = [name.lower().removeprefix("re.") for name in names if name]
-        if not isinstance(rest.get("pattern"), str) or not _FLAGS.keys() >= set(plain):
-            raise _UnclearError
-        letters = "".join(dict.fromkeys(_FLAGS[name] for name in plain))
-        start = f"(?{letters})" if letters else ""
-        return _with(kind)({**rest, "pattern": start + rest["pattern"]})
-
-    return make
+def _of_flags(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters of a check for a pattern: `flags` are those of Python's `re`."""
+    if "flags" not in spec:
+        return spec
+    rest = {name: value for name, value in spec.items() if name != "flags"}
+    written = spec["flags"] if isinstance(spec["flags"], list) else [spec["flags"]]
+    names = re.split(r"[|,\s]+", " ".join(map(str, written)).strip())
+    plain = [name.lower().removeprefix("re.") for name in names if name]
+    if not isinstance(rest.get("pattern"), str) or not _FLAGS.keys() >= set(plain):
+        raise _UnclearError
+    letters = "".join(dict.fromkeys(_FLAGS[name] for name in plain))
+    return {**rest, "pattern": (f"(?{letters})" if letters else "") + rest["pattern"]}
 
 
 def _literal(value: Any) -> Any:
@@ -161,14 +155,14 @@ ROWS: Mapping[str, Row] = table(
     row("json json_valid valid_json", _with("json_valid")),
     row("json_schema schema", "json_schema", schema=_schema, keys=_OF_SCHEMA),
     row("json_required required_fields", _with("json_required", "fields")),
-    row("regex matches pattern", _pattern("regex")),
-    row("not_regex regex_absent not_matches", _pattern("not_regex")),
+    row("regex matches pattern", _with("regex", "pattern", _of_flags)),
+    row("not_regex regex_absent not_matches", _with("not_regex", "pattern", _of_flags)),
     row("enum one_of", _with("enum", "values")),
     row("equals exact_match", _with("equals", "value")),
-    row("contains", _found("contains")),
+    row("contains", _with("contains", "value", _of_substrings)),
     row("contains_all", _with("contains", "values", match="all")),
     row("contains_any", _with("contains", "values", match="any")),
-    row("not_contains forbidden", _found("not_contains")),
+    row("not_contains forbidden", _with("not_contains", "value", _of_substrings)),
     row("starts_with", _with("starts_with", "value")),
     row("ends_with", _with("ends_with", "value")),
     row("length max_length max_chars", _length("max"), keys=_OF_LENGTH),

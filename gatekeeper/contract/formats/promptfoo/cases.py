@@ -284,10 +284,11 @@ def _misspelt_types(assertions: Iterable[Node]) -> Iterator[Problem]:
     for node in assertions:
         kind = node.get("type")
         base = kind.removeprefix("not-") if isinstance(kind, str) else SET
-        fix = nearest(base, ALL_TYPES)
-        if base not in ALL_TYPES and not base.startswith(RED_TEAM) and "did you mean" in fix:
+        if base not in ALL_TYPES and not base.startswith(RED_TEAM):
+            fix = nearest(base, ALL_TYPES)
             what = f"promptfoo has no assertion type `{base[:100]}`"
-            yield from node.child("type").problem(what, fix).problems
+            if "did you mean" in fix:
+                yield from node.child("type").problem(what, fix).problems
         yield from _misspelt_types(node.child("assert").each() if kind == SET else ())
 
 

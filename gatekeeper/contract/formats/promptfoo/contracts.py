@@ -49,6 +49,14 @@ _NO_JUDGE = (
     "the file names no model that grades; add `provider: openai:gpt-4.1` or another model to the "
     "assertion, or `options: {provider: …}` to `defaultTest`"
 )
+_NOT_RUN = {
+    "providerOutput": "the test contains a fixed output, so gatekeeper has no model to call",
+    "provider": "gatekeeper runs no test that has a `provider`; write the provider in `providers`",
+    "options.prefix": "gatekeeper adds no text before the prompt; write the text into the prompt",
+    "options.suffix": "gatekeeper adds no text after the prompt; write the text into the prompt",
+    "options.transformVars": "`transformVars` is JavaScript, which gatekeeper does not run",
+}
+"""Why a test with one of these keys is not run."""
 _MOST_CONTRACTS = 500
 _LONGEST_NAME = 100
 _NAME = "promptfooconfig"
@@ -274,33 +282,11 @@ class ContractWriter:
 
     def _require_plain(self, case: Case) -> None:
         """Raise CannotRunError if the test needs what gatekeeper does not do."""
-        for name, why in (
-            (
-                "providerOutput",
-                "the test contains a fixed output, so gatekeeper has no model to call",
-            ),
-            (
-                "provider",
-                "gatekeeper runs no test that has a `provider`; write the provider in `providers`",
-            ),
-        ):
-            node = case.field(name)
-            if node is not None:
+        for name, why in _NOT_RUN.items():
+            option = name.removeprefix("options.")
+            node = case.field(name) if option == name else case.option(option)
+            if node is not None and (node.value or option == name):
                 raise node.cannot_run(name, why)
-        for name, why in (
-            (
-                "prefix",
-                ("gatekeeper adds no text before the prompt; write the text into the prompt"),
-            ),
-            (
-                "suffix",
-                ("gatekeeper adds no text after the prompt; write the text into the prompt"),
-            ),
-            ("transformVars", "`transformVars` is JavaScript, which gatekeeper does not run"),
-        ):
-            node = case.option(name)
-            if node is not None and node.value:
-                raise node.cannot_run(f"options.{name}", why)
 
     def _transform_of(self, case: Case) -> Transform:
         """Return what is done to an output before the test's assertions.

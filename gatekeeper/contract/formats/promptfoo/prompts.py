@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import NothingToRunError
+from gatekeeper.contract.formats.foreign_suite import nothing_runs
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program, is_remote
 from gatekeeper.contract.formats.promptfoo.variables import refuse_environment
 from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes
@@ -95,11 +95,8 @@ def read_prompts(sources: Sources, root: Node, notes: Notes) -> list[PromptEntry
     faults = [one for one in read if isinstance(one, NotRun)]
     if not found:
         why = faults[0].why if faults else "there are no prompts"
-        problem = node.problem(why, "write at least one prompt as text or in a text file")
-        at = faults[0].position if faults else node.position
-        raise (NothingToRunError if faults else ContractError)(
-            [replace(one, path=at.path, line=at.line, column=at.column) for one in problem.problems]
-        )
+        fix = "write at least one prompt as text or in a text file"
+        raise nothing_runs(node.problem(why, fix), faults)
     notes.add(*faults)
     return _with_distinct_names(found)
 

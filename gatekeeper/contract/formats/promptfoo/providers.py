@@ -8,55 +8,41 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import At, NothingToRunError
+from gatekeeper.contract.formats.foreign_suite import At, nothing_runs
 from gatekeeper.contract.formats.promptfoo.assertion import Grading
 from gatekeeper.contract.formats.promptfoo.keys import KEYS
 from gatekeeper.contract.formats.promptfoo.prompts import PromptEntry, slug
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program
 from gatekeeper.contract.formats.promptfoo.variables import has_template
-from gatekeeper.contract.formats.reader import CannotRunError, Node, meant
+from gatekeeper.contract.formats.reader import CannotRunError, Node, keys, meant
 from gatekeeper.contract.reading.model_traits import is_agent, name_fault, refuses_sampling
 from gatekeeper.contract.values.definition import NotRun
 from gatekeeper.contract.values.unique_name import take_name
-from gatekeeper.errors import ContractError
 
+_NAMED_ALIKE = "cerebras deepseek github groq hyperbolic mistral openrouter perplexity xai"
 _PREFIXES = {
-    "openai:chat:": "openai/",
-    "openai:responses:": "openai/",
-    "openai:completion:": "text-completion-openai/",
-    "openai:": "openai/",
-    "anthropic:messages:": "anthropic/",
-    "anthropic:": "anthropic/",
-    "azure:chat:": "azure/",
-    "azure:responses:": "azure/",
-    "azure:": "azure/",
-    "azureopenai:chat:": "azure/",
-    "ollama:chat:": "ollama_chat/",
-    "ollama:completion:": "ollama/",
-    "ollama:": "ollama/",
-    "bedrock:converse:": "bedrock/",
-    "bedrock:": "bedrock/",
-    "ai21:": "ai21_chat/",
-    "aimlapi:chat:": "aiml/",
-    "cerebras:": "cerebras/",
-    "cohere:": "cohere_chat/",
-    "deepseek:": "deepseek/",
-    "fireworks:": "fireworks_ai/",
-    "github:": "github/",
-    "google:": "gemini/",
-    "groq:": "groq/",
-    "hyperbolic:": "hyperbolic/",
-    "lambdalabs:chat:": "lambda_ai/",
-    "litellm:chat:": "litellm_proxy/",
-    "litellm:": "litellm_proxy/",
-    "llamafile:chat:": "llamafile/",
-    "mistral:": "mistral/",
-    "openrouter:": "openrouter/",
-    "perplexity:": "perplexity/",
-    "togetherai:chat:": "together_ai/",
-    "togetherai:": "together_ai/",
-    "vertex:": "vertex_ai/",
-    "xai:": "xai/",
+    f"{prefix}:": f"{vendor}/"
+    for vendor, prefixes in {
+        "openai": "openai:chat openai:responses openai",
+        "text-completion-openai": "openai:completion",
+        "anthropic": "anthropic:messages anthropic",
+        "azure": "azure:chat azure:responses azure azureopenai:chat",
+        "ollama_chat": "ollama:chat",
+        "ollama": "ollama:completion ollama",
+        "bedrock": "bedrock:converse bedrock",
+        "ai21_chat": "ai21",
+        "aiml": "aimlapi:chat",
+        "cohere_chat": "cohere",
+        "fireworks_ai": "fireworks",
+        "gemini": "google",
+        "lambda_ai": "lambdalabs:chat",
+        "litellm_proxy": "litellm:chat litellm",
+        "llamafile": "llamafile:chat",
+        "together_ai": "togetherai:chat togetherai",
+        "vertex_ai": "vertex",
+        **{name: name for name in _NAMED_ALIKE.split()},
+    }.items()
+    for prefix in prefixes.split()
 }
 _OWN = ("local", "recorded")
 """The providers of gatekeeper that promptfoo does not have."""
@@ -94,32 +80,16 @@ DEFAULT_JUDGES = {
 }
 """The models with which promptfoo 0.121 grades by default, by provider."""
 
+_CONFIG = keys(
+    "frequency_penalty logit_bias max_completion_tokens max_tokens min_p parallel_tool_calls "
+    "presence_penalty reasoning_effort repetition_penalty response_format seed service_tier stop "
+    "temperature thinking tool_choice tools top_k top_p verbosity",
+    "cost inputCost outputCost showThinking maxRetries",
+)
+"""The keys of a provider's `config` that are sent as they are, and those without an effect on the
+request."""
 PARAMETERS = {
-    **{
-        name: name
-        for name in (
-            "frequency_penalty",
-            "logit_bias",
-            "max_completion_tokens",
-            "max_tokens",
-            "min_p",
-            "parallel_tool_calls",
-            "presence_penalty",
-            "reasoning_effort",
-            "repetition_penalty",
-            "response_format",
-            "seed",
-            "service_tier",
-            "stop",
-            "temperature",
-            "thinking",
-            "tool_choice",
-            "tools",
-            "top_k",
-            "top_p",
-            "verbosity",
-        )
-    },
+    **{name: name for name in _CONFIG.read},
     "maxOutputTokens": "max_tokens",
     "max_output_tokens": "max_tokens",
     "maxTokens": "max_tokens",
@@ -134,8 +104,6 @@ PARAMETERS = {
 RUN_BY_PROVIDER = frozenset({"mcp", "search_parameters", "web_search_options"})
 """The keys of a `config` with which the provider searches or calls tools itself."""
 
-WITHOUT_EFFECT = frozenset({"cost", "inputCost", "outputCost", "showThinking", "maxRetries"})
-"""The keys of a `config` that do not change the request."""
 _DECLARED = ("functionDeclarations", "function_declarations")
 _MOST_WITH_THINKING = 2048
 """What promptfoo sends as Claude's `max_tokens` if Claude thinks and the file does not say."""
@@ -191,12 +159,8 @@ def read_providers(sources: Sources, root: Node) -> tuple[list[ProviderEntry], l
             notes += error.notes
     if not found:
         why = f": {notes[0].why}" if notes else ""
-        at = notes[0].position if notes else node.position
-        problem = node.problem(
-            f"gatekeeper can call none of the providers{why}", "add a provider that is a model"
-        ).problems[0]
-        placed = replace(problem, path=at.path, line=at.line, column=at.column)
-        raise (NothingToRunError if notes else ContractError)([placed])
+        what = f"gatekeeper can call none of the providers{why}"
+        raise nothing_runs(node.problem(what, "add a provider that is a model"), notes)
     taken: set[str] = set()
     return [replace(entry, short=take_name(entry.short, taken)) for entry in found], notes
 
@@ -319,7 +283,7 @@ def _parameters(sources: Sources, config: Node, model: str) -> tuple[dict[str, A
                 each = (one for tool in loaded for one in _functions_of(tool))
                 loaded = [_as_function(value, one) for one in each]
             params[PARAMETERS[name]] = value.at(loaded)
-        elif name not in WITHOUT_EFFECT and name not in ("omitDefaults", "transform"):
+        elif name not in _CONFIG.harmless and name not in ("omitDefaults", "transform"):
             why = (
                 f"gatekeeper does not send `{name}` to the model; for an address or an API key, "
                 "set an environment variable"
