@@ -169,30 +169,33 @@ def complies(verdicts: tuple[bool, ...]) -> bool:
 
 
 def pairs_table(tests: Mapping[str, Sequence[Test]]) -> list[str]:
-    rows, p_values = [], []
-    for name, label in PROMPTS.items():
+    counts, p_values = [], []
+    pairs = list(combinations(MODELS, 2))
+    for name in PROMPTS:
         counted = [test.verdicts for test in tests[name] if test.kind in RULES]
-        for first, second in combinations(MODELS, 2):
+        for first, second in pairs:
             outcomes = [(complies(v[first]), complies(v[second])) for v in counted]
-            only_first, only_second = outcomes.count((True, False)), outcomes.count((False, True))
-            rows.append(f"| {label} | {first} | {second} | {only_first} | {only_second}")
-            p_values.append(mcnemar_exact(only_first, only_second, "two-sided"))
+            only = outcomes.count((True, False)), outcomes.count((False, True))
+            counts.append(f"{only[0]}:{only[1]}")
+            p_values.append(mcnemar_exact(*only, "two-sided"))
     adjusted = holm(p_values, ALPHA)
-    lines = [
-        "| Prompt | First | Second | Only first complies | Only second | p | p, adjusted by Holm "
-        "| Models differ |",
-        "|---|---|---|---|---|---|---|---|",
+    cells = [
+        f"**{said}** {p:.2g}" if differ else f"{said} {p:.2g}"
+        for said, p, differ in zip(counts, adjusted.p_values, adjusted.rejected, strict=True)
     ]
-    for row, p, p_holm, differ in zip(
-        rows, p_values, adjusted.p_values, adjusted.rejected, strict=True
-    ):
-        lines.append(f"{row} | {p:.2g} | {p_holm:.2g} | {'yes' if differ else 'not shown'} |")
-    different = sum(adjusted.rejected)
+    short = [" and ".join(model.split(":")[0].removeprefix("gpt-") for model in p) for p in pairs]
+    rows = (
+        f"| {label} | {' | '.join(cells[n * len(pairs) : (n + 1) * len(pairs)])} |"
+        for n, label in enumerate(PROMPTS.values())
+    )
     return [
-        f"At the significance level {ALPHA} over all pairs, {different} of {len(rows)} pairs of "
-        "models differ:",
+        f"At the level {ALPHA} over all pairs, {sum(adjusted.rejected)} of {len(cells)} pairs of "
+        "models differ (bold). A cell has the tests that only the first and only the second model "
+        "complies with, and p, adjusted by Holm:",
         "",
-        *lines,
+        f"| Prompt | {' | '.join(short)} |",
+        "|---|---|---|---|---|---|---|",
+        *rows,
     ]
 
 
