@@ -1,4 +1,4 @@
-"""Finishes replacing files after a process was killed in the middle.
+"""Replaces files that people edit: all of them or none, and never a file by nothing.
 
 While several files are replaced, a record beside them says which. The next run finds it: each file
 that is still as it was before gets its new text, which is on the disk already. A record is data
@@ -6,6 +6,9 @@ that anybody can commit, so it only counts for files that the run writes anyway.
 """
 
 from __future__ import annotations
+from functools import cache
+from typing import Annotated
+from pydantic import Field, TypeAdapter
 
 import contextlib
 import json
@@ -26,24 +29,7 @@ from gatekeeper.reports.redact import environment_redactor
 PREFIX = ".gatekeeper."
 """What the names of temporary files begin with."""
 _RECORD = ".gatekeeper.unfinished."
-_TEMPORARY = re.compile(r"\.gatekeeper\.\w+")
 _MOST_BYTES = 100_000
-_TEXT = {"type": "string"}
-_FIELDS = {
-    "path": _TEXT,
-    "temporary": _TEXT,
-    "before": {"type": ["string", "null"]},
-    "after": _TEXT,
-}
-_SCHEMA = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(_FIELDS),
-        "properties": _FIELDS,
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +38,7 @@ class _Replacement:
     folder, and the digests of both texts; `before` is None if there was no file."""
 
     path: str
-    temporary: str
+    temporary: Annotated[str, Field(pattern=r"^\.gatekeeper\.\w+$")]
     before: str | None
     after: str
 
@@ -75,7 +61,7 @@ def record_replacements(ready: Mapping[Path, Path], root: Path) -> Path:
         with contextlib.ExitStack() as unfinished:
             unfinished.callback(os.unlink, name)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(list(map(asdict, rows)), file)
+                file.write(_records().dump_json(rows).decode())
             os.rename(name, record)  # noqa: PTH104  # whole or not at all
             unfinished.pop_all()
     except OSError as error:
@@ -130,13 +116,14 @@ def _read(record: Path) -> Sequence[_Replacement]:
     try:
         if record.is_symlink() or record.stat().st_size > _MOST_BYTES:
             return ()
-        document = parse_json(record.read_text("utf-8"), record.name)
-    except (OSError, ValueError, ContractError):
+        return _records().validate_json(record.read_bytes())
+    except (OSError, ValueError):
         return ()
-    if not conforms(document.data, _SCHEMA):
-        return ()
-    rows = [_Replacement(**row) for row in document.data]
-    return rows if all(_TEMPORARY.fullmatch(row.temporary) for row in rows) else ()
+
+
+@cache
+def _records() -> TypeAdapter[list[_Replacement]]:
+    return TypeAdapter(list[_Replacement])
 
 
 def _digest(path: Path) -> str | None:

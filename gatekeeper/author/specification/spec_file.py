@@ -1,10 +1,10 @@
-"""The parts of a specification as frozen values."""
+"""A specification as frozen values, and its file, `NAME.spec.yaml`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar
 
 from gatekeeper.contract.reading.specification_path import SUFFIX
 from gatekeeper.contract.syntax.schema_errors import schema_problems
@@ -12,6 +12,7 @@ from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_y
 from gatekeeper.contract.syntax.yaml_text import OneLine, write_yaml
 from gatekeeper.errors import ContractError, Problem
 
+T = TypeVar("T")
 QuestionKind = Literal["ambiguity", "contradiction", "under-specified"]
 TestKind = Literal["typical", "boundary", "edge"]
 TestCategory = Literal["rule", "inverse_rule", "baseline"]
@@ -236,23 +237,23 @@ def read_specification(text: str, path: str) -> Specification:
     return Specification(
         prompt=data["prompt"],
         intent=data.get("intent", ""),
-        input=tuple(
-            InputConstraint(row["id"], row["text"], _lines(row)) for row in data.get("input", ())
-        ),
-        rules=tuple(map(_rule, data.get("rules", ()))),
-        questions=tuple(
-            OpenQuestion(row["id"], row["kind"], row["text"], _lines(row))
-            for row in data.get("questions", ())
-        ),
+        input=_records(InputConstraint, data.get("input", ())),
+        rules=_records(Rule, data.get("rules", ())),
+        questions=_records(OpenQuestion, data.get("questions", ())),
         made=dict(data.get("made", {})),
         wishes=Wishes(
-            tuple(
-                Scenario(row["id"], row["text"], dict(row.get("vars", {})))
-                for row in data.get("scenarios", ())
-            ),
-            tuple(Metric(row["id"], row["text"]) for row in data.get("metrics", ())),
+            _records(Scenario, data.get("scenarios", ())),
+            _records(Metric, data.get("metrics", ())),
             dict(data.get("instructions", {})),
         ),
+    )
+
+
+def _records(kind: Callable[..., T], rows: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
+    """Return the rows of a section. A rule without a check is a judge's."""
+    return tuple(
+        kind(**{n: tuple(v) if n == "lines" else v for n, v in row.items() if n != "judge"})
+        for row in rows
     )
 
 
@@ -273,38 +274,25 @@ def write_specification(specification: Specification) -> str:
 
 
 def _wishes(wishes: Wishes) -> dict[str, Any]:
-    scenarios = [
-        {"id": one.id, "text": one.text, **({"vars": dict(one.vars)} if one.vars else {})}
-        for one in wishes.scenarios
-    ]
-    metrics = [{"id": metric.id, "text": metric.text} for metric in wishes.metrics]
     found = {
-        "scenarios": scenarios,
-        "metrics": metrics,
+        "scenarios": list(map(_row, wishes.scenarios)),
+        "metrics": list(map(_row, wishes.metrics)),
         "instructions": dict(wishes.instructions),
     }
     return {name: value for name, value in found.items() if value}
 
 
-def _row(item: Item) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": item.id}
-    if isinstance(item, OpenQuestion):
-        row["kind"] = item.kind
-    row["text"] = item.text
+def _row(item: Item | Scenario | Metric) -> dict[str, Any]:
+    """Return an item as the file has it."""
+    row = {field.name: getattr(item, field.name) for field in fields(item)}
+    if "lines" in row:
+        row["lines"] = OneLine(row["lines"])
     if isinstance(item, Rule):
-        row["inverse"] = item.inverse
-    row["lines"] = OneLine(item.lines)
-    if isinstance(item, Rule):
+        del row["check"]
         row |= {"judge": "complies"} if item.check is None else {"check": dict(item.check)}
+    if isinstance(item, Scenario):
+        row = {**row, "vars": dict(item.vars)} if item.vars else {"id": item.id, "text": item.text}
     return row
-
-
-def _rule(row: Mapping[str, Any]) -> Rule:
-    return Rule(row["id"], row["text"], row.get("inverse", ""), _lines(row), row.get("check"))
-
-
-def _lines(row: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(row.get("lines", ()))
 
 
 def _twice(document: Document, data: Mapping[str, Any]) -> list[Problem]:
