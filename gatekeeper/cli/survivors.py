@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.author.forecast import USUAL_TOKENS, cost_lines
 from gatekeeper.author.generation.model_run import AnswerFile
-from gatekeeper.author.generation.session import ANSWERS, ask_models
 from gatekeeper.author.mutation.mutants import Part
 from gatekeeper.author.mutation.survivors import (
     ProtectedPart,
@@ -18,6 +17,7 @@ from gatekeeper.author.mutation.survivors import (
     protect,
     read_survivors,
 )
+from gatekeeper.author.session import ANSWERS, ask_models
 from gatekeeper.cli.named_contract import named_contract
 from gatekeeper.cli.new_files import write_new_files
 from gatekeeper.cli.output import print_error, print_lines

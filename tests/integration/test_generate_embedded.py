@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gatekeeper.author.generation.session import ANSWERS
+from gatekeeper.author.session import ANSWERS
 from gatekeeper.cli.main import main
 
 ROOT = Path(__file__).parents[2]

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.contract.meaning.digests import request_digest
+from gatekeeper.contract.values.definition import Position
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed, MeasurementError, UsageError, WriteError
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.reports.terminal.progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
-from gatekeeper.runs.answers.cache import CachedClient
+from gatekeeper.runs.answers.cache import AroundModels, CachedClient
 from gatekeeper.runs.answers.files import read_own_file
-from gatekeeper.runs.models import free_price, open_models, require_recording
+from gatekeeper.runs.models import free_price, open_models, require_known_models, require_recording
 from gatekeeper.runs.signals import with_signals
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gatekeeper.reports.terminal.progress import TerminalProgress
 
 
-class ResumedClient:
+class ResumedClient(AroundModels):
     """Answers from the recording of an earlier run, and asks the models what it does not hold.
 
     `earlier` is the recording, whole lines of it. Raises UsageError if it cannot be read.
@@ -46,7 +47,7 @@ class ResumedClient:
             ) from error
         self.earlier = _earlier(content.decode("utf-8", "replace"))
         self._recorded = ReplayClient(lambda _: self.earlier.encode(errors="replace"), str(path))
-        self._models = models
+        super().__init__(models)
         self._forgotten: set[str] = set()
 
     async def complete(self, request: Request) -> Completion:
@@ -66,18 +67,6 @@ class ResumedClient:
     def joined(self, recording: str) -> str:
         """Return a recording with the earlier answers that it does not have."""
         return _joined(self.earlier + recording)
-
-    async def require_key(self, model: str) -> None:
-        """Refuse a model whose key is missing. Raises UsageError."""
-        await self._models.require_keys((model,))
-
-    def slots(self, model: str) -> int | None:
-        """Return how many requests the model takes at once; None: any number."""
-        return self._models.slots(model)
-
-    async def aclose(self) -> None:
-        """Close the client of the models."""
-        await self._models.aclose()
 
 
 def _earlier(text: str) -> str:
@@ -168,14 +157,16 @@ class AnswerFile:
 
 @dataclass(frozen=True, slots=True)
 class AskedModels:
-    """The models that are called, that of the stages first, and who asks them: the limits are those
-    of the policy. `instructions` and `lines` are those of an Asker."""
+    """The models that are `called`, that of the questions first, each with the flag that names it,
+    and who asks them: the limits are those of the policy. `instructions` and `lines` are those of
+    an Asker. The `others` are not called, and still have to exist."""
 
-    called: Sequence[str]
+    called: Sequence[tuple[str, str]]
     revision: Revision
     policy: Policy
     instructions: Mapping[str, str] | None = None
     lines: Sequence[int] = ()
+    others: Sequence[tuple[str, str]] = ()
 
 
 def run_asker(
@@ -189,7 +180,10 @@ def run_asker(
     from gatekeeper.providers.models.cost_estimate import worst_cost
 
     require_recording(answers.replay)
+    called = list(dict.fromkeys(model for _, model in models.called))
     if answers.replay is None:
+        named = ((Position(flag), model) for flag, model in (*models.called, *models.others))
+        require_known_models(list(named), [models.revision])
         require_writable(answers.path.parent)
     through_litellm = models.policy.through_litellm
     client = open_models((models.revision,), through_litellm, answers.replay)
@@ -204,9 +198,9 @@ def run_asker(
     shown = None if answers.replay else StageProgress()
 
     async def within(_: TerminalProgress, stop: asyncio.Event) -> tuple[T, Asker]:
-        await client.require_keys(tuple(dict.fromkeys(models.called)))
+        await client.require_keys(called)
         asker = Asker(
-            models.called[0],
+            called[0],
             client,
             models.policy.limits,
             price=price,

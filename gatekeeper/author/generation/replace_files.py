@@ -6,24 +6,21 @@ that anybody can commit, so it only counts for files that the run writes anyway.
 """
 
 from __future__ import annotations
-from functools import cache
-from typing import Annotated
-from pydantic import Field, TypeAdapter
 
 import contextlib
-import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
 
-from gatekeeper.contract.syntax.schema import conforms
-from gatekeeper.contract.syntax.yaml_positions import parse_json
-from gatekeeper.errors import ContractError, WriteError
+from pydantic import Field, TypeAdapter
+
+from gatekeeper.errors import WriteError
 from gatekeeper.reports.redact import environment_redactor
 
 PREFIX = ".gatekeeper."

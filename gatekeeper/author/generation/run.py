@@ -104,9 +104,10 @@ class GenerateOptions:
         return Effort(self.tests_per_rule, self.rates, self.expands)
 
     @property
-    def models(self) -> tuple[str, ...]:
-        """Return the models that a run calls."""
-        return (self.model, *([self.prove_with] if self.prove_with else []))
+    def named_models(self) -> tuple[tuple[str, str], ...]:
+        """Return the models that a run calls, each with the flag that names it."""
+        proves = [("--prove-with", self.prove_with)] if self.prove_with else []
+        return (("--model", self.model), *proves)
 
 
 @dataclass(frozen=True, slots=True)

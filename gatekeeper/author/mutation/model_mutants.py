@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.author.forecast import cost_lines
 from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.model_run import (
     AnswerFile,
@@ -21,14 +22,20 @@ from gatekeeper.author.generation.model_run import (
     run_asker,
 )
 from gatekeeper.author.generation.questions import QUESTIONS
-from gatekeeper.author.mutation.mutants import FILLED_IN, Mutant, Part, find_parts, rewrite_part
+from gatekeeper.author.mutation.mutants import (
+    FILLED_IN,
+    Mutant,
+    Mutation,
+    Part,
+    find_parts,
+    make_mutants,
+    rewrite_part,
+)
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Revision
-from gatekeeper.contract.values.definition import Position, Prompt
-from gatekeeper.contract.values.trial import Request
-from gatekeeper.errors import UsageError
+from gatekeeper.contract.values.definition import Contract, Prompt
+from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count, dollars
-from gatekeeper.runs.models import require_known_models, require_recording
 
 ANSWERS = "mutate.answers.jsonl"
 BATCH = 20
@@ -80,12 +87,6 @@ def parts_to_rewrite(prompt: Prompt) -> dict[int, Part]:
     return {number: part for number, part in numbered if len(part.spans) == 1}
 
 
-def mutation_requests(prompt: Prompt, model: str) -> tuple[Request, ...]:
-    """Return the questions as they are sent, for a forecast."""
-    question = QUESTIONS["mutations"]
-    return tuple(question.request(model, _data(prompt, batch)) for batch in _batches(prompt))
-
-
 async def propose_mutants(
     asker: Asker, prompt: Prompt, known: Collection[str] = ()
 ) -> tuple[tuple[Mutant, ...], Counter[str]]:
@@ -110,27 +111,58 @@ async def propose_mutants(
     return tuple(found[number] for number in sorted(found)), left_out
 
 
-def ask_for_mutants(
-    prompt: Prompt,
-    model: str,
-    revision: Revision,
-    policy: Policy,
-    answers: AnswerFile,
-    known: Collection[str] = (),
-) -> ModelMutants:
-    """Ask the model within the limits of the policy. The answers are kept, also if the run fails:
-    they were paid for.
+@dataclass(frozen=True, slots=True)
+class ModelMutations:
+    """How the mutants of a model are made: by `model`, or from the recording that `answers` names.
+    An `estimate` asks nothing."""
 
-    Raises UsageError, ContractError, MeasurementError and WriteError.
-    """
-    require_recording(answers.replay)
-    if answers.replay is None:
-        require_known_models([(Position("--model"), model)], [revision])
-    models = AskedModels([model], revision, policy)
-    (mutants, left_out), asker, said = run_asker(
-        lambda asker: propose_mutants(asker, prompt, known), models, answers
-    )
-    return ModelMutants(mutants, left_out, model, asker.sent, asker.cost_usd, said)
+    model: str
+    answers: AnswerFile
+    estimate: bool
+
+    def ask(
+        self, contract: Contract, revision: Revision, policy: Policy, mutations: Sequence[Mutation]
+    ) -> ModelMutants:
+        """Ask the model within the limits of the policy, and return the mutants; for an estimate
+        without a recording, one for each part. The answers are kept, also if the run fails: they
+        were paid for.
+
+        Raises GatekeeperError, also if the model proposes nothing that can be used.
+        """
+        prompt = contract.target.prompt
+        if not parts_to_rewrite(prompt):
+            raise UsageError(f"{prompt.path}: this prompt has no part that a model can rewrite")
+        if self._only_estimates:
+            return ModelMutants(_possible(prompt), {}, self.model)
+        known = {mutant.now for mutant in make_mutants(prompt, mutations)}
+        (mutants, left_out), asker, said = run_asker(
+            lambda asker: propose_mutants(asker, prompt, known),
+            AskedModels([("--model", self.model)], revision, policy),
+            self.answers,
+        )
+        found = ModelMutants(mutants, left_out, self.model, asker.sent, asker.cost_usd, said)
+        if not found.mutants and set(mutations) == {"model"}:
+            raise MeasurementError(" ".join(found.notices) + " No mutant is left to measure.")
+        return found
+
+    def estimate_lines(self, prompt: Prompt) -> Iterator[str]:
+        """Yield how many calls ask for the mutants, and what they cost."""
+        if self._only_estimates:
+            question = QUESTIONS["mutations"]
+            asked = [question.request(self.model, _data(prompt, b)) for b in _batches(prompt)]
+            yield f"{count(len(asked), 'call')} to {self.model} for the mutations"
+            yield from cost_lines([(request, 1) for request in asked], asked)
+
+    @property
+    def _only_estimates(self) -> bool:
+        return self.estimate and self.answers.replay is None
+
+
+def _possible(prompt: Prompt) -> tuple[Mutant, ...]:
+    """Return a mutant for each part that a model can rewrite."""
+    parts = parts_to_rewrite(prompt).items()
+    made = (rewrite_part(prompt, number, part, f"{part.text} …") for number, part in parts)
+    return tuple(mutant for mutant in made if mutant)
 
 
 def recorded_model(recording: Path) -> str:

@@ -94,7 +94,7 @@ def generate(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.author.generation.replace_files import finish_replacements
     from gatekeeper.author.generation.run import GenerateOptions, plan_generation
-    from gatekeeper.author.generation.session import ANSWERS
+    from gatekeeper.author.session import ANSWERS
     from gatekeeper.contract.policies.policy import load_policy
     from gatekeeper.runs.answers.kept import require_untracked
     from gatekeeper.runs.library.places import tracked_by
@@ -203,9 +203,9 @@ def _run(
     root: Path,
 ) -> int:
     from gatekeeper.author.generation.model_run import AnswerFile
-    from gatekeeper.author.generation.session import ANSWERS, generate_files
     from gatekeeper.author.quality.report import quality_lines
     from gatekeeper.author.quality.run import QualitySteps
+    from gatekeeper.author.session import ANSWERS, generate_files
 
     steps = QualitySteps(quality) if quality else None
     path = arguments.out / ANSWERS

@@ -18,8 +18,8 @@ from gatekeeper.runs.library.places import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.author.mutation.measure import MutationPlan, MutationResult
+    from gatekeeper.author.mutation.model_mutants import ModelMutations
     from gatekeeper.author.mutation.mutants import Mutation
-    from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.gate.results.result import GateResult
     from gatekeeper.runs.answers.kept import KeptAnswers
 
@@ -75,7 +75,6 @@ def mutate(arguments: argparse.Namespace) -> int:
         plan_mutation,
         too_few_fixtures,
     )
-    from gatekeeper.cli.model_mutations import ModelMutations
     from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
     from gatekeeper.runs.answers.kept import refuse_unfinished_batches
     from gatekeeper.runs.run_plan import RunPlan
@@ -83,7 +82,7 @@ def mutate(arguments: argparse.Namespace) -> int:
     if arguments.resume and arguments.replay:
         raise UsageError("--resume and --replay cannot be given together; choose one of them")
     mutations = _mutations(arguments.mutations)
-    by_model = ModelMutations.of(arguments, "model" in mutations)
+    by_model = _by_model(arguments, wanted="model" in mutations)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
         policy = load_policy(revision)
@@ -136,11 +135,36 @@ def _unfinished(
         return None
     path: Path = arguments.out / UNFINISHED
     tracked = tracked_by(repository)
-    if by_model and by_model.recording is None:
+    if by_model and by_model.answers.replay is None:
         require_untracked(path.with_name(ANSWERS), tracked)
-    if by_model and by_model.resume and not path.exists():
+    if by_model and not path.exists():
         return None
     return read_unfinished(path, tracked)
+
+
+def _by_model(arguments: argparse.Namespace, *, wanted: bool) -> ModelMutations | None:
+    """Return how a model's mutants are made; None if none is wanted. Raises UsageError if the
+    flags contradict one another."""
+    from gatekeeper.author.generation.model_run import AnswerFile
+    from gatekeeper.author.mutation.model_mutants import ANSWERS, ModelMutations, recorded_model
+
+    recording: Path | None = arguments.mutations_from
+    if not wanted:
+        if arguments.model or recording:
+            flag = "--model" if arguments.model else "--mutations-from"
+            raise UsageError(f"{flag} needs `--mutations model`; add `model` to --mutations")
+        return None
+    if arguments.replay and not recording:
+        raise UsageError(
+            "--replay calls no model; name the mutate.answers.jsonl of the recorded run with "
+            "--mutations-from"
+        )
+    model: str | None = arguments.model or (recorded_model(recording) if recording else None)
+    if not model:
+        raise UsageError("--mutations model needs --model, the model that rewrites parts")
+    resume = arguments.resume and recording is None
+    answers = AnswerFile(arguments.out / ANSWERS, recording, resume, arguments.cache)
+    return ModelMutations(model, answers, arguments.estimate)
 
 
 def _mutations(written: str | None) -> tuple[Mutation, ...]:

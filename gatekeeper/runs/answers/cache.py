@@ -14,6 +14,7 @@ import hmac
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -133,7 +134,30 @@ class SampleCache:
         return write_cache(self.path, entries.values(), self.key)
 
 
-class CachedClient:
+class AroundModels(ABC):
+    """A client that answers some requests itself, and asks the models the others."""
+
+    def __init__(self, models: ModelRouter) -> None:
+        self._models = models
+
+    @abstractmethod
+    async def complete(self, request: Request) -> Completion:
+        """Answer, or ask. Raises CallFailed."""
+
+    async def require_key(self, model: str) -> None:
+        """Refuse a model whose key is missing. Raises UsageError."""
+        await self._models.require_keys((model,))
+
+    def slots(self, model: str) -> int | None:
+        """Return how many requests the model takes at once; None: any number."""
+        return self._models.slots(model)
+
+    async def aclose(self) -> None:
+        """Close the client of the models."""
+        await self._models.aclose()
+
+
+class CachedClient(AroundModels):
     """Answers requests that belong to no contract from the cache, such as those of `generate`, and
     asks the models what it does not hold.
 
@@ -142,8 +166,8 @@ class CachedClient:
     """
 
     def __init__(self, path: Path, models: ModelRouter) -> None:
+        super().__init__(models)
         self._cache = SampleCache.of_file(path)
-        self._models = models
         self._new: list[tuple[Request, Completion]] = []
 
     async def complete(self, request: Request) -> Completion:
@@ -167,18 +191,6 @@ class CachedClient:
         ]
         new = {entry.plan: entry for entry in (answer_entry(*pair, now) for pair in sound)}
         return (*self._cache.notices, *self._cache.add([*new.values()], now))
-
-    async def require_key(self, model: str) -> None:
-        """Refuse a model whose key is missing. Raises UsageError."""
-        await self._models.require_keys((model,))
-
-    def slots(self, model: str) -> int | None:
-        """Return how many requests the model takes at once; None: any number."""
-        return self._models.slots(model)
-
-    async def aclose(self) -> None:
-        """Close the client of the models."""
-        await self._models.aclose()
 
 
 MOST_BYTES = 20_000_000

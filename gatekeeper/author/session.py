@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gatekeeper.author.quality.run import QualitySteps
+
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged, require_visible
@@ -29,10 +34,9 @@ from gatekeeper.author.generation.run import (
     update,
     without_model,
 )
-from gatekeeper.contract.values.definition import Position
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.write import write_files
-from gatekeeper.runs.models import require_known_models, require_recording
+from gatekeeper.runs.models import require_recording
 
 T = TypeVar("T")
 ANSWERS = "generate.answers.jsonl"
@@ -47,30 +51,12 @@ class Session:
     calls: str
 
 
-class LastStep(Protocol):
-    """What is done with the items of a run before they are written, such as quality/run.py does.
-
-    `models` are the models that it calls, each with the flag that names it.
-    """
-
-    @property
-    def models(self) -> Sequence[tuple[str, str]]: ...
-
-    async def __call__(
-        self, plan: GenerationPlan, asker: Asker, items: GeneratedItems
-    ) -> GeneratedItems: ...
-
-    def reports(self) -> Mapping[str, Callable[[], str]]:
-        """Return the reports for the folder of the answers, by their names."""
-        ...
-
-
 def generate_files(
     plan: GenerationPlan,
     options: GenerateOptions,
     root: Path,
     answers: AnswerFile,
-    then: LastStep | None = None,
+    then: QualitySteps | None = None,
 ) -> Session:
     """Ask the model and write the files below `root`.
 
@@ -125,23 +111,14 @@ def ask_models(
     """Return the result of work that asks models, its calls in words, and notices. SIGINT and
     SIGTERM end it. `more` are models besides those of the options, each with its flag. Raises as
     `generate_files` does."""
-    require_recording(answers.replay)
-    if answers.replay is None:
-        named = [(Position(flag), model) for flag, model in (*_named(options), *more)]
-        require_known_models(named, [plan.revision])
     models = AskedModels(
-        [*options.models, *(model for _, model in more)],
+        [*options.named_models, *more],
         plan.revision,
         plan.policy,
         plan.present.specification.wishes.instructions,
         plan.prompt.lines_with_text,
+        [("--judge", options.judge)] if options.judge else (),
     )
     made, asker, said = run_asker(work, models, answers)
     spent = "" if asker.cost_usd is None else f", {dollars(asker.cost_usd)}"
     return made, f"{count(asker.sent, 'call')}{spent}", said
-
-
-def _named(options: GenerateOptions) -> list[tuple[str, str]]:
-    named = [("--model", options.model)]
-    named += [("--prove-with", options.prove_with)] if options.prove_with else []
-    return [*named, *([("--judge", options.judge)] if options.judge else [])]
