@@ -59,7 +59,7 @@ def convert(arguments: argparse.Namespace) -> int:
     from gatekeeper import numbers
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.export.convert import convert as convert_file
-    from gatekeeper.gate.decision.not_run import describe_not_run
+    from gatekeeper.gate.decision.reasons import describe_not_run
     from gatekeeper.gate.validate import repository_path
 
     with Repository.open(arguments.repo) as repository:
@@ -116,7 +116,7 @@ def _export(arguments: argparse.Namespace) -> int:
     from gatekeeper import numbers
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.export.export import export_contracts
-    from gatekeeper.gate.decision.not_run import describe_not_run
+    from gatekeeper.gate.decision.reasons import describe_not_run
     from gatekeeper.gate.validate import repository_path
 
     with Repository.open(arguments.repo) as repository:

@@ -9,10 +9,15 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from gatekeeper import numbers
+from gatekeeper.checks.evaluate import prepare
+from gatekeeper.contract.changes.renaming import find_renaming, is_renamed
 from gatekeeper.contract.fixtures.quarantine import quarantine_notes, without_quarantine
-from gatekeeper.contract.meaning.digests import contract_digest
+from gatekeeper.contract.meaning.digests import canonical, contract_digest
 from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import ContractFrom, Outcome
+from gatekeeper.errors import ContractError
 from gatekeeper.gate.comparison.missing_answers import missing_warnings
 from gatekeeper.gate.comparison.pair_counts import count_clusters, count_pairs, paired_result
 from gatekeeper.gate.comparison.repairs import repair_warnings
@@ -21,7 +26,6 @@ from gatekeeper.gate.decision.lowered_checks import (
     error_checks,
     lowered_check_warnings,
 )
-from gatekeeper.gate.decision.not_run import not_run_reasons
 from gatekeeper.gate.decision.reasons import (
     EvaluationSummary,
     broken_base_reasons,
@@ -29,14 +33,14 @@ from gatekeeper.gate.decision.reasons import (
     ended_reasons,
     evidence_reasons,
     flickering_warning,
+    not_run_reasons,
     under_base,
     unread_reasons,
     warnings_of,
     weakened_reasons,
 )
 from gatekeeper.gate.decision.verdict import SEVERITY, waived, worst
-from gatekeeper.gate.measuring.blind_fixtures import blind_fixtures, blind_reasons, blind_text
-from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
+from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches, evaluate_sample
 from gatekeeper.gate.measuring.summarise import Evidence, summarise
 from gatekeeper.gate.objectives.error_budgets import (
     error_budgets,
@@ -60,7 +64,7 @@ from gatekeeper.gate.plan.contract_reasons import (
     not_held_up,
     untested_reasons,
 )
-from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.plan.plan import Job, evaluates_differently
 from gatekeeper.gate.results.parts import AnchorResult, AnchorResults
 from gatekeeper.gate.results.result import (
     ContractResult,
@@ -71,11 +75,13 @@ from gatekeeper.gate.results.result import (
     Verdict,
     Waiver,
 )
+from gatekeeper.gate.samples.outcomes import aggregate, by_fixture
 from gatekeeper.stats.multiple import OPPOSITE, benjamini_hochberg, holm_levels
 from gatekeeper.stats.objectives.error_budget import ErrorBudget, Spending
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.runner import Run
+
 
 Key = tuple[str, ContractFrom]
 """A comparison of the run: the contract's name, and whose contract applies."""
@@ -406,3 +412,83 @@ def _error_budgets(
     burns = {name: burn for w in summaries for name, burn in w.evidence.burns.items()}
     on_head = {name: (b.good.low, b.good.high) for name, b in burns.items() if b.good}
     return error_budgets(job.base or job.contract, history or {}, policy, now, on_head)
+
+
+# Finds fixtures that fail under head's contract and pass under the base one, with the same
+# answers.
+#
+# A fixture that fails before a prompt changes cannot break, so it can show no regression in the
+# next pull request. A check that nothing can pass would disable a contract in this way. Pure.
+
+
+_MOST_NAMES = 3
+
+
+def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+    """Return the fixtures of both contracts whose answers on head pass under the base contract
+    only. `outcomes` are those of head's contract. No model is called again."""
+    base, head = job.base, job.contract
+    if base is None or not evaluates_differently(base, head):
+        return ()
+    kept = _kept(base, head)
+    failing = {
+        fixture: found
+        for (fixture, arm), found in by_fixture(list(outcomes)).items()
+        if arm == "head"
+        and fixture in kept
+        and aggregate(head.sampling.aggregate, found, len(found)) is False
+    }
+    if not failing:
+        return ()
+    try:
+        evaluator = prepare(base)
+    except ContractError:
+        return ()
+    blind = []
+    for fixture, found in failing.items():
+        before = [evaluate_sample(outcome.sample, base, evaluator) for outcome in found]
+        if aggregate(base.sampling.aggregate, before, len(before)):
+            blind.append(fixture)
+    return tuple(fixture.id for fixture in base.fixtures if fixture.id in {*blind})
+
+
+def blind_text(fixtures: Sequence[str]) -> str:
+    """Say what such fixtures no longer do."""
+    named = ", ".join(f"`{fixture}`" for fixture in fixtures[:_MOST_NAMES])
+    if len(fixtures) > _MOST_NAMES:
+        named += f" and {len(fixtures) - _MOST_NAMES:,} more"
+    one = len(fixtures) == 1
+    count = numbers.count(len(fixtures), "fixture")
+    fails = "its answer on head fails" if one else "their answers on head fail"
+    passes = "passes" if one else "pass"
+    return (
+        f"{count} can no longer show a regression ({named}): {fails} under the new contract, "
+        f"but {passes} under the base contract"
+    )
+
+
+def blind_reasons(fixtures: Sequence[str], policy: Policy) -> list[Reason]:
+    """Return the reason for a contract with fixtures that can no longer show a regression, if the
+    base policy requires a waiver for this."""
+    if not fixtures or policy.on_weakening != "require_waiver":
+        return []
+    text = (
+        f"The contract was weakened: {blind_text(fixtures)}. The base policy requires a "
+        "maintainer's waiver (`on_weakening: require_waiver`)."
+    )
+    return [Reason("weakened", text, "fail")]
+
+
+def _kept(base: Contract, head: Contract) -> set[str]:
+    """Return the fixtures with the same input on both sides, whatever the variables are called."""
+    renaming = find_renaming(base.fixtures, head.fixtures)
+    now = {fixture.id: fixture for fixture in head.fixtures}
+    return {
+        fixture.id
+        for fixture in base.fixtures
+        if (other := now.get(fixture.id)) is not None
+        and (
+            canonical(dict(fixture.vars)) == canonical(dict(other.vars))
+            or is_renamed(fixture, other, renaming)
+        )
+    }

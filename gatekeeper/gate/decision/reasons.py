@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.contract.policies.policy import Policy
-from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.definition import Contract, NotRun
 from gatekeeper.contract.values.objectives import Objective, label_of, measure_of
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.gate.comparison.missing_answers import missing_reasons
@@ -619,3 +619,28 @@ def _reason(found: PreferenceResult) -> Reason:
         return Reason("preference", text, "inconclusive")
     text = f"Judges do not prefer base's answers ({found.check}: {counts}; p {p})."
     return Reason("preference", text, "pass")
+
+
+# Says what a foreign file asks for and gatekeeper does not do, in the result of its contract.
+
+
+_MOST_NAMED = 5
+
+
+def not_run_reasons(not_run: tuple[NotRun, ...]) -> list[Reason]:
+    """Return a note that names what is not run, with its line. It decides nothing."""
+    if not not_run:
+        return []
+    shown = [describe_not_run(skipped) for skipped in not_run[:_MOST_NAMED]]
+    hidden = len(not_run) - len(shown)
+    more = [f"and {hidden:,} more"] if hidden else []
+    counted = numbers.count(len(not_run), "part", "parts")
+    text = f"Gatekeeper does not run {counted} of the suite: {'; '.join([*shown, *more])}."
+    return [Reason("not_run", text, "pass")]
+
+
+def describe_not_run(skipped: NotRun) -> str:
+    """Return in a line what is not run, where it stands and why."""
+    at = skipped.position
+    place = f"{at.path}:{at.line}" if at.line else at.path
+    return f"`{skipped.kind}` ({place}): {skipped.why.rstrip('.')}"

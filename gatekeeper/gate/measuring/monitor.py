@@ -38,7 +38,7 @@ from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import BrokenFixtures, PreferenceResult
 from gatekeeper.gate.results.result import SloResult, Stopped
 from gatekeeper.gate.samples.consistency import AnswerComparisons
-from gatekeeper.gate.samples.long_answers import recalled_outcome
+from gatekeeper.gate.samples.outcomes import recalled_outcome
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.stored_text import stored_outcome
 from gatekeeper.stats.paired.sequential import looks

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.calibration.label_tasks import LabelTask
-from gatekeeper.gate.calibration.labels import Label, label_document
+from gatekeeper.gate.calibration.labels import Label, LabelTask, label_document
 from gatekeeper.reports.escape import clip, log_text, plain
 from gatekeeper.reports.html.page import page
 from gatekeeper.reports.terminal.console import log_console

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from gatekeeper.contract.meaning.digests import canonical
-from gatekeeper.gate.samples.long_answers import sample_to_keep
+from gatekeeper.gate.samples.outcomes import sample_to_keep
 from gatekeeper.gate.work import Work
 from gatekeeper.providers.models.keys import model_access, signing_key
 from gatekeeper.reports.redact import environment_redactor

@@ -12,9 +12,9 @@ from support.verdicts import called_for, paired
 from gatekeeper.contract.policies.policy import Allow, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.clusters import ClusterCounts
+from gatekeeper.gate.decision.conclude import blind_text
 from gatekeeper.gate.decision.fixture_reasons import must_pass_reasons, nothing_passes_reasons
 from gatekeeper.gate.decision.reasons import paired_reasons, warnings_of
-from gatekeeper.gate.measuring.blind_fixtures import blind_text
 from gatekeeper.gate.plan.contract_reasons import new_contract_reasons
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.parts import (

@@ -9,7 +9,7 @@ import pytest
 from support.browser import chromium, reload_until
 from support.machine_needs import CHROMIUM
 
-from gatekeeper.gate.calibration.label_tasks import LabelTask
+from gatekeeper.gate.calibration.labels import LabelTask
 from gatekeeper.reports.judges.labels import label_page
 
 pytestmark = [

@@ -58,8 +58,7 @@ def label(arguments: argparse.Namespace) -> int:
     The order is random and the arms are not shown. An interrupted session goes on with the outputs
     that the annotator has not labelled yet.
     """
-    from gatekeeper.gate.calibration.label_tasks import label_tasks
-    from gatekeeper.gate.calibration.labels import read_labels
+    from gatekeeper.gate.calibration.labels import label_tasks, read_labels
     from gatekeeper.reports.formats.read_samples import find_samples, read_run
     from gatekeeper.reports.judges.labels import ask_for_labels, label_page
 
