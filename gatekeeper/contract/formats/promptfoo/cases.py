@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.contract.fixtures.fixtures import csv_lines
+from gatekeeper.contract.fixtures.fixtures import csv_rows
 from gatekeeper.contract.formats.promptfoo.assertion import split_values
 from gatekeeper.contract.formats.promptfoo.keys import note_keys, note_keys_of_assertion
 from gatekeeper.contract.formats.promptfoo.rows import (
@@ -228,7 +228,7 @@ def _cases_of_file(sources: Sources, node: Node, reference: str) -> Iterator[Nod
     _refuse_program(node, reference, reference)
     path, text = sources.text(node, reference)
     if lower.endswith(".csv"):
-        for line, row in _csv_rows(text, path):
+        for line, row in csv_rows(text.removeprefix("\ufeff"), path, distinct=False):
             yield row_case(row, path, line)
     elif lower.endswith(".jsonl"):
         for number, line_text in enumerate(text.split("\n"), start=1):
@@ -313,20 +313,6 @@ def category_of(metadata: Mapping[str, Any]) -> str | None:
     category = metadata.get("category")
     short = isinstance(category, str) and 0 < len(category) <= 200 and category.isprintable()
     return category if short and str(category).strip() else None
-
-
-def _csv_rows(text: str, path: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the line and the cells of each row. Raises ContractError."""
-    header: list[str] | None = None
-    for line, cells in csv_lines(text.removeprefix("\ufeff"), path):
-        if header is None:
-            header = [cell.strip() for cell in cells]
-            continue
-        if len(cells) != len(header):
-            what = f"the header has {len(header)} columns, but this row has {len(cells)}"
-            fix = "if a cell contains a comma or a line break, put the cell in double quotes"
-            raise ContractError([Problem(path, what, fix, line)])
-        yield line, dict(zip(header, cells, strict=True))
 
 
 def row_case(row: Mapping[str, str], path: str, line: int) -> Node:
