@@ -20,7 +20,7 @@ from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.sampling import runner as runner
-from gatekeeper.sampling import wait_for_slow_calls
+from gatekeeper.sampling import runner as wait_for_slow_calls
 from gatekeeper.sampling.retries import RetryPolicy
 
 CONCURRENCY = 16

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from gatekeeper.action.checkout import install_requirements
 from gatekeeper.action.events import (
     CheckMergeGroup,
     CheckPullRequest,
@@ -21,7 +22,6 @@ from gatekeeper.action.events import (
     RunPush,
 )
 from gatekeeper.action.explanation import explain_check
-from gatekeeper.action.requirements import install_requirements
 from gatekeeper.action.workspace import cache_file, give_to_owner, out_folder, proposals_folder
 from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
@@ -154,8 +154,7 @@ def _waivers(
     something to waive."""
     if activity.number is None or not work.waivable:
         return (), ()
-    from gatekeeper.action.waiver_signature import proven_waivers
-    from gatekeeper.action.waivers import unknown_waivers
+    from gatekeeper.action.waivers import proven_waivers, unknown_waivers
 
     # The commit of a merge group is not the one that people saw and waived.
     head = None if isinstance(activity, CheckMergeGroup) else activity.head_sha
@@ -343,7 +342,7 @@ def _merged_waivers(
     settings: ActionInputs, policy: Policy, sha: str, api: RepositoryApi
 ) -> MergedWaivers:
     """Return the waivers of the merged commit, and a notice if they are not known."""
-    from gatekeeper.action.waiver_signature import proven_waivers
+    from gatekeeper.action.waivers import proven_waivers
 
     waivers: list[Waiver] = []
     try:

@@ -1,21 +1,54 @@
 """What the action adds to a check: the edits that made a prompt worse, what changed of its
-promises, and contracts for prompts without one."""
+promises, and contracts for prompts without one.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.action.workspace import PROPOSED_BY
 from gatekeeper.author.promises import explain_promises
+from gatekeeper.errors import GatekeeperError
+from gatekeeper.numbers import count
+from gatekeeper.runs.run_plan import Explanation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.work import Work
-    from gatekeeper.runs.run_plan import Explain, Explanation
+    from gatekeeper.runs.run_plan import Explain
+
+
+def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanation:
+    """Propose contracts for the changed prompts without one, write them below the folder of the
+    reports for the job's artifact, and return notices that name them."""
+    from gatekeeper.author.generation.replace_files import replace_files
+    from gatekeeper.author.proposed_contracts import propose_contracts
+
+    if os.path.lexists(folder):
+        # A link in it could lead anywhere.
+        text = f"No contract was proposed, because {folder} already exists in the checkout."
+        return Explanation((text,))
+    found = propose_contracts(change, work.policy, work.affected.uncovered)
+    notices = [*found.notices]
+    try:
+        if found.recording:
+            replace_files({**found.texts, PROPOSED_BY: found.recording}, folder)
+    except GatekeeperError as error:
+        notices.append(f"The proposed contracts could not be written: {error}")
+    else:
+        notices += [
+            f"A model proposes a contract for {proposal.prompt}, with "
+            f"{count(proposal.rules, 'rule')} and {count(proposal.fixtures, 'fixture')}. "
+            f"The proposal is {folder.name}/{proposal.contract} in the artifact of this run. To "
+            "get the proposal as a pull request, comment /gatekeeper propose."
+            for proposal in found.proposals
+        ]
+    return Explanation(tuple(notices), found.calls, found.cost_usd)
 
 
 def explain_check(
@@ -46,8 +79,6 @@ def explain_check(
             compared = promises(work, found)
             explained = replace(explained, promises=compared.promises).and_more(compared)
         if folder and work.affected.uncovered:
-            from gatekeeper.action.proposals import explain_with_proposals
-
             explained = explained.and_more(explain_with_proposals(change, work, folder))
         return explained
 

@@ -32,7 +32,7 @@ from gatekeeper.action.events import (
     activity_for,
 )
 from gatekeeper.action.github.comments import marked_body, post_or_update
-from gatekeeper.action.github.repository import GithubRepositoryApi, RepositoryApi
+from gatekeeper.action.github.repository import RepositoryApi
 from gatekeeper.action.github.workflow_step import Annotation
 from gatekeeper.action.inputs import ActionInputs, read_settings
 from gatekeeper.action.publish import (
@@ -63,7 +63,7 @@ def main() -> int:
     except GatekeeperError as error:
         say_annotations(problems(error))
         return error.exit_code
-    api = GithubRepositoryApi(settings.token, settings.repository, settings.api_url)
+    api = RepositoryApi(settings.token, settings.repository, settings.api_url)
     if isinstance(activity, Respond):
         from gatekeeper.action.bot import respond
 

@@ -6,11 +6,12 @@ Every text is escaped and cleaned of secrets here; `github` only transports it.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gatekeeper import numbers
 from gatekeeper.action.events import Activity, CheckMergeGroup, CheckPullRequest
@@ -46,6 +47,67 @@ from gatekeeper.reports.terminal.console import log_console, print_result
 from gatekeeper.reports.words.headline import title
 from gatekeeper.reports.write import write_files, write_reports
 
+if TYPE_CHECKING:
+    from gatekeeper.history.drift import ContractDrift
+    from gatekeeper.history.judge_drift import JudgeDrift
+
+
+# Sends messages to Slack, Teams, e-mail or a webhook, by apprise's addresses.
+#
+# https://github.com/caronc/apprise lists them all. An address holds a secret, so messages about
+# errors name the service and not the address. Nothing here raises: if a message cannot be sent,
+# the verdict stays the same. A service has apprise's four seconds to connect and four to reply.
+
+
+def send(addresses: Sequence[str], title: str, body: str) -> tuple[str, ...]:
+    """Send the message to every address; return one sentence for each that failed.
+
+    Args:
+        addresses: Addresses of apprise, such as `slack://TokenA/TokenB/TokenC`,
+            `mailto://user:password@host`, `jsons://host/path`.
+        title: The title, as plain text.
+        body: The message, as plain text.
+    """
+    try:
+        import apprise
+    except ImportError:
+        return ("notifications need the package apprise; run: pip install 'gatekeeper[notify]'",)
+    with _silence():
+        return tuple(
+            said
+            for number, address in enumerate(addresses, start=1)
+            if (said := _send(apprise, number, address, title, body))
+        )
+
+
+def _send(apprise: Any, number: int, address: str, title: str, body: str) -> str | None:
+    unknown = (
+        f"notification address {number} is not valid; "
+        "https://github.com/caronc/apprise describes the form of an address"
+    )
+    try:
+        service = apprise.Apprise.instantiate(address)
+        if service is None:
+            return unknown
+        name = str(service.service_name)
+        text = apprise.NotifyFormat.TEXT
+        sent = service.notify(title=title, body=body, body_format=text)
+    except Exception as error:  # a plug-in's message may quote the address: print its type only
+        return f"the notification to address {number} could not be sent ({type(error).__name__})"
+    return None if sent else f"the notification to address {number} ({name}) could not be sent"
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Turn off apprise's log, which contains addresses and answers, and so may hold secrets."""
+    logger = logging.getLogger("apprise")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
 STATUS_LIMIT = 140
 _STATES: dict[int, StatusState] = {0: "success", 1: "failure"}
 
@@ -73,10 +135,6 @@ def status_description(text: str) -> str:
     plain = "".join(c if ord(c) <= 0xFFFF else "?" for c in " ".join(text.split()))
     return plain if len(plain) <= STATUS_LIMIT else plain[: STATUS_LIMIT - 1] + "…"
 
-
-if TYPE_CHECKING:
-    from gatekeeper.history.drift import ContractDrift
-    from gatekeeper.history.judge_drift import JudgeDrift
 
 COULD_NOT_MEASURE = 3
 
@@ -344,12 +402,12 @@ def tell_drift(
     drifts: Sequence[ContractDrift], judges: Sequence[JudgeDrift], settings: ActionInputs
 ) -> None:
     """Open, update or close the issue about drift. A failure is a warning in the log."""
-    from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
+    from gatekeeper.action.github.issues import IssueApi, publish_drift
     from gatekeeper.reports.described.drift import issue_body, issue_title
 
     changes = [contract.change.id for contract in drifts if contract.change]
     changes += [judge.id for judge in judges if judge.status == "drifted"]
-    api = GithubIssueApi(settings.token, settings.repository, settings.api_url)
+    api = IssueApi(settings.token, settings.repository, settings.api_url)
     own = drift_marker(settings.id)
     title, body = issue_title(drifts, judges), issue_body(drifts, settings.run_url, judges)
     try:
@@ -369,7 +427,6 @@ def notify(answer: Answer, settings: ActionInputs) -> None:
     if not news or not settings.notify:
         return
     # Imported here because few workflows need it and it loads slowly.
-    from gatekeeper.action.notify import send
     from gatekeeper.reports.news import notification_body, notification_title
 
     body, wrong = notification_body(

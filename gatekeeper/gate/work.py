@@ -60,7 +60,7 @@ from gatekeeper.gate.plan.questions import (
 )
 from gatekeeper.gate.results.result import RunKind
 from gatekeeper.sampling.client import ModelClient, StreamingClient
-from gatekeeper.sampling.trial_order import new_order_seed
+from gatekeeper.sampling.trials import new_order_seed
 
 if TYPE_CHECKING:
     from gatekeeper.gate.calibration.anchors import AnchorPlan

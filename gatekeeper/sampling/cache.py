@@ -17,7 +17,7 @@ old answers from misleading:
    answers, a repeated job would be a new chance that sampling ends before the failing fixtures.
    With the old order, the same answers lead to the same decision. An author knows that seed, and
    cannot use it: it applies to exactly these requests, whose answers are known, and the order
-   depends on nothing else of the files (sampling/trial_order.py). A pull request with other
+   depends on nothing else of the files (sampling/trials.py). A pull request with other
    requests is sampled again in a new order. So a lucky order lasts as long as its answers.
 
 If a run ends too early, its complete pairs are kept and the next run continues after them: the

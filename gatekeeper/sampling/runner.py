@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from asyncio import Semaphore
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,17 +18,39 @@ from typing import Any, Literal, Protocol
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
-from gatekeeper.sampling.calls import Call, State, group_calls
+from gatekeeper.sampling.calls import (
+    Call,
+    FailureCount,
+    ModelCalls,
+    NotNeeded,
+    Order,
+    State,
+    group_calls,
+)
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
-from gatekeeper.sampling.conversations import converse
+from gatekeeper.sampling.conversations import SharedAnswers, converse
 from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.model_calls import FailureCount, ModelCalls, NotNeeded, Order
+from gatekeeper.sampling.pace import pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
-from gatekeeper.sampling.shared_answers import SharedAnswers
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
-from gatekeeper.sampling.wait_for_slow_calls import calls_ahead
+
+# Keeps a slow call from letting others start that may turn out not to be needed.
+
+
+CALLS_AHEAD = 8
+"""How many calls per concurrent one may be started beyond the first that has no answer yet.
+
+Further calls would be paid for before they can be evidence. With fewer, the run waits for every
+slow answer; more save no time: `benchmarks/ahead.py` has the figures.
+"""
+
+
+def calls_ahead(concurrency: int) -> Semaphore:
+    """Return what a call acquires before it starts; it is released when the call's first sample is
+    delivered, and samples are delivered in plan order."""
+    return Semaphore(concurrency * CALLS_AHEAD)
+
 
 Ended = Literal["done", "limit", "interrupted", "fatal"]
 

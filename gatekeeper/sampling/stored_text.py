@@ -11,7 +11,14 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gatekeeper.contract.values.trial import CheckResult, Completion, CutText, Outcome, ToolCall
+from gatekeeper.contract.values.trial import (
+    CheckResult,
+    Completion,
+    CutText,
+    Outcome,
+    Sample,
+    ToolCall,
+)
 
 MOST_CHARACTERS = 100_000
 """The most characters of an answer that are stored, as the model gave it and after repairs."""
@@ -104,3 +111,18 @@ def _stored_check_result(check_result: CheckResult) -> CheckResult:
     if len(check_result.message) <= MOST_OF_MESSAGE:
         return check_result
     return replace(check_result, message=shorten(check_result.message, MOST_OF_MESSAGE))
+
+
+# Shows an answer as text for people: the output, and the tools that the model asks to use.
+
+
+def answer_text(sample: Sample) -> str:
+    """Return the output that the checks evaluate, and each tool call on a line of its own. A report
+    still has to escape it."""
+    calls = sample.completion.tool_calls if sample.completion else ()
+    return "\n".join(filter(None, (sample.output, *map(call_text, calls))))
+
+
+def call_text(call: ToolCall) -> str:
+    """Return a call as `tool call: get_weather({"city": "Paris"})`."""
+    return f"tool call: {call.name}({call.arguments})"

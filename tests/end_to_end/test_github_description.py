@@ -6,9 +6,9 @@ import pytest
 from support.github_reviews import FakeFile
 from support.github_server import BOT, FakeGithub
 
-from gatekeeper.action.github.client import GithubApi
+from gatekeeper.action.github.client import PullRequestApi
 from gatekeeper.action.github.comments import CheckedCommit, publish_comment
-from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.action.github.repository import RepositoryApi
 from gatekeeper.action.github.review_comments import publish_suggestions
 from gatekeeper.action.publish import publish_status
 from gatekeeper.errors import PublishError
@@ -21,9 +21,9 @@ MARK = "<!-- gatekeeper:x -->"
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubRepositoryApi:
+def api(github: FakeGithub) -> RepositoryApi:
     github.pull_request(7, SHA)
-    return GithubRepositoryApi(
+    return RepositoryApi(
         "ghs_0123456789",
         "octo/prompts",
         github.public_url,
@@ -32,7 +32,7 @@ def api(github: FakeGithub) -> GithubRepositoryApi:
     )
 
 
-def test_comment_and_status(github: FakeGithub, api: GithubApi) -> None:
+def test_comment_and_status(github: FakeGithub, api: PullRequestApi) -> None:
     for n in range(130):
         github.comment(7, f"chat {n}")
     for text in ("one", "two"):
@@ -43,13 +43,15 @@ def test_comment_and_status(github: FakeGithub, api: GithubApi) -> None:
     assert github.statuses[0].state == "failure"
 
 
-def test_a_comment_that_github_would_refuse_is_refused(github: FakeGithub, api: GithubApi) -> None:
+def test_a_comment_that_github_would_refuse_is_refused(
+    github: FakeGithub, api: PullRequestApi
+) -> None:
     with pytest.raises(PublishError, match="422"):
         api.create_comment(7, MARK, "x" * 70_000)
     assert github.comments[7] == []
 
 
-def test_suggestions(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_suggestions(github: FakeGithub, api: RepositoryApi) -> None:
     github.files[7] = [FakeFile("p.md", "f" * 40, "@@ -1,3 +1,3 @@\n a\n-b\n+c\n d")]
     for first, text in ((1, "one"), (2, "one"), (2, "two")):
         wanted = Suggestion("p.md", first, 2, "f" * 40, text)

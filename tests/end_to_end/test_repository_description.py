@@ -6,7 +6,7 @@ import pytest
 from support.github_objects import FakeRun
 from support.github_server import BOT, FakeGithub
 
-from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.action.github.repository import RepositoryApi
 
 pytestmark = pytest.mark.container
 
@@ -14,9 +14,9 @@ SHA, MERGE = "a" * 40, "b" * 40
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubRepositoryApi:
+def api(github: FakeGithub) -> RepositoryApi:
     github.pull_request(7, SHA, head_repository="fork/prompts")
-    return GithubRepositoryApi(
+    return RepositoryApi(
         "ghs_0123456789",
         "octo/prompts",
         github.public_url,
@@ -25,7 +25,7 @@ def api(github: FakeGithub) -> GithubRepositoryApi:
     )
 
 
-def test_pull_requests_and_commits(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_pull_requests_and_commits(github: FakeGithub, api: RepositoryApi) -> None:
     assert api.pull_request(7).head_repository == "fork/prompts"
     github.pull_request(8, "c" * 40, merge_sha=MERGE, state="closed")
     assert [state.number for state in api.merged_as(MERGE)] == [8]
@@ -33,7 +33,7 @@ def test_pull_requests_and_commits(github: FakeGithub, api: GithubRepositoryApi)
     assert api.commit_sha("heads/main") == MERGE
 
 
-def test_people_comments_and_reactions(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_people_comments_and_reactions(github: FakeGithub, api: RepositoryApi) -> None:
     github.roles["octocat"] = "maintain"
     assert (api.role("octocat"), api.role("stranger")) == ("maintain", "none")
     comment = github.comment(7, "<!-- x --> text", BOT)
@@ -46,7 +46,7 @@ def test_people_comments_and_reactions(github: FakeGithub, api: GithubRepository
 
 @pytest.mark.parametrize("conclusion", ["failure", "success"])
 def test_the_run_of_a_status_runs_again(
-    github: FakeGithub, api: GithubRepositoryApi, conclusion: str
+    github: FakeGithub, api: RepositoryApi, conclusion: str
 ) -> None:
     github.runs.append(FakeRun(3, SHA, conclusion=conclusion))
     address = "https://github.com/octo/prompts/actions/runs/3"
@@ -58,6 +58,6 @@ def test_the_run_of_a_status_runs_again(
     assert api.workflow_run(3).conclusion is None
 
 
-def test_a_forks_pull_request_is_looked_up(api: GithubRepositoryApi) -> None:
+def test_a_forks_pull_request_is_looked_up(api: RepositoryApi) -> None:
     (found,) = api.open_pull_requests("fork/prompts", "change")
     assert found.number == 7

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from support.openai_server import OpenAIServer
 
-from gatekeeper.action.bot_commands import Command, read_command
+from gatekeeper.action.events import Command, read_command
 from gatekeeper.cli.main import main
 
 WORDS = ("apple", "bread", "chair", "dance", "eagle", "flame", "grape", "house", "igloo", "jelly")

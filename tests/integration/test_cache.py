@@ -28,7 +28,7 @@ from gatekeeper.contract.values.change import Change
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_push, plan_run
-from gatekeeper.sampling.trial_order import new_order_seed
+from gatekeeper.sampling.trials import new_order_seed
 
 
 @pytest.mark.long

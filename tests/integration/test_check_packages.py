@@ -14,8 +14,8 @@ from support.git_repository import GitRepository
 from support.proposals import HALF_BREAK, MANY, NO_SLO, OTHER, POLICY, PROMPT_FILE, SAYS_OK
 from support.recorded_repository import contract_files
 
-from gatekeeper.action import requirements
-from gatekeeper.action.requirements import install_requirements
+from gatekeeper.action import checkout as requirements
+from gatekeeper.action.checkout import install_requirements
 from gatekeeper.checks import packages
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import ADDED, CHECKS, SHAPES

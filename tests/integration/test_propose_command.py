@@ -11,7 +11,7 @@ from support.github_server import BOT, FakeGithub, Fault
 from support.propose_fixtures import NEW, POLICY
 from support.scripted_author import PROMPT
 
-from gatekeeper.action import propose_command
+from gatekeeper.action import bot as propose_command
 from gatekeeper.action.github.proposals import GithubProposalApi
 from gatekeeper.reports.escape import code
 

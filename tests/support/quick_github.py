@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 
 from gatekeeper.action import main as action
-from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.action.github.repository import RepositoryApi
 
 
 def leave_out_pauses(patch: pytest.MonkeyPatch) -> None:
     """Let the action write to GitHub at once, and retry at once."""
-    quick = partial(GithubRepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
-    patch.setattr(action, "GithubRepositoryApi", quick)
+    quick = partial(RepositoryApi, seconds_between_writes=0, sleep=lambda _: None)
+    patch.setattr(action, "RepositoryApi", quick)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gatekeeper.errors import PublishError
 
@@ -46,34 +46,8 @@ class Comment:
     url: str
 
 
-class PullRequestApi(Protocol):
+class PullRequestApi:
     """The calls to GitHub that publishing needs. Every method raises PublishError with advice."""
-
-    def head_sha(self, number: int) -> str:
-        """Return the pull request's present head commit."""
-        ...
-
-    def find_comment(self, number: int, marker: str) -> Comment | None:
-        """Return the oldest comment of the gate's own account that has the marker."""
-        ...
-
-    def create_comment(self, number: int, marker: str, body: str) -> Comment:
-        """Post a comment, only once even if an answer of GitHub is lost."""
-        ...
-
-    def update_comment(self, comment: Comment, body: str) -> Comment:
-        """Replace a comment's text."""
-        ...
-
-    def set_status(
-        self, sha: str, state: StatusState, context: str, description: str, target_url: str | None
-    ) -> None:
-        """Add a commit status."""
-        ...
-
-
-class GithubApi:
-    """PullRequestApi by PyGithub, which is imported at the first call."""
 
     def __init__(
         self,
@@ -97,17 +71,21 @@ class GithubApi:
         self._login: str | None = None
 
     def head_sha(self, number: int) -> str:
+        """Return the pull request's present head commit."""
+
         def read() -> str:
             return self._repo().get_pull(number).head.sha
 
         return self._retry("read the pull request", "pull-requests: read", read)
 
     def find_comment(self, number: int, marker: str) -> Comment | None:
+        """Return the oldest comment of the gate's own account that has the marker."""
         return self._retry(
             "read the comments", "pull-requests: write", lambda: self._search(number, marker)
         )
 
     def create_comment(self, number: int, marker: str, body: str) -> Comment:
+        """Post a comment, only once even if an answer of GitHub is lost."""
         tried = False
 
         def create() -> Comment:
@@ -121,6 +99,7 @@ class GithubApi:
         return self._retry("post the comment", "pull-requests: write", create)
 
     def update_comment(self, comment: Comment, body: str) -> Comment:
+        """Replace a comment's text."""
         return self._retry(
             "update the comment", "pull-requests: write", lambda: self._edit(comment, body)
         )
@@ -128,6 +107,8 @@ class GithubApi:
     def set_status(
         self, sha: str, state: StatusState, context: str, description: str, target_url: str | None
     ) -> None:
+        """Add a commit status."""
+
         def create() -> None:
             extra = {"target_url": target_url} if target_url else {}
             # Setting the same status again changes nothing: the latest of a context counts.

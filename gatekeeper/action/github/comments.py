@@ -10,9 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gatekeeper.action.github.client import Comment, PullRequestApi
-from gatekeeper.action.github.cut import CUT_NOTE, cut
 from gatekeeper.action.inputs import CommentMode
 from gatekeeper.reports.markers import head_marker
+
+# Shortens a text to the length that GitHub accepts.
+
+
+CUT_NOTE = "\n\n… This text was cut. For the whole text, see the job's summary and artifact.\n"
+
+
+def cut(text: str, limit: int, end: str) -> str:
+    """Return the text, or as much of it as fits with `end` after it."""
+    return text if len(text) <= limit else text[: max(0, limit - len(end))] + end
+
 
 COMMENT_LIMIT = 65_536
 

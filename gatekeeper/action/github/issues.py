@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from gatekeeper.action.github.client import GithubApi
+from gatekeeper.action.github.client import PullRequestApi
 from gatekeeper.reports.markers import changes_marker, read_changes
 
 if TYPE_CHECKING:
@@ -32,32 +32,18 @@ class Issue:
     url: str
 
 
-class IssueApi(Protocol):
+class IssueApi(PullRequestApi):
     """The calls to GitHub that the issue needs. Every method raises PublishError with advice."""
 
     def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
         """Return the latest issue that the gate opened with the marker. With `closed`, closed
         issues count too."""
-        ...
-
-    def create_issue(self, marker: str, title: str, body: str) -> Issue:
-        """Open an issue, only once even if an answer of GitHub is lost."""
-        ...
-
-    def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
-        """Change the title, the body and the state of an issue."""
-        ...
-
-
-class GithubIssueApi(GithubApi):
-    """IssueApi by PyGithub."""
-
-    def find_issue(self, marker: str, *, closed: bool) -> Issue | None:
         return self._retry(
             "look for the issue", _PERMISSION, lambda: self._search_issue(marker, closed=closed)
         )
 
     def create_issue(self, marker: str, title: str, body: str) -> Issue:
+        """Open an issue, only once even if an answer of GitHub is lost."""
         tried = False
 
         def create() -> Issue:
@@ -71,6 +57,8 @@ class GithubIssueApi(GithubApi):
         return self._retry("open the issue", _PERMISSION, create)
 
     def update_issue(self, issue: Issue, title: str, body: str, state: State) -> Issue:
+        """Change the title, the body and the state of an issue."""
+
         def edit() -> Issue:
             found = self._repo().get_issue(issue.number)
             found.edit(title=title, body=body, state=state)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatekeeper.action.github.client import GithubApi
+from gatekeeper.action.github.client import PullRequestApi
 
 _CONTENTS = "contents: write"
 _PULLS = "pull-requests: write"
@@ -29,7 +29,7 @@ class Branch:
     message: str
 
 
-class GithubProposalApi(GithubApi):
+class GithubProposalApi(PullRequestApi):
     """The calls to GitHub that a proposal needs, by PyGithub. Every method raises PublishError with
     advice."""
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from gatekeeper.action.bot_commands import PREFIX
-from gatekeeper.action.github.client import PullRequestApi
-from gatekeeper.action.github.review_comments import GithubReviewApi, ReviewApi
+from gatekeeper.action.events import PREFIX
+from gatekeeper.action.github.review_comments import ReviewApi
 
 if TYPE_CHECKING:
     from github.IssueComment import IssueComment
@@ -75,65 +74,12 @@ class WorkflowRun:
     url: str
 
 
-class RepositoryApi(PullRequestApi, ReviewApi, Protocol):
+class RepositoryApi(ReviewApi):
     """The calls to GitHub that events and commands need. Every method raises PublishError with
     advice."""
 
     def pull_request(self, number: int) -> PullRequestState:
         """Return the pull request's present state."""
-        ...
-
-    def open_pull_requests(self, repository: str, branch: str) -> tuple[PullRequestState, ...]:
-        """Return the open pull requests from that branch of that repository, which may be a
-        fork."""
-        ...
-
-    def merged_as(self, sha: str) -> tuple[PullRequestState, ...]:
-        """Return the pull requests whose merge made the commit."""
-        ...
-
-    def commit_sha(self, ref: str) -> str:
-        """Return the full SHA of the commit that a branch, tag or commit name stands for."""
-        ...
-
-    def role(self, login: str) -> str:
-        """Return a person's role in the repository: one of ROLES."""
-        ...
-
-    def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
-        """Return all comments. Whether the gate wrote a comment is only checked if it has the
-        marker."""
-        ...
-
-    def is_edited(self, remark: Remark) -> bool:
-        """Return whether anybody edited the comment's text since it was posted."""
-        ...
-
-    def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
-        """Put a reaction on a comment."""
-        ...
-
-    def workflow_runs(self, sha: str) -> tuple[WorkflowRun, ...]:
-        """Return the runs whose head is the commit, the latest first."""
-        ...
-
-    def run_of_status(self, sha: str, context: str) -> int | None:
-        """Return the workflow run that the gate's latest status with that name links to."""
-        ...
-
-    def workflow_run(self, run: int) -> WorkflowRun:
-        """Return the present state of one workflow run."""
-        ...
-
-    def rerun(self, run: WorkflowRun) -> None:
-        """Run the run's failed jobs again, or all of them if none failed."""
-        ...
-
-
-class GithubRepositoryApi(GithubReviewApi):
-    """RepositoryApi by PyGithub."""
-
-    def pull_request(self, number: int) -> PullRequestState:
         return self._retry(
             "read the pull request",
             "pull-requests: read",
@@ -141,6 +87,8 @@ class GithubRepositoryApi(GithubReviewApi):
         )
 
     def open_pull_requests(self, repository: str, branch: str) -> tuple[PullRequestState, ...]:
+        """Return the open pull requests from that branch of that repository, which may be a
+        fork."""
         owner = repository.partition("/")[0]
 
         def read() -> tuple[PullRequestState, ...]:
@@ -152,6 +100,8 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry("look for the pull request", "pull-requests: read", read)
 
     def merged_as(self, sha: str) -> tuple[PullRequestState, ...]:
+        """Return the pull requests whose merge made the commit."""
+
         def read() -> tuple[PullRequestState, ...]:
             states = (_state(pull) for pull in self._repo().get_commit(sha).get_pulls())
             return tuple(s for s in states if not s.is_open and s.merge_sha == sha)
@@ -159,6 +109,8 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry("look for the merged pull request", "pull-requests: read", read)
 
     def commit_sha(self, ref: str) -> str:
+        """Return the full SHA of the commit that a branch, tag or commit name stands for."""
+
         def read() -> str:
             # PyGithub's own lazy commit would give back the name that it was asked by.
             address = f"{self._repo().url}/commits/{quote(ref, safe='')}"
@@ -168,6 +120,7 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry(f"find the commit {ref}", "contents: read", read)
 
     def role(self, login: str) -> str:
+        """Return a person's role in the repository: one of ROLES."""
         from github import GithubException
 
         def read() -> str:
@@ -185,6 +138,9 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry(f"read the role of {login}", "contents: read", read)
 
     def comments(self, number: int, marker: str) -> tuple[Remark, ...]:
+        """Return all comments. Whether the gate wrote a comment is only checked if it has the
+        marker."""
+
         def read() -> tuple[Remark, ...]:
             comments = self._repo().get_issue(number).get_comments()
             return tuple(self._remark(comment, marker) for comment in comments)
@@ -205,6 +161,7 @@ class GithubRepositoryApi(GithubReviewApi):
         )
 
     def is_edited(self, remark: Remark) -> bool:
+        """Return whether anybody edited the comment's text since it was posted."""
         if not remark.touched:
             return False
 
@@ -220,12 +177,16 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry("find out whether a comment was edited", "pull-requests: read", read)
 
     def react(self, number: int, comment_id: int, reaction: Reaction) -> None:
+        """Put a reaction on a comment."""
+
         def create() -> None:
             self._repo().get_issue(number).get_comment(comment_id).create_reaction(reaction)
 
         self._retry("react to the comment", "pull-requests: write", create)
 
     def workflow_runs(self, sha: str) -> tuple[WorkflowRun, ...]:
+        """Return the runs whose head is the commit, the latest first."""
+
         def read() -> tuple[WorkflowRun, ...]:
             found = [_run(run) for run in self._repo().get_workflow_runs(head_sha=sha)]
             return tuple(sorted(found, key=lambda run: run.created, reverse=True))
@@ -233,6 +194,7 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry("read the workflow runs", "actions: read", read)
 
     def run_of_status(self, sha: str, context: str) -> int | None:
+        """Return the workflow run that the gate's latest status with that name links to."""
         from github.CommitStatus import CommitStatus
         from github.PaginatedList import PaginatedList
 
@@ -248,6 +210,7 @@ class GithubRepositoryApi(GithubReviewApi):
         return self._retry("read the commit statuses", "statuses: read", read)
 
     def workflow_run(self, run: int) -> WorkflowRun:
+        """Return the present state of one workflow run."""
         return self._retry(
             "read the workflow run",
             "actions: read",
@@ -255,6 +218,7 @@ class GithubRepositoryApi(GithubReviewApi):
         )
 
     def rerun(self, run: WorkflowRun) -> None:
+        """Run the run's failed jobs again, or all of them if none failed."""
         what = "rerun" if run.conclusion == "success" else "rerun-failed-jobs"
         asked = False
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from gatekeeper.action.github.client import GithubApi
+from gatekeeper.action.github.client import PullRequestApi
 from gatekeeper.reports.markdown.revert import Suggestion
 
 if TYPE_CHECKING:
@@ -43,33 +43,6 @@ class ChangedFile:
 
     file_id: str
     patch: str | None
-
-
-class ReviewApi(Protocol):
-    """The calls to GitHub that suggestions need. Every method raises PublishError with advice."""
-
-    def review_comments(self, number: int, marker: str) -> tuple[ReviewComment, ...]:
-        """Return the comments on lines that begin with the marker and are the gate's own. A person
-        whose token the gate uses may quote one, and a quote is never deleted."""
-        ...
-
-    def changed_file(self, number: int, path: str) -> ChangedFile | None:
-        """Return a file that the pull request adds or changes; None for any other."""
-        ...
-
-    def create_review_comment(
-        self, number: int, sha: str, marker: str, place: Suggestion, body: str
-    ) -> None:
-        """Comment on lines, only once even if an answer of GitHub is lost."""
-        ...
-
-    def edit_review_comment(self, comment: ReviewComment, body: str) -> None:
-        """Replace the text of a comment on lines."""
-        ...
-
-    def delete_review_comment(self, comment: ReviewComment) -> None:
-        """Delete a comment on lines."""
-        ...
 
 
 def publish_suggestions(
@@ -123,15 +96,19 @@ def _shown_lines(patch: str) -> Iterator[tuple[int, int]]:
         yield first, first + count - 1
 
 
-class GithubReviewApi(GithubApi):
-    """ReviewApi by PyGithub."""
+class ReviewApi(PullRequestApi):
+    """The calls to GitHub that suggestions need. Every method raises PublishError with advice."""
 
     def review_comments(self, number: int, marker: str) -> tuple[ReviewComment, ...]:
+        """Return the comments on lines that begin with the marker and are the gate's own. A person
+        whose token the gate uses may quote one, and a quote is never deleted."""
         return self._retry(
             "read the review comments", _PERMISSION, lambda: self._own_reviews(number, marker)
         )
 
     def changed_file(self, number: int, path: str) -> ChangedFile | None:
+        """Return a file that the pull request adds or changes; None for any other."""
+
         def read() -> ChangedFile | None:
             for file in self._pages(f"pulls/{number}/files"):
                 if file["filename"] == path and file["status"] != "removed":
@@ -143,6 +120,7 @@ class GithubReviewApi(GithubApi):
     def create_review_comment(
         self, number: int, sha: str, marker: str, place: Suggestion, body: str
     ) -> None:
+        """Comment on lines, only once even if an answer of GitHub is lost."""
         tried = False
         sent: dict[str, Any] = {"body": body, "commit_id": sha, "path": place.path}
         sent |= {"line": place.end, "side": "RIGHT"}
@@ -161,6 +139,8 @@ class GithubReviewApi(GithubApi):
         self._retry("post the suggestion", _PERMISSION, create)
 
     def edit_review_comment(self, comment: ReviewComment, body: str) -> None:
+        """Replace the text of a comment on lines."""
+
         def edit() -> None:
             address = self._address(comment)
             self._github().requester.requestJsonAndCheck("PATCH", address, input={"body": body})
@@ -168,6 +148,7 @@ class GithubReviewApi(GithubApi):
         self._retry("update the suggestion", _PERMISSION, edit)
 
     def delete_review_comment(self, comment: ReviewComment) -> None:
+        """Delete a comment on lines."""
         from github import GithubException
 
         def delete() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gatekeeper.action.github.cut import CUT_NOTE, cut
+from gatekeeper.action.github.comments import CUT_NOTE, cut
 from gatekeeper.errors import WriteError
 
 Level = Literal["error", "warning", "notice"]

@@ -1,7 +1,7 @@
 """Asks models questions, and reads their answers by the questions' schemas: one loop for all that
 a model writes.
 
-Every call goes through sampling/model_calls.py, so limits, prices and retries are those of the
+Every call goes through sampling/calls.py, so limits, prices and retries are those of the
 gate. Each answer is kept as a line of `generate.answers.jsonl`, which has the form of
 `samples.jsonl`: a replay finds an answer by its request. An answer that does not fit its schema is
 sent back once, with what is wrong; after that the run ends, and nothing is written but the answers.
@@ -37,11 +37,11 @@ from gatekeeper.errors import (
 from gatekeeper.numbers import count
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.redact import environment_redactor
-from gatekeeper.sampling.adaptive_concurrency import pace_of_each_model
+from gatekeeper.sampling.calls import ModelCalls, Order
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.completion_record import completion_record
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.model_calls import ModelCalls, Order
+from gatekeeper.sampling.pace import pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 
 T = TypeVar("T")

@@ -29,8 +29,8 @@ from gatekeeper.gate.results.parts import (
     Tally,
     Unit,
 )
-from gatekeeper.sampling.answer_text import answer_text
-from gatekeeper.sampling.trial_order import in_order
+from gatekeeper.sampling.stored_text import answer_text
+from gatekeeper.sampling.trials import in_order
 from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, suspicion
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 

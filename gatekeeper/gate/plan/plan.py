@@ -53,8 +53,7 @@ from gatekeeper.contract.weakening.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
 from gatekeeper.gate.plan.as_sent import as_evaluated, as_sent, mode_notices
 from gatekeeper.gate.samples.outcomes import duplicates, messages_by_arm
-from gatekeeper.sampling.trial_order import in_order
-from gatekeeper.sampling.trials import plan_trials
+from gatekeeper.sampling.trials import in_order, plan_trials
 
 if TYPE_CHECKING:
     from gatekeeper.contract.templates.structure import NewLine
@@ -306,7 +305,7 @@ def _says(text: str, line: str, values: Sequence[str]) -> bool:
 
 def plan_job(affected: AffectedContract, policy: Policy, order_seed: str = "") -> Job:
     """Plan an affected contract that exists at head. The order of its trials comes from
-    `order_seed`, see sampling/trial_order.py.
+    `order_seed`, see sampling/trials.py.
 
     Raises ContractError if head's prompt does not render or a check cannot be prepared:
     before any model is called.

@@ -28,8 +28,7 @@ from gatekeeper.gate.results.parts import (
     Tally,
 )
 from gatekeeper.gate.results.result import ArmResult
-from gatekeeper.sampling.answer_text import answer_text
-from gatekeeper.sampling.stored_text import shorten
+from gatekeeper.sampling.stored_text import answer_text, shorten
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.bootstrap import (
     block_bootstrap_interval,

@@ -39,7 +39,7 @@ from gatekeeper.reports.escape import clip, visible
 from gatekeeper.reports.words.comparison_text import base_contract_label
 from gatekeeper.reports.words.evidence import prompt_texts
 from gatekeeper.reports.words.ranking import by_loss, by_severity
-from gatekeeper.sampling.answer_text import answer_text
+from gatekeeper.sampling.stored_text import answer_text
 
 Messages = Sequence[Message]
 

@@ -13,11 +13,10 @@ from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.work import require_streams
 from gatekeeper.runs.answers.kept import AnswerLog, known_answers
 from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
-from gatekeeper.runs.shards.plan import read_shard
+from gatekeeper.runs.shards.plan import limits_of_shard, read_shard
 from gatekeeper.runs.signals import with_signals
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.runner import run_trials
-from gatekeeper.sampling.shards import limits_of_shard
 from gatekeeper.sampling.stored_text import stored_outcome
 
 if TYPE_CHECKING:

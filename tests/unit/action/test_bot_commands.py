@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.action.bot_commands import Command, NotUnderstood, read_command
+from gatekeeper.action.events import Command, NotUnderstood, read_command
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", fullmatch=True)
 

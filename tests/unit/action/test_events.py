@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from support import webhook_payloads as payloads
 from support.webhook_payloads import BASE, HEAD, MERGE, pull_request
 
-from gatekeeper.action.bot_commands import Command
 from gatekeeper.action.events import (
     CheckMergeGroup,
     CheckPullRequest,
+    Command,
     FindPullRequest,
     Nothing,
     Respond,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.message_servers import MailServer, Webhook
 
-from gatekeeper.action.notify import send
+from gatekeeper.action.publish import send
 
 # apprise imports this module of Python's own while it may.
 pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")

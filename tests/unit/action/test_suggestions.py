@@ -11,7 +11,7 @@ from support.github_reviews import FakeFile
 from support.github_server import FakeGithub, Fault
 
 from gatekeeper.action.events import CheckPullRequest
-from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.action.github.repository import RepositoryApi
 from gatekeeper.action.inputs import ActionInputs
 from gatekeeper.action.publish import Answer, deliver
 from gatekeeper.reports.markdown.revert import Suggestion
@@ -46,9 +46,7 @@ def github() -> Iterator[FakeGithub]:
 def publish(github: FakeGithub, answer: Answer, sha: str = SHA, mode: str = "changes") -> str:
     """Deliver the answer, and return the last line of the comment."""
     token, name = "ghs_token", "octo/prompts"
-    api = GithubRepositoryApi(
-        token, name, github.url, sleep=lambda _: None, seconds_between_writes=0
-    )
+    api = RepositoryApi(token, name, github.url, sleep=lambda _: None, seconds_between_writes=0)
     event, workspace = Path("event"), Path("workspace")
     settings = ActionInputs("pull_request", event, workspace, name, token=token, comment=mode)  # type: ignore[arg-type]
     settings = replace(settings, status_context="")

@@ -12,7 +12,7 @@ from support.fake_client import FakeClient, FakeTime, FakeWatch, content, heads,
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.sampling.adaptive_concurrency import ModelPace
+from gatekeeper.sampling.pace import ModelPace
 from gatekeeper.sampling.retries import RetryPolicy
 
 RETRY = RetryPolicy()

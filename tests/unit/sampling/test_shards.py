@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, Request, Trial
+from gatekeeper.runs.shards.plan import assign_shards, limits_of_shard
 from gatekeeper.sampling.calls import group_calls
-from gatekeeper.sampling.shards import assign_shards, limits_of_shard
 
 ARMS: tuple[Arm, ...] = ("base", "head")
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from support.outcomes import outcome
 
 from gatekeeper.contract.values.trial import Completion, ToolCall
-from gatekeeper.sampling.answer_text import answer_text
 from gatekeeper.sampling.completion_record import completion_record, read_completion
-from gatekeeper.sampling.stored_text import MOST_CHARACTERS, is_long, stored_completion
+from gatekeeper.sampling.stored_text import MOST_CHARACTERS, answer_text, is_long, stored_completion
 
 CALL = ToolCall("get_weather", '{"city": "Zürich"}', "call_1")
 CALLS = st.lists(st.builds(ToolCall, st.text(), st.text(), st.none() | st.text()), max_size=3)

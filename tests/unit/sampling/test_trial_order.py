@@ -14,8 +14,8 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Arm, Request, Trial
 from gatekeeper.gate import work
 from gatekeeper.gate.work import plan_check
-from gatekeeper.sampling import trial_order as order
-from gatekeeper.sampling.trial_order import in_order, new_order_seed
+from gatekeeper.sampling import trials as order
+from gatekeeper.sampling.trials import in_order, new_order_seed
 
 CONTRACT = """\
 contract: 1

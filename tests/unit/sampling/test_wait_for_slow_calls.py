@@ -21,7 +21,7 @@ from support.fake_client import (
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed
-from gatekeeper.sampling.wait_for_slow_calls import CALLS_AHEAD
+from gatekeeper.sampling.runner import CALLS_AHEAD
 
 AT_ONCE = 2
 WINDOW = AT_ONCE * CALLS_AHEAD

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from support.github_server import BOT, FakeGithub, Fault
 
-from gatekeeper.action.github.client import GithubApi, advice, seconds_to_wait
+from gatekeeper.action.github.client import PullRequestApi, advice, seconds_to_wait
 from gatekeeper.errors import PublishError
 
 SHA = "a" * 40
@@ -30,23 +30,23 @@ def waits() -> list[float]:
 
 
 @pytest.fixture
-def api(github: FakeGithub, waits: list[float]) -> GithubApi:
+def api(github: FakeGithub, waits: list[float]) -> PullRequestApi:
     return connect(github, waits)
 
 
-def connect(github: FakeGithub, waits: list[float], token: str = JOB_TOKEN) -> GithubApi:
-    return GithubApi(
+def connect(github: FakeGithub, waits: list[float], token: str = JOB_TOKEN) -> PullRequestApi:
+    return PullRequestApi(
         token, "octo/prompts", github.url, sleep=waits.append, seconds_between_writes=0
     )
 
 
-def test_the_head_is_read_anew_each_time(github: FakeGithub, api: GithubApi) -> None:
+def test_the_head_is_read_anew_each_time(github: FakeGithub, api: PullRequestApi) -> None:
     assert api.head_sha(7) == SHA
     github.pull_request(7, "b" * 40)
     assert api.head_sha(7) == "b" * 40
 
 
-def test_a_comment_is_created_found_and_updated(github: FakeGithub, api: GithubApi) -> None:
+def test_a_comment_is_created_found_and_updated(github: FakeGithub, api: PullRequestApi) -> None:
     assert api.find_comment(7, MARK) is None
     created = api.create_comment(7, MARK, f"{MARK} one")
     found = api.find_comment(7, MARK)
@@ -55,7 +55,7 @@ def test_a_comment_is_created_found_and_updated(github: FakeGithub, api: GithubA
     assert [(c.body, c.edits) for c in github.comments[7]] == [(f"{MARK} two", 1)]
 
 
-def test_it_is_found_behind_hundreds_of_others(github: FakeGithub, api: GithubApi) -> None:
+def test_it_is_found_behind_hundreds_of_others(github: FakeGithub, api: PullRequestApi) -> None:
     for n in range(230):
         github.comment(7, f"chat {n}")
     own = github.comment(7, MARK, BOT)
@@ -67,13 +67,13 @@ def test_it_is_found_behind_hundreds_of_others(github: FakeGithub, api: GithubAp
 
 @pytest.mark.parametrize("author", ["octocat", "dependabot[bot]", "github-actions", None])
 def test_a_forged_marker_is_not_ours(
-    github: FakeGithub, api: GithubApi, author: str | None
+    github: FakeGithub, api: PullRequestApi, author: str | None
 ) -> None:
     github.comment(7, MARK, author)
     assert api.find_comment(7, MARK) is None
 
 
-def test_an_app_knows_its_own_comments(github: FakeGithub, api: GithubApi) -> None:
+def test_an_app_knows_its_own_comments(github: FakeGithub, api: PullRequestApi) -> None:
     github.viewer = "our-app"
     own = github.comment(7, MARK, "our-app[bot]")
     found = api.find_comment(7, MARK)
@@ -98,7 +98,7 @@ def test_who_may_not_ask_for_its_name_is_the_jobs_account(
     assert connect(github, waits, "github_pat_01234").find_comment(7, MARK) is None
 
 
-def test_a_status_says_what_it_is_told(github: FakeGithub, api: GithubApi) -> None:
+def test_a_status_says_what_it_is_told(github: FakeGithub, api: PullRequestApi) -> None:
     api.set_status(SHA, "success", "gate", "fine", "https://example.invalid/run")
     api.set_status(SHA, "error", "gate", "hm", None)
     assert [(s.state, s.description, s.target_url) for s in github.statuses] == [
@@ -107,23 +107,23 @@ def test_a_status_says_what_it_is_told(github: FakeGithub, api: GithubApi) -> No
     ]
 
 
-def create(api: GithubApi) -> object:
+def create(api: PullRequestApi) -> object:
     return api.create_comment(7, MARK, MARK)
 
 
-def find(api: GithubApi) -> object:
+def find(api: PullRequestApi) -> object:
     return api.find_comment(7, MARK)
 
 
-def head(api: GithubApi) -> object:
+def head(api: PullRequestApi) -> object:
     return api.head_sha(7)
 
 
-def status(api: GithubApi) -> object:
+def status(api: PullRequestApi) -> object:
     return api.set_status(SHA, "success", "gate", "fine", None)
 
 
-def update(api: GithubApi) -> object:
+def update(api: PullRequestApi) -> object:
     found = api.find_comment(7, MARK)
     assert found is not None
     return api.update_comment(found, f"{MARK} new")
@@ -154,9 +154,9 @@ CALLS = [
 )
 def test_what_may_pass_is_tried_again(
     github: FakeGithub,
-    api: GithubApi,
+    api: PullRequestApi,
     waits: list[float],
-    call: Callable[[GithubApi], object],
+    call: Callable[[PullRequestApi], object],
     method: str,
     path: str,
     fault: dict[str, object],
@@ -182,9 +182,9 @@ def test_what_may_pass_is_tried_again(
 )
 def test_what_cannot_pass_is_told_at_once(
     github: FakeGithub,
-    api: GithubApi,
+    api: PullRequestApi,
     waits: list[float],
-    call: Callable[[GithubApi], object],
+    call: Callable[[PullRequestApi], object],
     method: str,
     path: str,
     fault: dict[str, object],
@@ -198,14 +198,18 @@ def test_what_cannot_pass_is_told_at_once(
     assert waits == []
 
 
-def test_there_is_an_end_to_trying(github: FakeGithub, api: GithubApi, waits: list[float]) -> None:
+def test_there_is_an_end_to_trying(
+    github: FakeGithub, api: PullRequestApi, waits: list[float]
+) -> None:
     github.faults.append(Fault("POST", "/comments", status=503, times=99))
     with pytest.raises(PublishError, match="GitHub has a problem"):
         create(api)
     assert waits == [1.0, 4.0, 10.0]
 
 
-def test_nobody_waits_for_an_hour(github: FakeGithub, api: GithubApi, waits: list[float]) -> None:
+def test_nobody_waits_for_an_hour(
+    github: FakeGithub, api: PullRequestApi, waits: list[float]
+) -> None:
     github.faults.append(Fault("GET", "/comments", status=429, headers={"Retry-After": "3000"}))
     with pytest.raises(PublishError, match="rate limit"):
         find(api)
@@ -213,7 +217,7 @@ def test_nobody_waits_for_an_hour(github: FakeGithub, api: GithubApi, waits: lis
 
 
 def test_a_lost_answer_makes_no_second_comment(
-    github: FakeGithub, api: GithubApi, waits: list[float]
+    github: FakeGithub, api: PullRequestApi, waits: list[float]
 ) -> None:
     github.faults.append(Fault("POST", "/comments", kind="lost"))
     created = api.create_comment(7, MARK, f"{MARK} text")
@@ -221,7 +225,9 @@ def test_a_lost_answer_makes_no_second_comment(
     assert created.id == github.comments[7][0].id
 
 
-def test_a_comment_made_meanwhile_is_brought_up_to_date(github: FakeGithub, api: GithubApi) -> None:
+def test_a_comment_made_meanwhile_is_brought_up_to_date(
+    github: FakeGithub, api: PullRequestApi
+) -> None:
     github.comment(7, f"{MARK} by another job", BOT)
     github.faults.append(Fault("POST", "/comments", kind="close"))
     api.create_comment(7, MARK, f"{MARK} text")
@@ -229,13 +235,15 @@ def test_a_comment_made_meanwhile_is_brought_up_to_date(github: FakeGithub, api:
 
 
 def test_no_server_is_said_so(waits: list[float]) -> None:
-    api = GithubApi("", "o/r", "http://127.0.0.1:9", sleep=waits.append)
+    api = PullRequestApi("", "o/r", "http://127.0.0.1:9", sleep=waits.append)
     with pytest.raises(PublishError, match=r"no answer from http://127\.0\.0\.1:9"):
         api.head_sha(7)
     assert waits == [1.0, 4.0, 10.0]
 
 
-def test_an_answer_that_leads_elsewhere_is_not_followed(github: FakeGithub, api: GithubApi) -> None:
+def test_an_answer_that_leads_elsewhere_is_not_followed(
+    github: FakeGithub, api: PullRequestApi
+) -> None:
     github.public_url = "https://evil.invalid"
     for n in range(101):
         github.comment(7, f"chat {n}")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.github_server import BOT, FakeGithub
 
-from gatekeeper.action.github.client import GithubApi
+from gatekeeper.action.github.client import PullRequestApi
 from gatekeeper.action.github.comments import (
     COMMENT_LIMIT,
     CheckedCommit,
@@ -40,8 +40,8 @@ def github() -> Iterator[FakeGithub]:
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubApi:
-    return GithubApi(
+def api(github: FakeGithub) -> PullRequestApi:
+    return PullRequestApi(
         "ghs_0123456789", "octo/prompts", github.url, sleep=lambda _: None, seconds_between_writes=0
     )
 
@@ -50,7 +50,7 @@ def evaluated(verdict: str = "fail", sha: str = OLD, newsworthy: bool = True) ->
     return CheckedCommit(7, sha, verdict, newsworthy)
 
 
-def test_one_comment_is_posted_and_then_updated(github: FakeGithub, api: GithubApi) -> None:
+def test_one_comment_is_posted_and_then_updated(github: FakeGithub, api: PullRequestApi) -> None:
     _, said = publish_comment(api, evaluated(), "one", mode="always", marker=MARK)
     assert said == "comment posted"
     _, said = publish_comment(api, evaluated(), "two", mode="always", marker=MARK)
@@ -60,14 +60,14 @@ def test_one_comment_is_posted_and_then_updated(github: FakeGithub, api: GithubA
     assert comment.body == f"{MARK}\n<!-- gatekeeper-head:{OLD} -->\ntwo"
 
 
-def test_the_same_text_is_not_sent_again(github: FakeGithub, api: GithubApi) -> None:
+def test_the_same_text_is_not_sent_again(github: FakeGithub, api: PullRequestApi) -> None:
     for _ in range(2):
         _, said = publish_comment(api, evaluated(), "text", mode="always", marker=MARK)
     assert said == "comment is up to date"
     assert github.comments[7][0].edits == 0
 
 
-def test_jobs_with_other_ids_keep_apart(github: FakeGithub, api: GithubApi) -> None:
+def test_jobs_with_other_ids_keep_apart(github: FakeGithub, api: PullRequestApi) -> None:
     publish_comment(api, evaluated(), "one", mode="always", marker=MARK)
     publish_comment(api, evaluated(), "two", mode="always", marker="<!-- gatekeeper:y -->")
     assert len(github.comments[7]) == 2
@@ -88,7 +88,7 @@ def test_jobs_with_other_ids_keep_apart(github: FakeGithub, api: GithubApi) -> N
     ],
 )
 def test_when_a_first_comment_is_wanted(
-    github: FakeGithub, api: GithubApi, mode: str, verdict: str, newsworthy: bool, posted: bool
+    github: FakeGithub, api: PullRequestApi, mode: str, verdict: str, newsworthy: bool, posted: bool
 ) -> None:
     given_mode: object = mode
     publish_comment(
@@ -103,7 +103,7 @@ def test_when_a_first_comment_is_wanted(
 
 @pytest.mark.parametrize("mode", ["changes", "failures"])
 def test_an_old_failure_does_not_stay_after_the_fix(
-    github: FakeGithub, api: GithubApi, mode: str
+    github: FakeGithub, api: PullRequestApi, mode: str
 ) -> None:
     github.comment(7, f"{MARK}\nit fails", BOT)
     publish_comment(
@@ -116,7 +116,7 @@ def test_an_old_failure_does_not_stay_after_the_fix(
     assert "it passes" in github.comments[7][0].body
 
 
-def test_a_stale_run_says_so(github: FakeGithub, api: GithubApi) -> None:
+def test_a_stale_run_says_so(github: FakeGithub, api: PullRequestApi) -> None:
     github.pull_request(7, NEW)
     publish_comment(api, evaluated(), "text", mode="always", marker=MARK)
     body = github.comments[7][0].body
@@ -126,7 +126,9 @@ def test_a_stale_run_says_so(github: FakeGithub, api: GithubApi) -> None:
     assert body.endswith("\n\ntext")
 
 
-def test_a_stale_run_does_not_overwrite_a_newer_answer(github: FakeGithub, api: GithubApi) -> None:
+def test_a_stale_run_does_not_overwrite_a_newer_answer(
+    github: FakeGithub, api: PullRequestApi
+) -> None:
     github.pull_request(7, NEW)
     publish_comment(api, evaluated(sha=NEW), "newer", mode="always", marker=MARK)
     _, said = publish_comment(api, evaluated(sha=OLD), "older", mode="always", marker=MARK)
@@ -134,7 +136,9 @@ def test_a_stale_run_does_not_overwrite_a_newer_answer(github: FakeGithub, api: 
     assert github.comments[7][0].body.endswith("newer")
 
 
-def test_a_comment_is_never_longer_than_github_takes(github: FakeGithub, api: GithubApi) -> None:
+def test_a_comment_is_never_longer_than_github_takes(
+    github: FakeGithub, api: PullRequestApi
+) -> None:
     text = "x" * (2 * COMMENT_LIMIT)
     publish_comment(api, evaluated(sha=NEW), text, mode="always", marker=MARK)
     body = github.comments[7][0].body
@@ -152,7 +156,7 @@ def test_a_comment_at_the_limit_is_whole() -> None:
     ("exit_code", "state"), [(0, "success"), (1, "failure"), (2, "error"), (3, "error")]
 )
 def test_the_status_says_what_the_job_says(
-    github: FakeGithub, api: GithubApi, exit_code: int, state: str
+    github: FakeGithub, api: PullRequestApi, exit_code: int, state: str
 ) -> None:
     publish_status(api, OLD, exit_code, "May merge 🎉", context="gate", target_url=None)
     (status,) = github.statuses

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from support.github_server import FakeGithub, Fault
 
-from gatekeeper.action.github.issues import GithubIssueApi, publish_drift
+from gatekeeper.action.github.issues import IssueApi, publish_drift
 from gatekeeper.errors import PublishError
 
 MARKER = "<!-- gatekeeper-drift:gatekeeper -->"
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubIssueApi:
-    return GithubIssueApi(
+def api(github: FakeGithub) -> IssueApi:
+    return IssueApi(
         "ghs_token",
         "octo/prompts",
         github.url,
@@ -22,7 +22,7 @@ def api(github: FakeGithub) -> GithubIssueApi:
     )
 
 
-def tell(api: GithubIssueApi, *changes: str, body: str = "It drifted.") -> str:
+def tell(api: IssueApi, *changes: str, body: str = "It drifted.") -> str:
     return publish_drift(api, MARKER, changes, "Model drift: words", body)[1]
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.github_objects import FakeRun, FakeStatus
 from support.github_server import BOT, FakeGithub, Fault
 
-from gatekeeper.action.github.repository import ROLES, GithubRepositoryApi, enough
+from gatekeeper.action.github.repository import ROLES, RepositoryApi, enough
 from gatekeeper.errors import PublishError
 
 SHA = "a" * 40
@@ -23,8 +23,8 @@ def github() -> Iterator[FakeGithub]:
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubRepositoryApi:
-    return GithubRepositoryApi(
+def api(github: FakeGithub) -> RepositoryApi:
+    return RepositoryApi(
         "ghs_0123456789",
         "octo/prompts",
         github.url,
@@ -48,14 +48,14 @@ def api(github: FakeGithub) -> GithubRepositoryApi:
     ],
 )
 def test_a_role_is_one_of_githubs_own(
-    github: FakeGithub, api: GithubRepositoryApi, known: str | None, role: str
+    github: FakeGithub, api: RepositoryApi, known: str | None, role: str
 ) -> None:
     if known:
         github.roles["octo cat"] = known
     assert api.role("octo cat") == role
 
 
-def test_a_refusal_is_no_role(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_a_refusal_is_no_role(github: FakeGithub, api: RepositoryApi) -> None:
     github.faults.append(Fault("GET", "/collaborators/", status=403, message="no"))
     with pytest.raises(PublishError, match="could not read the role of octocat"):
         api.role("octocat")
@@ -67,9 +67,7 @@ def test_roles_are_ordered() -> None:
     assert not enough("owner", "read")
 
 
-def test_a_pull_request_of_a_fork_that_is_gone(
-    github: FakeGithub, api: GithubRepositoryApi
-) -> None:
+def test_a_pull_request_of_a_fork_that_is_gone(github: FakeGithub, api: RepositoryApi) -> None:
     github.pulls[7].head_repository = None
     state = api.pull_request(7)
     assert (state.head_repository, state.base_repository) == (None, "octo/prompts")
@@ -77,7 +75,7 @@ def test_a_pull_request_of_a_fork_that_is_gone(
     assert api.open_pull_requests("fork/prompts", "change") == ()
 
 
-def test_only_what_a_merge_made_is_merged(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_only_what_a_merge_made_is_merged(github: FakeGithub, api: RepositoryApi) -> None:
     merge = "b" * 40
     github.pull_request(8, "c" * 40, merge_sha=merge, state="closed")
     github.pull_request(9, merge, state="closed")
@@ -85,7 +83,7 @@ def test_only_what_a_merge_made_is_merged(github: FakeGithub, api: GithubReposit
     assert [state.number for state in api.merged_as(merge)] == [8]
 
 
-def test_a_ref_becomes_a_commit(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_a_ref_becomes_a_commit(github: FakeGithub, api: RepositoryApi) -> None:
     github.refs["heads/release/1.0 #2"] = SHA
     assert api.commit_sha("heads/release/1.0 #2") == SHA
     with pytest.raises(PublishError, match="find the commit gone"):
@@ -93,7 +91,7 @@ def test_a_ref_becomes_a_commit(github: FakeGithub, api: GithubRepositoryApi) ->
 
 
 def test_whose_a_comment_is_matters_only_with_the_marker(
-    github: FakeGithub, api: GithubRepositoryApi
+    github: FakeGithub, api: RepositoryApi
 ) -> None:
     for author in (BOT, "octocat", None):
         github.comment(7, "<!-- x --> text", author)
@@ -104,7 +102,7 @@ def test_whose_a_comment_is_matters_only_with_the_marker(
 
 
 def test_the_run_of_a_status_is_the_gates_own_latest(
-    github: FakeGithub, api: GithubRepositoryApi, monkeypatch: pytest.MonkeyPatch
+    github: FakeGithub, api: RepositoryApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def status(run: int, context: str = CONTEXT) -> FakeStatus:
         address = f"https://github.com/octo/prompts/actions/runs/{run}"
@@ -121,7 +119,7 @@ def test_the_run_of_a_status_is_the_gates_own_latest(
 
 
 def test_a_run_whose_answer_was_lost_is_not_asked_twice(
-    github: FakeGithub, api: GithubRepositoryApi
+    github: FakeGithub, api: RepositoryApi
 ) -> None:
     github.runs.append(FakeRun(3, SHA))
     github.faults.append(Fault("POST", "/rerun", kind="lost"))
@@ -130,15 +128,13 @@ def test_a_run_whose_answer_was_lost_is_not_asked_twice(
     assert github.runs[0].reruns == ["rerun-failed-jobs"]
 
 
-def test_a_run_that_was_not_asked_is_asked_again(
-    github: FakeGithub, api: GithubRepositoryApi
-) -> None:
+def test_a_run_that_was_not_asked_is_asked_again(github: FakeGithub, api: RepositoryApi) -> None:
     github.runs.append(FakeRun(3, SHA, conclusion="success"))
     github.faults.append(Fault("POST", "/rerun", status=502))
     api.rerun(api.workflow_run(3))
     assert github.runs[0].reruns == ["rerun"]
 
 
-def test_a_reaction_is_put(github: FakeGithub, api: GithubRepositoryApi) -> None:
+def test_a_reaction_is_put(github: FakeGithub, api: RepositoryApi) -> None:
     api.react(7, 11, "eyes")
     assert github.reactions == {11: ["eyes"]}

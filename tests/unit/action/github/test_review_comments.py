@@ -9,7 +9,7 @@ import pytest
 from support.github_reviews import FakeFile
 from support.github_server import BOT, FakeGithub, Fault
 
-from gatekeeper.action.github.repository import GithubRepositoryApi
+from gatekeeper.action.github.repository import RepositoryApi
 from gatekeeper.action.github.review_comments import publish_suggestions
 from gatekeeper.errors import PublishError
 from gatekeeper.reports.markdown.revert import Suggestion
@@ -33,13 +33,13 @@ def github() -> Iterator[FakeGithub]:
 
 
 @pytest.fixture
-def api(github: FakeGithub) -> GithubRepositoryApi:
-    return GithubRepositoryApi(
+def api(github: FakeGithub) -> RepositoryApi:
+    return RepositoryApi(
         "ghs_0123456789", "octo/prompts", github.url, sleep=lambda _: None, seconds_between_writes=0
     )
 
 
-def publish(api: GithubRepositoryApi, *wanted: Suggestion) -> bool:
+def publish(api: RepositoryApi, *wanted: Suggestion) -> bool:
     return publish_suggestions(api, 7, SHA, MARK, wanted)
 
 
@@ -48,7 +48,7 @@ def places(github: FakeGithub) -> list[tuple[int | None, int | None, str]]:
 
 
 def test_a_suggestion_is_posted_once_and_updated_in_place(
-    github: FakeGithub, api: GithubRepositoryApi
+    github: FakeGithub, api: RepositoryApi
 ) -> None:
     body = f"{MARK}\n{SUGGESTION.text}"
     assert publish(api, SUGGESTION)
@@ -60,7 +60,7 @@ def test_a_suggestion_is_posted_once_and_updated_in_place(
 
 
 def test_a_suggestion_on_other_lines_replaces_the_outdated_one(
-    github: FakeGithub, api: GithubRepositoryApi
+    github: FakeGithub, api: RepositoryApi
 ) -> None:
     publish(api, SUGGESTION)
     github.reviews[7][0].line = github.reviews[7][0].start_line = None
@@ -69,7 +69,7 @@ def test_a_suggestion_on_other_lines_replaces_the_outdated_one(
 
 
 def test_an_answered_suggestion_is_withdrawn_without_deleting_the_discussion(
-    github: FakeGithub, api: GithubRepositoryApi
+    github: FakeGithub, api: RepositoryApi
 ) -> None:
     publish(api, SUGGESTION)
     first = github.reviews[7][0]
@@ -83,7 +83,7 @@ def test_an_answered_suggestion_is_withdrawn_without_deleting_the_discussion(
 
 
 def test_comments_of_others_are_left_alone_even_with_the_marker(
-    github: FakeGithub, api: GithubRepositoryApi
+    github: FakeGithub, api: RepositoryApi
 ) -> None:
     github.review(7, f"{MARK}\n{SUGGESTION.text}", PATH, 3, start_line=2, author="mallory")
     github.review(7, MARK, PATH, 3, author=None)
@@ -107,16 +107,14 @@ def test_comments_of_others_are_left_alone_even_with_the_marker(
     ],
 )
 def test_lines_that_the_diff_does_not_show_get_no_suggestion(
-    github: FakeGithub, api: GithubRepositoryApi, wanted: Suggestion
+    github: FakeGithub, api: RepositoryApi, wanted: Suggestion
 ) -> None:
     publish(api, SUGGESTION)
     assert not publish(api, SUGGESTION, wanted)
     assert places(github) == []
 
 
-def test_a_lost_answer_makes_no_second_suggestion(
-    github: FakeGithub, api: GithubRepositoryApi
-) -> None:
+def test_a_lost_answer_makes_no_second_suggestion(github: FakeGithub, api: RepositoryApi) -> None:
     github.faults.append(Fault("POST", "/pulls/7/comments", "lost"))
     assert publish(api, SUGGESTION)
     assert len(github.reviews[7]) == 1
@@ -127,7 +125,7 @@ def test_a_lost_answer_makes_no_second_suggestion(
 
 @pytest.mark.parametrize(("method", "status"), [("POST", 403), ("POST", 422), ("DELETE", 403)])
 def test_a_refusal_is_an_error_with_advice(
-    github: FakeGithub, api: GithubRepositoryApi, method: str, status: int
+    github: FakeGithub, api: RepositoryApi, method: str, status: int
 ) -> None:
     publish(api, *([SUGGESTION] if method == "DELETE" else []))
     github.faults.append(Fault(method, "comments", status=status, message="no"))
