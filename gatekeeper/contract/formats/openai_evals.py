@@ -241,7 +241,8 @@ def _criterion(item: Node) -> Check:
     of_input = {"input.*": "message", "input.*.content": "content"}
     if row is None or row.why:
         raise _cannot(item, row.why if row else "gatekeeper has no check for criteria of this type")
-    refuse_unknown(item.unknown_in(KEYS, {"": kind, **of_input}, check=kind))
+    tables = {**KEYS, kind: row.keys or keys(_OF_GRADER)}
+    refuse_unknown(item.unknown_in(tables, {"": kind, **of_input}, check=kind))
     made = row.make(item)
     name = item.get("name")
     return {"name": name, **made} if isinstance(name, str) else made

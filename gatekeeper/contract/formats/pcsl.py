@@ -447,7 +447,7 @@ def _check(item: Node, taken: set[str]) -> Check:
     if row is None or row.why:
         why = row.why if row else "gatekeeper has no equivalent of PCSL checks of this type"
         raise item.cannot_run(kind, why)
-    refuse_unknown(item.unknown_keys(KEYS[plain], check=kind))
+    refuse_unknown(item.unknown_keys(row.keys or _of_check(), check=kind))
     if plain == "latency_budget" and "p95_ms" in item.mapping:
         return {"p95_ms": item.child("p95_ms").copy()}
     try:

@@ -21,6 +21,7 @@ from gatekeeper.contract.formats import (
 )
 from gatekeeper.contract.formats.promptfoo import rows as promptfoo_rows
 from gatekeeper.contract.formats.promptfoo.assertion import Assertion
+from gatekeeper.contract.formats.reader import keys
 from gatekeeper.contract.formats.rows import Row, row, written_as
 from gatekeeper.contract.values.definition import Contract
 
@@ -65,25 +66,37 @@ def in_pcsl(kind: str) -> Contract:
     return loaded(files, "evals/mail/ep.json")
 
 
+def in_openai(kind: str) -> Contract:
+    output = {"input": "{{ sample.output_text }}", "operation": "like", "reference": "a"}
+    known = {"type": "string_check", **output}
+    message = {"role": "user", "content": "Say {{ item.x }}."}
+    source = {"model": "m", "input_messages": {"template": [message]}}
+    source["source"] = {"content": [{"x": "a"}]}
+    data = {"testing_criteria": [{"type": kind}, known], "data_source": source}
+    return loaded({"evals/e.json": json.dumps(data)}, "evals/e.json")
+
+
 def in_promptfoo(kind: str) -> Contract:
     asserts = [{"type": kind, "value": "a"}, {"type": "is-json"}]
     return read(suite({"vars": {"q": "a"}, "assert": asserts}))
 
 
 @pytest.mark.parametrize(
-    ("module", "contract_with", "value"),
+    ("module", "contract_with", "value", "value_of"),
     [
-        (harness, in_harness, lambda spec: spec),
-        (pcsl, in_pcsl, lambda item: item["value"]),
-        (promptfoo.rows, in_promptfoo, Assertion.text),
+        (harness, in_harness, lambda spec: spec, "a"),
+        (openai_evals, in_openai, lambda item: item.get("type")[:1], "l"),
+        (pcsl, in_pcsl, lambda item: item["value"], "a"),
+        (promptfoo.rows, in_promptfoo, Assertion.text, "a"),
     ],
 )
 def test_one_more_assertion_is_one_row(
-    module: Any, contract_with: Any, value: Any, monkeypatch: pytest.MonkeyPatch
+    module: Any, contract_with: Any, value: Any, value_of: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contract_with("zodiac")
     assert "zodiac" in kinds(before)
-    assert [spec.type for spec in checks_of_first(before)] == ["json_valid"]
-    monkeypatch.setitem(module.ROWS, "lunar", row("lunar", "contains", value=value))
+    assert len(checks_of_first(before)) == 1
+    one = row("lunar", "contains", value=value, keys=keys("type value"))
+    monkeypatch.setitem(module.ROWS, "lunar", one)
     first, _ = checks_of_first(contract_with("lunar"))
-    assert (first.type, first.params["value"]) == ("contains", "a")
+    assert (first.type, first.params["value"]) == ("contains", value_of)
