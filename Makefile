@@ -72,7 +72,7 @@ bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.several_contracts --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.mutation --write docs/error-rates.md
 	$(BIN)/python -m benchmarks.blame --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.judge_correction --write docs/judges-trust.md
+	$(BIN)/python -m benchmarks.judge_correction --write docs/judges.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock

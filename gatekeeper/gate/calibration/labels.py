@@ -41,7 +41,7 @@ class LabelRow:
         return self.values[name]
 
 
-ADVICE = "docs/judges-trust.md describes the columns"
+ADVICE = "docs/judges.md describes the columns"
 
 
 def read_rows(path: Path) -> list[LabelRow]:
