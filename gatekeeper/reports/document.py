@@ -32,9 +32,10 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Strong:
-    """Words that the eye should fall on."""
+    """Words that the eye should fall on, or that have another tone than their line."""
 
     words: Words
+    tone: Tone = "strong"
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,6 +256,7 @@ def prepare_reports() -> None:
     import rich.box
     import rich.table  # noqa: F401
 
+    import gatekeeper.reports.described.result
     import gatekeeper.reports.formats.csv_parquet
     import gatekeeper.reports.formats.junit
     import gatekeeper.reports.formats.result_json
@@ -263,7 +264,7 @@ def prepare_reports() -> None:
     import gatekeeper.reports.html
     import gatekeeper.reports.markdown.comment
     import gatekeeper.reports.terminal.console
-    import gatekeeper.reports.terminal.screen
+    import gatekeeper.reports.terminal.render
     import gatekeeper.reports.write  # noqa: F401
     from gatekeeper.reports.html.body import load_templates
     from gatekeeper.reports.html.charts import import_pygal

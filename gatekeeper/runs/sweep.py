@@ -27,14 +27,12 @@ def sweep(
     revision: Revision,
     replay: Path | None = None,
 ) -> SweepResult:
-    """Try a contract under each of the settings. SIGINT and SIGTERM end it. The result comes
-    without the secrets of this process's environment."""
+    """Try a contract under each of the settings. SIGINT and SIGTERM end it."""
     import asyncio
 
     from gatekeeper.gate.sweep.compare import summarise_sweep
     from gatekeeper.gate.sweep.measure import measure_sweep
     from gatekeeper.providers.models.cost_estimate import worst_cost
-    from gatekeeper.reports.redact import environment_redactor
 
     require_recording(replay)
     client = open_models((revision,), policy.through_litellm, replay)
@@ -50,8 +48,7 @@ def sweep(
 
     from gatekeeper.runs.signals import with_signals
 
-    result = summarise_sweep(contract, settings, asyncio.run(with_signals(client, within)))
-    return environment_redactor().value(result)
+    return summarise_sweep(contract, settings, asyncio.run(with_signals(client, within)))
 
 
 def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:

@@ -51,9 +51,10 @@ def diff(arguments: argparse.Namespace) -> int:
     result = _compared(arguments)
     exit_code = report(result, arguments.out)
     if arguments.methods:
-        from gatekeeper.reports.terminal.methods import methods_text
+        from gatekeeper.reports.described.result import describe_methods
+        from gatekeeper.reports.terminal.console import print_blocks
 
-        print(methods_text(result))  # noqa: T201
+        print_blocks(describe_methods(result))
     return exit_code
 
 

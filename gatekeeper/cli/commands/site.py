@@ -69,7 +69,7 @@ def _write(arguments: argparse.Namespace) -> None:
     from gatekeeper.reports.site.kept_runs import find_kept_runs
 
     redact = environment_redactor()
-    kept, unused = find_kept_runs(arguments.reports, redact.value)
+    kept, unused = find_kept_runs(arguments.reports)
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
@@ -79,7 +79,7 @@ def _write(arguments: argparse.Namespace) -> None:
     records = _without_secrets(past.records, redact)
     now = datetime.now(UTC)
     contracts = {redact.text(found.name): found.head for found in suite if found.head}
-    notices = redact.value((*past.notices, *unused))
+    notices = (*past.notices, *unused)
     location = arguments.history or policy.history
     source = _shown_source(location)
     written = write_site(
@@ -94,7 +94,6 @@ def _write(arguments: argparse.Namespace) -> None:
             month_usd=policy.limits.month_usd,
         ),
         arguments.out,
-        redact=redact,
     )
     for notice in notices:
         print_error(f"gatekeeper: {log_text(notice)}")

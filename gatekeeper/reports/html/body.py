@@ -151,7 +151,7 @@ def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) ->
                         markup.with_icons(escape(visible(line))) for line in column.cells[row].lines
                     ],
                     "strong": column.cells[row].strong,
-                    "right": column.justify == "right",
+                    "right": column.is_right,
                     "key": _sort_key(column.cells[row]),
                 }
                 for column in shown
@@ -159,7 +159,7 @@ def _table(result: GateResult, ranked: Sequence[ContractResult], linked: int) ->
         }
         for row, contract in enumerate(ranked)
     ]
-    return {"titles": [(c.title, c.justify == "right") for c in shown], "rows": rows}
+    return {"titles": [(c.title, c.is_right) for c in shown], "rows": rows}
 
 
 def _sort_key(cell: Cell) -> float | str:

@@ -98,7 +98,10 @@ class Html:
 
     def _leaf(self, leaf: str | Quote | Strong | Picture) -> Markup:
         if isinstance(leaf, Strong):
-            return Markup("<b>{}</b>").format(self.words(leaf.words))
+            inner = self.words(leaf.words)
+            if leaf.tone == "strong":
+                return Markup("<b>{}</b>").format(inner)
+            return Markup('<span class="{}">{}</span>').format(leaf.tone, inner)
         if isinstance(leaf, Picture):
             return Markup(leaf.html)  # noqa: S704
         if isinstance(leaf, str):

@@ -69,7 +69,7 @@ class Markdown:
     def _leaf(self, leaf: str | Quote | Strong | Picture, *, cell: bool) -> str:
         if isinstance(leaf, Strong):
             inner = self.words(leaf.words, cell=cell)
-            return f"**{inner}**" if inner.strip() else inner
+            return f"**{inner}**" if inner.strip() and leaf.tone == "strong" else inner
         if isinstance(leaf, Picture):
             return escape.prose(self._redact.text(leaf.says))
         if isinstance(leaf, str):

@@ -37,7 +37,7 @@ def _add_table_of(
     contracts = rows_of(ranked)
     shown = columns(result, contracts)
     titles = ["Contract", *(column.title for column in shown), "Verdict"]
-    rules = ["---", *("---" if c.justify == "left" else "---:" for c in shown), "---"]
+    rules = ["---", *("---:" if c.is_right else "---" for c in shown), "---"]
     rows = [
         [
             code_cell(contract.name, 100),

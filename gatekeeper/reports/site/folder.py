@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from gatekeeper.errors import UsageError, WriteError
-from gatekeeper.reports.redact import Redactor
 from gatekeeper.reports.site.contract_page import render_contract
 from gatekeeper.reports.site.frame import (
     COSTS,
@@ -33,7 +32,7 @@ _OWN_FILE = re.compile(
 _MOST_NAMED = 3
 
 
-def write_site(site: Site, out: Path, *, redact: Redactor | None = None) -> dict[str, Path]:
+def write_site(site: Site, out: Path) -> dict[str, Path]:
     """Write all pages and return path in the site -> file. Removes pages of an earlier site that
     this one does not have.
 
@@ -49,7 +48,7 @@ def write_site(site: Site, out: Path, *, redact: Redactor | None = None) -> dict
             (out / name).parent.mkdir(parents=True, exist_ok=True)
     # Written first, so that a site which was interrupted still counts as written by this program.
     _write_manifest(out, {*before, *pages})
-    written = write_files(pages, out, redact=redact)
+    written = write_files(pages, out)
     for name in before - pages.keys():
         with contextlib.suppress(OSError):
             (out / name).unlink()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,11 +41,11 @@ class KeptRun:
 
 
 def find_kept_runs(
-    folders: Sequence[Path], clean: Callable[[Any], Any] = lambda value: value
+    folders: Sequence[Path],
 ) -> tuple[tuple[KeptRun, ...], tuple[str, ...]]:
     """Return the kept runs, the latest first, and notices of what could not be used.
 
-    `clean` takes secrets out of what is read. Raises UsageError for a folder that does not exist.
+    Raises UsageError for a folder that does not exist.
     """
     found: dict[str, KeptRun] = {}
     notices: list[str] = []
@@ -55,7 +55,7 @@ def find_kept_runs(
             raise UsageError(f"--reports {folder}: this folder does not exist")
         for path in _results(folder):
             try:
-                run = _kept_run(path, clean)
+                run = _kept_run(path)
             except (OSError, ValueError) as error:
                 notices.append(f"{path}: {error}; this run is left out")
                 continue
@@ -78,9 +78,9 @@ def _results(folder: Path) -> Iterator[Path]:
             yield Path(root, "result.json")
 
 
-def _kept_run(path: Path, clean: Callable[[Any], Any]) -> KeptRun | None:
+def _kept_run(path: Path) -> KeptRun | None:
     """Read one result; None if it is not that of a run. Raises OSError and ValueError."""
-    document = clean(json.loads(_read(path, _LARGEST_RESULT)))
+    document = json.loads(_read(path, _LARGEST_RESULT))
     if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
         raise ValueError("another version of gatekeeper, or another tool, wrote this file")
     if document.get("kind") != "run":

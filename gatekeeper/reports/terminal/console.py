@@ -32,9 +32,9 @@ def print_result(
 
         sys.stdout.write(f"{ICONS['pass']} {title(result)}: no contract is affected\n")
         return
-    from gatekeeper.reports.terminal.screen import show_result
+    from gatekeeper.reports.described.result import describe_result
 
-    show_result(result, files or {}, console or log_console(), notices)
+    print_blocks(describe_result(result, files or {}, notices), console)
 
 
 def print_estimate(estimate: RunEstimate, console: Console | None = None) -> None:
@@ -45,9 +45,9 @@ def print_estimate(estimate: RunEstimate, console: Console | None = None) -> Non
 
         sys.stdout.write(f"{nothing_affected(estimate.unaffected)}\n")
         return
-    from gatekeeper.reports.terminal.screen import show_estimate
+    from gatekeeper.reports.described.result import describe_estimate
 
-    show_estimate(estimate, console or log_console())
+    print_blocks(describe_estimate(estimate), console)
 
 
 def print_blocks(blocks: Iterable[Block], console: Console | None = None) -> None:

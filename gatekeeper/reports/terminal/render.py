@@ -87,7 +87,7 @@ class Screen:
         line = Text(style=style)
         for leaf in leaves(words):
             if isinstance(leaf, Strong):
-                line.append(self.text(leaf.words, "bold"))
+                line.append(self.text(leaf.words, STYLES[leaf.tone]))
             else:
                 line.append(self._leaf(leaf))
         # The parts together must be no command either.

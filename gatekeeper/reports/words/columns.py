@@ -62,7 +62,7 @@ class Column:
 
     name: ColumnName
     title: str
-    justify: Literal["left", "right"]
+    is_right: bool
     cells: tuple[Cell, ...]
 
 
@@ -80,23 +80,20 @@ def columns(result: GateResult, contracts: Sequence[ContractResult]) -> tuple[Co
     else:
         found.append(_column("head", "Passed", [_rate(c.head, None) for c in contracts]))
     if any(contract.slo for contract in contracts):
-        found.append(_column("slo", "SLO", [_objectives(c) for c in contracts], "left"))
+        found.append(_column("slo", "SLO", [_objectives(c) for c in contracts], is_right=False))
     resources = [_resources(contract) for contract in contracts]
     if any(resources):
         cells = [cell or Cell(_UNKNOWN) for cell in resources]
-        found.append(_column("resources", "Cost and latency", cells, "left"))
+        found.append(_column("resources", "Cost and latency", cells, is_right=False))
     if any(contract.error_budget and contract.error_budget.events for contract in contracts):
         found.append(_column("budget", "Budget left", [_budget_left(c) for c in contracts]))
     return tuple(found)
 
 
 def _column(
-    name: ColumnName,
-    title: str,
-    cells: Sequence[Cell],
-    justify: Literal["left", "right"] = "right",
+    name: ColumnName, title: str, cells: Sequence[Cell], *, is_right: bool = True
 ) -> Column:
-    return Column(name, title, justify, tuple(cells))
+    return Column(name, title, is_right, tuple(cells))
 
 
 def objective_value(slo: SloResult, value: float | None) -> str:

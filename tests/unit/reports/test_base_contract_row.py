@@ -13,7 +13,7 @@ from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.gate.results.result import ContractResult, GateResult, Reason, UnderBase
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
-from gatekeeper.reports.terminal.screen import show_result
+from gatekeeper.reports.terminal.console import print_result
 
 
 def _found_by_base(contract_from: ContractFrom = "base") -> ContractResult:
@@ -120,6 +120,6 @@ def test_the_page_has_its_row_and_its_chart_and_the_terminal_its_row() -> None:
     table = page.partition('id="contract-table"')[2].partition("</table>")[0]
     assert table.count('href="#contract-0"') == 2
     printed = Console(file=io.StringIO(), width=300)
-    show_result(result, {}, printed)
+    print_result(result, {}, printed)
     assert isinstance(printed.file, io.StringIO)
     assert "speech-tag, under the base contract" in printed.file.getvalue()

@@ -10,7 +10,7 @@ from support import results as examples
 from gatekeeper.gate.results.parts import Calls, Forecast, ForecastAmounts, JudgeCalls
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
-from gatekeeper.reports.terminal.screen import show_result
+from gatekeeper.reports.terminal.console import print_result
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost, describe_forecast
 
 
@@ -97,7 +97,7 @@ def test_the_forecast_is_an_interval(
     assert line == f"- Forecast before the first call: {said}"
     assert said in render_html(result)
     written = StringIO()
-    show_result(result, {}, Console(file=written, width=200))
+    print_result(result, {}, Console(file=written, width=200))
     assert f"forecast before the first call: {said}" in written.getvalue()
 
 

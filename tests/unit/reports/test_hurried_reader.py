@@ -27,7 +27,7 @@ from gatekeeper.gate.results.result import (
 )
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.explanation import render_explanation
-from gatekeeper.reports.terminal.screen import show_result
+from gatekeeper.reports.terminal.console import print_result
 from gatekeeper.reports.words.advice import advice
 from gatekeeper.reports.words.columns import columns
 from gatekeeper.reports.words.headline import headline_text, lead
@@ -155,7 +155,7 @@ def test_a_change_of_cost_that_nobody_pays_is_not_told(
 )
 def test_the_last_line_of_the_terminal_is_the_headline_of_the_comment(result: GateResult) -> None:
     printed = io.StringIO()
-    show_result(result, {}, Console(file=printed, width=200))
+    print_result(result, {}, Console(file=printed, width=200))
     assert printed.getvalue().splitlines()[-1].endswith(headline_text(result))
     assert headline_text(result).replace("`", "") in render_html(result).replace(
         "<code>", ""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from support import early_results
 from support import results as examples
 
+from gatekeeper.reports.described.result import describe_methods
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment, render_summary
-from gatekeeper.reports.terminal.methods import methods_text
+from gatekeeper.reports.terminal.console import print_blocks
 
 
-def test_each_contract_has_the_methods_by_their_keys() -> None:
+def test_each_contract_has_the_methods_by_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
     contract = early_results.early_contract()
     alone = replace(contract, name="##[group]alone", base=None, paired=None)
-    lines = methods_text(examples.result(contract, alone)).splitlines()
+    print_blocks(describe_methods(examples.result(contract, alone)))
+    lines = capsys.readouterr().out.splitlines()
     for line in (
         "speech-tag: methods that decide nothing",
         "  mcnemar_exact: p = 0.002",

@@ -9,7 +9,7 @@ from rich.console import Console
 from support import results as examples
 
 from gatekeeper.gate.results.result import Reason
-from gatekeeper.reports.terminal.screen import show_result
+from gatekeeper.reports.terminal.console import print_result
 
 
 def _lines(errors: tuple[str, ...], reason: str = "samples are missing") -> list[str]:
@@ -23,7 +23,7 @@ def _lines(errors: tuple[str, ...], reason: str = "samples are missing") -> list
     contract = replace(contract, verdict="error", reasons=reasons, fixtures=fixtures)
     written = StringIO()
     result = replace(examples.PASS, verdict="error", contracts=(contract,))
-    show_result(result, {}, Console(file=written, width=200))
+    print_result(result, {}, Console(file=written, width=200))
     return [line for line in written.getvalue().splitlines() if "not measured" in line]
 
 
