@@ -65,6 +65,8 @@ def _sections(commands: dict[str, Command]) -> Iterator[str]:
         if times >= _COMMON and option.startswith("`--"):
             common.setdefault(option, meaning)
     yield "## Options of several commands"
+    yield "Below, *also* names those of them that a command has."
+    yield ""
     yield from (f"- {option}: {meaning}" for option, meaning in common.items())
     yield ""
     for name, command in commands.items():
@@ -73,11 +75,12 @@ def _sections(commands: dict[str, Command]) -> Iterator[str]:
         yield ""
         own = [item for item in command.options.items() if item not in common.items()]
         yield from (f"- {option}: {meaning}" for option, meaning in own)
-        names = ", ".join(
-            option for option in command.options if (option, command.options[option]) not in own
-        )
-        if names:
-            yield f"- {'also ' if own else ''}{names}: see [above](#options-of-several-commands)"
+        shared = [
+            option for option, meaning in command.options.items() if (option, meaning) not in own
+        ]
+        if shared:
+            names = (option.partition(" ")[0].strip("`") for option in shared)
+            yield "- also " + ", ".join(f"`{name}`" for name in names)
         yield from [""] * bool(command.options)
 
 
