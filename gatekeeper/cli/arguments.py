@@ -14,8 +14,11 @@ from gatekeeper.runs.library.arguments import ORDER_SEED, SuiteArguments
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.definition import Contract
     from gatekeeper.git import Repository
     from gatekeeper.history.store import HistoryStore
+
 
 Arguments = TypeVar("Arguments", bound=SuiteArguments)
 
@@ -89,7 +92,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
+def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run: its reports, its history, a recording, its order."""
     add_out(parser)
     add_reports(parser)
@@ -134,7 +137,7 @@ def add_history(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_plan(parser: argparse.ArgumentParser) -> None:
+def add_plan_file(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the plan of a run on several machines."""
     parser.add_argument(
         "--plan",
@@ -193,3 +196,17 @@ def past_of(arguments: argparse.Namespace, repository: Repository, policy: Polic
     if arguments.history and not getattr(arguments, "source", None):
         require_history(location, "--history")
     return store
+
+
+def named_contract(revision: Revision, policy: Policy, name: str) -> Contract:
+    """Return the contract of that name. Raises UsageError and ContractError."""
+    from gatekeeper.checks.packages import use_packages
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.changes.affected import every_contract
+    from gatekeeper.contract.changes.groups import narrowed
+
+    use_packages(policy)
+    (found,) = narrowed(every_contract(revision, policy, SHAPES), [name])
+    if found.head is None:
+        raise UsageError(f"there is no contract `{name}`")
+    return found.head

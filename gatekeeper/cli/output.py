@@ -7,6 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -246,3 +248,19 @@ def discard(stream: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
+
+
+def write_new_files(texts: Mapping[Path, str], *, make_folders: bool = False) -> None:
+    """Write the files: all of them, or none if one exists already or cannot be written. Folders
+    have to exist unless `make_folders`. Raises WriteError."""
+    with ExitStack() as unfinished:
+        for path, text in texts.items():
+            try:
+                if make_folders:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
+                    unfinished.callback(partial(path.unlink, missing_ok=True))
+                    file.write(text)
+            except OSError as error:
+                raise WriteError(path, error) from error
+        unfinished.pop_all()

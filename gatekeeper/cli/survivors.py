@@ -18,9 +18,8 @@ from gatekeeper.author.mutation.survivors import (
     read_survivors,
 )
 from gatekeeper.author.session import ANSWERS, ask_models
-from gatekeeper.cli.named_contract import named_contract
-from gatekeeper.cli.new_files import write_new_files
-from gatekeeper.cli.output import print_error, print_lines
+from gatekeeper.cli.arguments import named_contract
+from gatekeeper.cli.output import print_error, print_lines, write_new_files
 from gatekeeper.errors import UsageError
 from gatekeeper.numbers import count
 from gatekeeper.reports.redact import environment_redactor

@@ -16,7 +16,7 @@ from support.past_runs import record
 from support.proposals import OTHER, PROMPT_FILE, Proposal, all_say
 from support.recorded_repository import GOOD, check, result_of
 
-from gatekeeper.cli.commands.history import TRIGGERS
+from gatekeeper.cli.commands.past import TRIGGERS
 from gatekeeper.cli.main import main
 from gatekeeper.gate.results.result import Waiver
 from gatekeeper.git import Repository

@@ -19,7 +19,7 @@ from typing import Any
 from support.git_repository import GitRepository
 
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.cli.named_contract import named_contract
+from gatekeeper.cli.arguments import named_contract
 from gatekeeper.contract.checks.judge_questions import question_id
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Outcome, QuestionId, Sample

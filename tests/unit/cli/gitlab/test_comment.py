@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from support.gitlab_server import BOT, PERSON, TOKEN, FakeGitlab
 
-from gatekeeper.cli.gitlab.comment import post_comment, without_quick_actions
-from gatekeeper.cli.gitlab.notes import MergeRequestApi
+from gatekeeper.cli.gitlab import MergeRequestApi, post_comment, without_quick_actions
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.reports.markers import comment_marker, head_marker
 
@@ -20,7 +19,7 @@ MARKER = comment_marker()
 
 @pytest.fixture
 def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitlab]:
-    monkeypatch.setattr("gatekeeper.cli.gitlab.notes.BACKOFF_S", (0.0, 0.0))
+    monkeypatch.setattr("gatekeeper.cli.gitlab.BACKOFF_S", (0.0, 0.0))
     with FakeGitlab(SHA) as fake:
         yield fake
 

@@ -1,0 +1,457 @@
+"""`gatekeeper init`, `convert` and `fixtures`: write contracts and their files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from posixpath import dirname
+from typing import TYPE_CHECKING
+
+from gatekeeper.cli.arguments import named_contract
+from gatekeeper.cli.output import print_lines, readers_may_leave, write_new_files
+from gatekeeper.contract.files.contract_files import matching_contracts
+from gatekeeper.contract.policies.policy import Policy, load_policy
+from gatekeeper.contract.reading.globs import literal_pattern, matching
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+from gatekeeper.numbers import count
+
+if TYPE_CHECKING:
+    from gatekeeper.author.logs.formats import UnreadLine
+    from gatekeeper.author.logs.propose import Proposal as LogProposal
+    from gatekeeper.author.onboarding.proposal import Proposal
+    from gatekeeper.contract.export.convert import ConvertedContract
+    from gatekeeper.contract.values.definition import Contract
+
+
+def add_init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--action",
+        metavar="OWNER/REPO@SHA",
+        help=(
+            "the release of gatekeeper for the workflows: its repository and "
+            "full commit (default: the installed release, if it is known)"
+        ),
+    )
+    parser.add_argument(
+        "--from",
+        dest="only",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="propose contracts only for the prompts or the suite in this file; can be repeated",
+    )
+
+
+def init(arguments: argparse.Namespace) -> int:
+    """Propose contracts for the prompts found, a policy and workflows. Changes no existing file.
+
+    Only --action does: it fills in the release if a workflow does not name one yet. Test suites
+    of other tools run as they are. The other prompts get a contract each. In an empty repository,
+    an example is written. If nothing can be tested, nothing is written.
+    """
+    from gatekeeper.author.onboarding.proposal import describe_proposal, policy_lines, propose
+    from gatekeeper.cli import starter
+    from gatekeeper.cli.installed_release import installed_release
+    from gatekeeper.contract.discovery.places import is_about_the_project
+    from gatekeeper.gate.validate import repository_path
+    from gatekeeper.providers.models.catalogue import key_variable, setting_variables
+    from gatekeeper.reports.terminal.console import print_blocks
+
+    def policy_text(proposal: Proposal) -> str:
+        return starter.policy_text(policy_lines(proposal))
+
+    action = starter.require_action(arguments.action) if arguments.action is not None else None
+    with Repository.open(arguments.repo) as repository:
+        root = repository.root or arguments.repo
+        only = [repository_path(path, root) for path in arguments.only]
+        worktree = repository.worktree()
+        found = propose(worktree, only, policy_text)
+        branch = repository.default_branch()
+        files = [path for path, entry in worktree.entries.items() if entry.kind == "file"]
+        is_empty = all(map(is_about_the_project, files))
+    policy = starter.PLACES["policy.yml"]
+    if not found.runs and not is_empty and policy not in files:
+        with readers_may_leave():
+            print_blocks(describe_proposal(found))
+        print_lines(_nothing_proposed(found, len(files)))
+        return 0
+    texts = {made.path: made.text for made in found.skeletons} | {policy: policy_text(found)}
+    if is_empty:
+        texts = dict(starter.example_files())
+    keys = list(filter(None, map(key_variable, found.providers)))
+    settings = [name for provider in found.providers for name in setting_variables(provider)]
+    texts |= starter.workflow_files(branch, keys if found.providers else None, settings)
+    action = action or installed_release()
+    lines = list(starter.write_files(root, texts, action))
+    with readers_may_leave():
+        print_blocks(describe_proposal(found))
+    said = [] if policy in files else [_about_inconclusive(found)]
+    print_lines([*lines, *said, *_next(found, branch, keys, settings, root)])
+    return 0
+
+
+def _nothing_proposed(found: Proposal, files: int) -> Iterator[str]:
+    """Yield why nothing was written, and what to do."""
+    if found.rows:
+        yield "None of them can be tested as it is, so nothing was written."
+    else:
+        yield f"No prompt and no test suite was found in {count(files, 'file')}."
+    yield from _unread(found)
+    yield (
+        "Name the file of a prompt with `gatekeeper init --from FILE`, or write a contract: "
+        "docs/contracts.md says how."
+    )
+
+
+def _about_inconclusive(found: Proposal) -> str:
+    if found.decisive:
+        return (
+            "The policy says `on_inconclusive: fail`, because every suite is large enough: a "
+            "harmless change ends inconclusive in at most 5 % of runs."
+        )
+    return (
+        "An inconclusive result does not block a change. `gatekeeper selftest` measures whether "
+        "your suites are large enough for `on_inconclusive: fail`."
+    )
+
+
+def _unread(found: Proposal) -> Iterator[str]:
+    if found.about_agents:
+        yield found.about_agents
+    if found.unread:
+        yield (
+            f"Not read, because the repository has so many: {count(found.unread, 'file')} of code "
+            "or data. `gatekeeper init --from FILE` reads the file that you name."
+        )
+
+
+def _next(
+    found: Proposal, branch: str, keys: Sequence[str], settings: Sequence[str], root: Path
+) -> Iterator[str]:
+    """Yield what to do now."""
+    from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
+
+    keys = keys or ([] if found.runs else ["OPENAI_API_KEY"])
+    yield from _unread(found)
+    for problem in found.mistakes:
+        yield f"This mistake was there before: {problem}"
+    if found.missing:
+        patterns = ", ".join(f'"{pattern}"' for pattern in found.missing)
+        yield f"Add these patterns to `contracts` in .github/gatekeeper.yml: {patterns}."
+    yield "Next: `gatekeeper validate` lists every prompt with its contract, and calls no model."
+    alone = sum(made.source == "without a variable" for made in found.skeletons)
+    if alone:
+        yield (
+            f"{count(alone, 'contract')} of {len(found.skeletons)} cannot show a regression: one "
+            "fixture and no variable send one request. Add fixtures with `turns`."
+        )
+    if any(made.source == "to replace" for made in found.skeletons):
+        yield "Replace the example fixtures in the proposed contracts with real inputs."
+    yield (
+        f"Commit these files to `{branch}`. The policy on `{branch}` applies to every pull request."
+    )
+    needed = [*keys, *settings]
+    first = f"Then set {', '.join(needed)} and run" if needed else "Then run"
+    yield f"{first} `gatekeeper run`, which tests every contract of the last commit once."
+    secrets = [key for key in keys if key != KEY_OF_THE_JOB]
+    add = "".join(
+        f"add the {kind}{'s' * (len(names) > 1)} {', '.join(names)}, and "
+        for kind, names in (("secret", secrets), ("variable", settings))
+        if names
+    )
+    yield f"On GitHub: {add}require the check `Prompt gate`."
+    if keys and not secrets:
+        yield (
+            "To reuse answers between runs, also create the secret GATEKEEPER_API_KEY, with a long "
+            "random text."
+        )
+    for place, lines in missing_keys(root, keys, settings).items():
+        yield f"{place} does not pass every key to gatekeeper. Add to `env` of the step: {lines}"
+        if KEY_OF_THE_JOB in lines:
+            yield f"Add to `permissions` of the job in {place}: models: read"
+    yield (
+        f"{WORKFLOWS['nightly.yml']} measures `{branch}` every night and after "
+        "every merge; error budgets need these runs."
+    )
+    if has_placeholder(root):
+        yield (
+            "Before you push, run `gatekeeper init --action OWNER/REPO@SHA` to write "
+            "the release that you trust into both workflows."
+        )
+
+
+FORMATS = ("github", "openai-evals")
+EXPORTS = "exports"
+
+
+def add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="a file of another tool, such as a .prompt.yml; with --to, any contract",
+    )
+    parser.add_argument(
+        "--to",
+        choices=FORMATS,
+        help="write the contract for another tool: a .prompt.yml of GitHub Models, or a registry "
+        "file and samples of OpenAI Evals",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help=(
+            "the folder to write into, in the same repository (default: the folder of FILE; with "
+            f"--to, {EXPORTS})"
+        ),
+    )
+
+
+def convert(arguments: argparse.Namespace) -> int:
+    """Write the contracts of another tool's file as native ones, or a contract for another tool.
+
+    Does not change existing files. gatekeeper runs most files of other tools as they are;
+    docs/formats.md names them.
+    """
+    if arguments.to:
+        return _export(arguments)
+    from gatekeeper import numbers
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.export.convert import convert as convert_file
+    from gatekeeper.gate.decision.reasons import describe_not_run
+    from gatekeeper.gate.validate import repository_path
+
+    with Repository.open(arguments.repo) as repository:
+        root = repository.root or arguments.repo
+        file = repository_path(arguments.file, root)
+        folder = repository_path(arguments.out, root) if arguments.out else dirname(file)
+        revision, policy = repository.worktree(), load_policy(repository.worktree())
+        found = convert_file(revision, file, "" if folder == "." else folder, SHAPES)
+        files = [made for contract in found for made in contract.files]
+        _write_texts(root, {made.path: made.text for made in files})
+    lines = []
+    for contract in found:
+        fixtures = numbers.count(len(contract.contract.fixtures), "fixture")
+        lines.append(f"wrote {contract.files[0].path}: {contract.contract.name}, {fixtures}")
+        lines += [f"wrote {made.path}" for made in contract.files[1:]]
+        lines += [f"  not run: {describe_not_run(part)}" for part in contract.contract.not_run]
+    paths = [contract.files[0].path for contract in found]
+    matched = matching_contracts([*paths, file], policy)
+    if file in matched:
+        lines.append(_end_of_old_contract(found, file, policy.path_for(file)))
+    if set(paths) - matched:
+        lines.append(_patterns_to_add(paths, file, folder, policy))
+    print_lines(lines)
+    return 0
+
+
+def _patterns_to_add(paths: Sequence[str], file: str, folder: str, policy: Policy) -> str:
+    """Say how the new contracts become part of the policy. A pattern of the whole folder must not
+    match the file of the other tool, too."""
+    place = f"{folder}/*.yaml"
+    project = policy.folder_of(place)  # its patterns start there
+    fits_old = any(matching([file], place))
+    places = [literal_pattern(path) for path in paths] if fits_old else [place]
+    patterns = ", ".join(each.removeprefix(f"{project}/") if project else each for each in places)
+    now = ", ".join(policy.patterns_for(place))
+    return f"next: add {patterns} to `contracts` in {policy.path_for(place)} (now: {now})"
+
+
+def _end_of_old_contract(found: Sequence[ConvertedContract], file: str, policy_file: str) -> str:
+    """Say how the file of the other tool stops being a contract. A native contract can still use
+    its prompt."""
+    why = "because two contracts cannot have the same name"
+    users = [made.files[0].path for made in found if made.keeps_prompt_of(file)]
+    if not users:
+        return f"next: delete {file}, or remove it from `contracts` in {policy_file}, {why}"
+    tests = "its sample data" if file.endswith(".prompty") else "`evaluators`"
+    return (
+        f"next: remove {tests} from {file}, or remove the file from `contracts` in {policy_file}, "
+        f"{why}; do not delete the file, because {users[0]} uses its prompt"
+    )
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from gatekeeper import numbers
+    from gatekeeper.checks.registry import SHAPES
+    from gatekeeper.contract.export.export import export_contracts
+    from gatekeeper.gate.decision.reasons import describe_not_run
+    from gatekeeper.gate.validate import repository_path
+
+    with Repository.open(arguments.repo) as repository:
+        root = repository.root or arguments.repo
+        file = repository_path(arguments.file, root)
+        folder = repository_path(arguments.out, root) if arguments.out else EXPORTS
+        revision, policy = repository.worktree(), load_policy(repository.worktree())
+        folder = "" if folder == "." else folder
+        found = export_contracts(revision, file, folder, arguments.to, SHAPES)
+        texts = {made.path: made.text for contract in found for made in contract.files}
+        _write_texts(root, texts)
+    lines = []
+    for one in found:
+        parts = [numbers.count(one.fixtures, "fixture"), numbers.count(one.checks, "check")]
+        lines.append(f"wrote {one.files[0].path}: {one.contract.name}, {', '.join(parts)}")
+        lines += [f"wrote {made.path}" for made in one.files[1:]]
+        lines += [f"  not exported: {describe_not_run(part)}" for part in one.not_exported]
+        lines += [f"  differs: {describe_not_run(part)}" for part in one.differs]
+    for path in sorted(matching_contracts([*texts], policy)):
+        lines.append(
+            f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
+            "this file as another contract; to prevent this, choose another folder with --out"
+        )
+    print_lines(lines)
+    return 0
+
+
+def _write_texts(root: Path, texts: dict[str, str]) -> None:
+    """Write the files. Raises UsageError if one exists already."""
+    there: Sequence[str] = [path for path in texts if os.path.lexists(root / path)]
+    if there:
+        raise UsageError(
+            f"{', '.join(there)}: the file exists already; choose another folder with --out"
+        )
+    write_new_files({root / path: text for path, text in texts.items()}, make_folders=True)
+
+
+_COUNTRY = re.compile("[A-Z]{2}")
+
+
+def add_fixtures(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="what")
+    own = commands.add_parser(
+        "add",
+        help="choose new inputs from request logs",
+        description="Choose inputs from request logs that the fixtures of a contract do not cover. "
+        "Replaces personal data and secrets.",
+    )
+    own.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="JSON or JSON Lines files")
+    own.add_argument("--contract", required=True, metavar="NAME", help="the contract")
+    own.add_argument(
+        "--most", type=int, default=20, metavar="N", help="the most fixtures to add (default: 20)"
+    )
+    own.add_argument(
+        "--countries",
+        default="",
+        metavar="CODE,…",
+        help=(
+            "also replace the telephone numbers and national identifiers of these countries, such "
+            "as US,GB"
+        ),
+    )
+    own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file (JSON Lines)")
+
+
+def fixtures(arguments: argparse.Namespace) -> int:
+    """Add fixtures to a contract from request logs."""
+    from gatekeeper.author.logs.formats import read_log
+    from gatekeeper.author.logs.propose import propose_fixtures
+
+    if arguments.most < 1:
+        raise UsageError(f"--most {arguments.most}: give at least 1")
+    countries = [code.strip().upper() for code in arguments.countries.split(",") if code.strip()]
+    wrong = next((code for code in countries if not _COUNTRY.fullmatch(code)), None)
+    if wrong:
+        raise UsageError(f"--countries: {wrong} is no country code; write two letters, such as GB")
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.worktree()
+        contract = named_contract(revision, load_policy(revision), arguments.contract)
+        root = repository.root or Path()
+    folder = root / Path(contract.path).parent
+    out = arguments.out or folder / f"{contract.name}.from-logs.jsonl"
+    if out.suffix != ".jsonl":
+        raise UsageError(f"--out {out}: the file is JSON Lines, so give it a name in .jsonl")
+    if out.exists():
+        raise UsageError(f"{out} exists already; move this file, or name another file with --out")
+    logged = (one for path in arguments.logs for one in read_log(path))
+    found = propose_fixtures(contract, logged, arguments.most, countries)
+    if found.requests == found.other:
+        raise UsageError(_nothing_drafted(contract, found))
+    if found.rows:
+        _write_fixtures(out, found)
+    inside = out.resolve().is_relative_to(root.resolve())
+    reference = os.path.relpath(out.resolve(), folder.resolve()) if inside else out.name
+    print_lines(_said(found, contract, out, Path(reference).as_posix()))
+    return 0
+
+
+def _nothing_drafted(contract: Contract, found: LogProposal) -> str:
+    requests = found.requests
+    if not requests:
+        unread = f" in {_lines(found.unread)}" if found.unread else ""
+        return (
+            f"the logs hold no request that gatekeeper can read{unread}; "
+            "see docs/fixtures.md for the supported formats"
+        )
+    names = ", ".join(f"`{name}`" for name in found.sent)
+    return (
+        f"none of the {requests:,} requests used {contract.target.prompt.reference}, because "
+        "the messages do not match the template and the requests hold no values for "
+        f"{names}"
+    )
+
+
+def _lines(unread: Sequence[UnreadLine]) -> str:
+    from gatekeeper.numbers import count
+
+    first = unread[0]
+    return f"{count(len(unread), 'line')} (the first is {first.path}:{first.number})"
+
+
+def _write_fixtures(out: Path, found: LogProposal) -> None:
+    from gatekeeper.reports.redact import environment_redactor
+
+    rows = environment_redactor().value(list(found.rows))
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    write_new_files({out: text})
+
+
+def _said(found: LogProposal, contract: Contract, out: Path, reference: str) -> Iterator[str]:
+    from gatekeeper.numbers import count, percent
+
+    yield (
+        f"{count(found.requests, 'request')}, {found.requests - found.other:,} of this prompt with "
+        f"{count(found.inputs, 'distinct input')}"
+    )
+    if found.unread:
+        yield f"No request in {_lines(found.unread)}."
+    if found.compared < found.inputs:
+        yield f"{count(found.compared, 'input')} compared"
+    if found.left_out:
+        yield (
+            f"{count(found.left_out, 'input')} left out for one of two reasons: the input is too "
+            "long, or too much of its text may be personal data"
+        )
+    if not found.compared:
+        yield "No fixture was added."
+        return
+    yield (
+        f"The suite covers {percent(found.covered)} of the logged inputs; with "
+        f"the new fixtures, the suite covers {percent(found.covered_then)}."
+    )
+    if not found.rows:
+        yield "No fixture was added, because every logged input is similar to a fixture."
+        return
+    yield f"{count(len(found.rows), 'fixture')} written to {out}."
+    yield (
+        f"Replaced {count(found.replaced, 'piece')} of personal data or secrets "
+        "in all inputs. gatekeeper does not detect names and postal addresses, so "
+        "read the file before you commit it."
+    )
+    if found.missing:
+        names = ", ".join(f"`{name}`" for name in found.missing)
+        yield (
+            f"The prompt does not use {names}, so the logs do not show a value: add {names} to the "
+            f"`vars` of each line in {out} that lacks it, or remove it from the other fixtures."
+        )
+    yield (
+        "Next: add `expected` to the fixtures whose checks need it, and add this line under "
+        f"`fixtures` in {contract.path}:"
+    )
+    yield f"  - file: {reference}"

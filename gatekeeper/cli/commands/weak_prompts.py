@@ -1,0 +1,389 @@
+"""`gatekeeper mutate`, `blame` and `sweep`: find weak prompts and better settings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from gatekeeper.cli.arguments import (
+    add_arms,
+    add_cache,
+    add_order_seed,
+    add_out,
+    add_replay,
+    named_contract,
+)
+from gatekeeper.cli.output import print_error, print_lines, write_and_show, write_document
+from gatekeeper.contract.policies.policy import load_policy, policy_in_force
+from gatekeeper.errors import UsageError
+from gatekeeper.git import Repository
+from gatekeeper.runs.library.places import require_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gatekeeper.author.blame.result import BlameResult
+    from gatekeeper.author.mutation.measure import MutationPlan, MutationResult
+    from gatekeeper.author.mutation.model_mutants import ModelMutations
+    from gatekeeper.author.mutation.mutants import Mutation
+    from gatekeeper.contract.policies.policy import Policy
+    from gatekeeper.contract.values.change import Revision
+    from gatekeeper.contract.values.definition import Contract
+    from gatekeeper.gate.results.result import GateResult
+    from gatekeeper.gate.sweep.compare import SweepResult
+    from gatekeeper.gate.sweep.grid import Axis, Setting
+    from gatekeeper.runs.answers.kept import KeptAnswers
+
+
+MUTATION_OUT = Path(".gatekeeper/mutation")
+
+
+def add_mutate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("contract", metavar="CONTRACT", help="the name of the contract")
+    parser.add_argument(
+        "--mutations",
+        metavar="NAME,…",
+        help="the kinds of changes to make: drop, negate, soften, model (a model rewrites parts); "
+        "default: drop,negate,soften",
+    )
+    parser.add_argument(
+        "--model", help="the model that rewrites parts of the prompt, with --mutations model"
+    )
+    parser.add_argument(
+        "--mutations-from",
+        type=Path,
+        metavar="FILE",
+        help="take the model's mutations from this mutate.answers.jsonl and do not call the model",
+    )
+    parser.add_argument(
+        "--ref", help="the revision to mutate (default: the files in the work tree)"
+    )
+    parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="print the mutants, the number of calls and their cost, but call no model",
+    )
+    add_out(parser, MUTATION_OUT)
+    add_replay(parser)
+    add_cache(parser)
+    order = parser.add_mutually_exclusive_group()
+    order.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue the unfinished run in the folder of --out, and reuse its answers",
+    )
+    add_order_seed(order, "mutation.json")
+
+
+def mutate(arguments: argparse.Namespace) -> int:
+    """Find the parts of a prompt that its contract does not protect.
+
+    Drops, negates or softens one part of the prompt at a time, and tests each result against the
+    prompt as the gate would test a pull request. A model can propose more changes. Decides nothing
+    about a merge: the exit code is 0 if at least one mutant could be measured, and 3 otherwise.
+    """
+    from gatekeeper.author.mutation.measure import (
+        measure_mutants,
+        plan_mutation,
+        too_few_fixtures,
+    )
+    from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+    from gatekeeper.runs.answers.kept import refuse_unfinished_batches
+    from gatekeeper.runs.run_plan import RunPlan
+
+    if arguments.resume and arguments.replay:
+        raise UsageError("--resume and --replay cannot be given together; choose one of them")
+    mutations = _mutations(arguments.mutations)
+    by_model = _by_model(arguments, wanted="model" in mutations)
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        policy = load_policy(revision)
+        contract = named_contract(revision, policy, arguments.contract)
+        unfinished = _unfinished(arguments, repository, by_model)
+        order_seed = unfinished.header.order_seed if unfinished else arguments.order_seed
+        asked = by_model.ask(contract, revision, policy, mutations) if by_model else None
+        more = asked.mutants if asked else ()
+        left = asked.policy_after(policy) if asked else policy
+        plan = plan_mutation(contract, left, revision, mutations, order_seed, more)
+        few = too_few_fixtures(plan)
+        if arguments.estimate:
+            more_lines = by_model.estimate_lines(contract.target.prompt) if by_model else ()
+            return _estimate(plan, few, more_lines)
+        if few:
+            print_error(few)
+        require_writable(arguments.out, plan.work.called_models, arguments.replay)
+        answers = None if arguments.replay else arguments.out / UNFINISHED
+        if answers:
+            refuse_unfinished_batches(answers.parent)
+        run = RunPlan(
+            work=plan.work,
+            revisions=(revision,),
+            replay=arguments.replay,
+            cache=arguments.cache,
+            answers=answers,
+            unfinished=unfinished,
+        )
+        result, measured = measure_mutants(plan, run)
+    if asked:
+        notices = tuple(dict.fromkeys((*asked.notices, *result.notices)))
+        result = replace(result, notices=notices)
+    code = _report_mutation(result, measured, arguments.out)
+    if answers and not result.count("unknown"):
+        forget_unfinished(answers)
+    return code
+
+
+def _unfinished(
+    arguments: argparse.Namespace, repository: Repository, by_model: ModelMutations | None
+) -> KeptAnswers | None:
+    """Return the comparisons to continue; None if a run ended before them, while a model proposed
+    mutations. Raises UsageError if there is nothing to continue."""
+    from gatekeeper.author.mutation.model_mutants import ANSWERS
+    from gatekeeper.runs.answers.files import UNFINISHED
+    from gatekeeper.runs.answers.kept import read_unfinished, require_untracked
+    from gatekeeper.runs.library.places import tracked_by
+
+    if not arguments.resume or arguments.estimate:
+        return None
+    path: Path = arguments.out / UNFINISHED
+    tracked = tracked_by(repository)
+    if by_model and by_model.answers.replay is None:
+        require_untracked(path.with_name(ANSWERS), tracked)
+    if by_model and not path.exists():
+        return None
+    return read_unfinished(path, tracked)
+
+
+def _by_model(arguments: argparse.Namespace, *, wanted: bool) -> ModelMutations | None:
+    """Return how a model's mutants are made; None if none is wanted. Raises UsageError if the
+    flags contradict one another."""
+    from gatekeeper.author.generation.model_run import AnswerFile
+    from gatekeeper.author.mutation.model_mutants import ANSWERS, ModelMutations, recorded_model
+
+    recording: Path | None = arguments.mutations_from
+    if not wanted:
+        if arguments.model or recording:
+            flag = "--model" if arguments.model else "--mutations-from"
+            raise UsageError(f"{flag} needs `--mutations model`; add `model` to --mutations")
+        return None
+    if arguments.replay and not recording:
+        raise UsageError(
+            "--replay calls no model; name the mutate.answers.jsonl of the recorded run with "
+            "--mutations-from"
+        )
+    model: str | None = arguments.model or (recorded_model(recording) if recording else None)
+    if not model:
+        raise UsageError("--mutations model needs --model, the model that rewrites parts")
+    resume = arguments.resume and recording is None
+    answers = AnswerFile(arguments.out / ANSWERS, recording, resume, arguments.cache)
+    return ModelMutations(model, answers, arguments.estimate)
+
+
+def _mutations(written: str | None) -> tuple[Mutation, ...]:
+    from gatekeeper.author.mutation.mutants import MUTATIONS, Mutation
+
+    if written is None:
+        return MUTATIONS
+    every = get_args(Mutation)
+    names = [name.strip() for name in written.split(",") if name.strip()]
+    unknown = next((name for name in names if name not in every), None)
+    if unknown is not None or not names:
+        raise UsageError(
+            f"--mutations {written}: use one or more of {', '.join(every)}, separated by commas"
+        )
+    return tuple(mutation for mutation in every if mutation in names)
+
+
+def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
+    from gatekeeper.author.mutation.measure import mutation_estimate_lines
+
+    print_lines((*mutation_estimate_lines(plan), *more))
+    if few:
+        print_error(few)
+    return 0
+
+
+def _report_mutation(result: MutationResult, measured: GateResult, out: Path) -> int:
+    from gatekeeper.author.mutation.report import describe_mutation, mutation_document
+    from gatekeeper.reports.formats.samples import sample_lines
+
+    samples = {"samples.jsonl": lambda: "".join(sample_lines(measured))}
+    write_document("mutation", describe_mutation(result), mutation_document(result), out, samples)
+    return 0 if result.count("unknown") < len(result.mutants) else 3
+
+
+BLAME_OUT = Path(".gatekeeper/blame")
+
+
+def add_blame(parser: argparse.ArgumentParser) -> None:
+    add_arms(parser)
+    add_out(parser, BLAME_OUT)
+    add_replay(parser)
+    add_cache(parser)
+
+
+def blame(arguments: argparse.Namespace) -> int:
+    """Find the edits of a change that made a prompt worse.
+
+    Checks the change, then tries its edits in groups on the fixtures that broke. Decides nothing
+    about a merge: the exit code is 0 if every regression is explained or there is none, and 3
+    otherwise.
+    """
+    from gatekeeper.author.blame.run import find_questions, search_causes
+    from gatekeeper.gate.work import plan_check
+    from gatekeeper.numbers import count
+    from gatekeeper.runs.library.places import change_of
+    from gatekeeper.runs.run_plan import RunPlan, execute
+
+    with Repository.open(arguments.repo) as repository:
+        change = change_of(repository, arguments.base, arguments.head, arguments.worktree)
+        policy, notices = policy_in_force(change)
+        work = plan_check(change, policy, arguments.contract, notices)
+        require_writable(arguments.out, work.called_models, arguments.replay)
+        revisions = (change.base, change.head)
+        run = RunPlan(
+            work=work, revisions=revisions, replay=arguments.replay, cache=arguments.cache
+        )
+        result = execute(run)
+        questions = find_questions(work, result)
+        print_error(
+            f"{len(questions)} of {count(len(result.contracts), 'contract')} got worse; gatekeeper "
+            "now searches for the cause"
+            if questions
+            else "no contract got worse"
+        )
+        found: Sequence[BlameResult] = ()
+        if questions:
+            found = search_causes(questions, work, revisions, policy.limits, arguments.replay)
+    return _report_blame(found, arguments.out)
+
+
+def _report_blame(found: Sequence[BlameResult], out: Path) -> int:
+    from gatekeeper.author.blame.result import blame_document, sentences
+    from gatekeeper.reports.escape import visible
+    from gatekeeper.reports.terminal.console import log_console
+
+    document = json.dumps(blame_document(found), indent=2, ensure_ascii=False)
+
+    def show(_: Mapping[str, Path]) -> None:
+        console = log_console()
+        for result in found:
+            title = visible(f"{result.contract}: {result.prompt_path}")
+            console.print(title, style="bold", markup=False)
+            for sentence in sentences(result):
+                console.print(f"  {sentence}", markup=False, highlight=False)
+            if result.revert and result.revert.written:
+                console.print(visible(result.revert.written.diff), markup=False, highlight=False)
+            console.print(f"  {result.calls.made} calls for the search", style="dim", markup=False)
+
+    write_and_show({"blame.json": lambda: f"{document}\n"}, out, show)
+    return 0 if all(result.outcome == "explained" for result in found) else 3
+
+
+SWEEP_OUT = Path(".gatekeeper/sweep")
+
+
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--contract", required=True, metavar="NAME", help="the contract to run")
+    parser.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,…",
+        help=("parameter with its values, such as temperature=0,0.7; can be repeated"),
+    )
+    parser.add_argument("--model", metavar="MODEL,…", help="models to try")
+    parser.add_argument(
+        "--prompt", metavar="PATH,…", help="prompt files to try instead of the contract's prompt"
+    )
+    parser.add_argument(
+        "--samples",
+        type=int,
+        metavar="N",
+        help="how many samples of each fixture (default: as in the contract)",
+    )
+    parser.add_argument("--ref", help="the revision to test (default: the files in the work tree)")
+    add_out(parser, SWEEP_OUT)
+    add_replay(parser)
+
+
+def sweep(arguments: argparse.Namespace) -> int:
+    """Find the best of many models, parameters and prompts for one contract.
+
+    Compares every two settings on the same fixtures. Decides nothing about a merge: the exit code
+    is 0 if a setting can be recommended, and 3 if too little could be measured.
+    """
+    from gatekeeper.gate.sweep.grid import settings_of
+    from gatekeeper.runs.sweep import sweep as measure
+
+    axes = _axes(arguments)
+    if arguments.samples is not None and arguments.samples < 1:
+        raise UsageError(f"--samples {arguments.samples}: give at least 1")
+    with Repository.open(arguments.repo) as repository:
+        revision = repository.revision(arguments.ref) if arguments.ref else repository.worktree()
+        policy = load_policy(revision)
+        contract = _contract(revision, policy, arguments.contract, arguments.samples)
+        settings = settings_of(contract, axes, revision)
+        if arguments.replay is None:
+            _require_sound_models(contract, settings, revision)
+        models = {setting.target.model for setting in settings}
+        require_writable(arguments.out, models, arguments.replay)
+        result = measure(contract, settings, policy, revision, replay=arguments.replay)
+    return report_sweep(result, arguments.out)
+
+
+def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
+    from gatekeeper.gate.sweep.grid import Axis, read_axis
+
+    named = [
+        Axis(name, tuple(part.strip() for part in text.split(",") if part.strip()))
+        for name, text in (("model", arguments.model), ("prompt", arguments.prompt))
+        if text is not None
+    ]
+    empty = next((axis.name for axis in named if not axis.values), None)
+    if empty:
+        raise UsageError(f"--{empty}: give at least one value")
+    return [*named, *map(read_axis, arguments.param)]
+
+
+def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
+    from gatekeeper.contract.changes.own_code import trust_code
+
+    contract = trust_code(named_contract(revision, policy, name), revision, policy)
+    sampling = contract.sampling
+    return replace(
+        contract,
+        sampling=replace(sampling, mode="fixed", samples=samples or sampling.samples),
+    )
+
+
+def _require_sound_models(
+    contract: Contract, settings: Sequence[Setting], revision: Revision
+) -> None:
+    """Refuse models that cannot be called, and name those that are likely misspelt, before any
+    call."""
+    from gatekeeper.contract.models.faults import named_model
+    from gatekeeper.contract.values.definition import Position
+    from gatekeeper.runs.models import require_known_models
+
+    own = contract.target.model
+    models = [
+        named_model(contract, own)
+        if setting.target.model == own
+        else (Position("--model"), setting.target.model)
+        for setting in settings
+    ]
+    for notice in require_known_models(models, [revision]):
+        print_error(notice)
+
+
+def report_sweep(result: SweepResult, out: Path) -> int:
+    """Write and print the reports of a sweep; return the exit code."""
+    from gatekeeper.reports.described.sweep import describe_sweep, sweep_document
+
+    write_document("sweep", describe_sweep(result), sweep_document(result), out)
+    return 3 if result.recommendation.setting is None else 0

@@ -1,1 +1,0 @@
-"""The comment of a check on a merge request of GitLab."""
