@@ -16,14 +16,14 @@ from typing import Any, Protocol
 from gatekeeper.contract.formats.foreign_suite import (
     BrokenSuiteError,
     ForeignContract,
-    NothingToRunError,
+    nothing_runs,
 )
 from gatekeeper.contract.formats.reader import Node, SuiteFiles, root_of
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.values.change import Revision
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError
 
 _MOST_KEPT = 64
 _MOST_CONTRACTS = 500
@@ -150,8 +150,7 @@ def _require_sound(document: Document, contracts: tuple[ForeignContract, ...]) -
                 "add a check that gatekeeper supports, or leave the file out of "
                 "`contracts` in the policy"
             )
-            at = first.position
-            raise NothingToRunError([Problem(at.path, what, fix, at.line, at.column)])
+            raise nothing_runs(ContractError([document.problem((), what, fix)]), contract.not_run)
     paths = [contract.document.path for contract in contracts]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)

@@ -138,68 +138,6 @@ def test_the_published_pcsl_triples_are_contracts(shared_data: Path) -> None:
         assert sent(loaded(files, path))[0][1].count("[USER INPUT]") == 1
 
 
-SUITE = """\
-name: Headlines
-version: 2.1.0
-model: gpt-4o-mini
-temperature: 0
-prompt_template: |
-  Write a headline of at most {words} words for {article}.
-  Answer as {{"headline": …}}.
-categories:
-  news:
-    invariants:
-      - {type: max_words, spec: 12}
-cases:
-  - {id: a, category: news, inputs: {article: A storm, words: 9}, expected: Storm}
-  - {id: b, category: sport, inputs: {article: A match, words: 5}}
-invariants:
-  - {name: valid, type: json_valid}
-  - {name: shape, type: json_schema, spec: {type: object, required: [headline]}}
-  - {type: contains, spec: "{expected}", category: news}
-  - {type: tone, spec: neutral}
-"""
-
-
-def test_a_harness_suite_has_format_fields_and_invariants() -> None:
-    contract = loaded({"evals/h.yaml": SUITE}, "evals/h.yaml")
-    text = 'Write a headline of at most 9 words for A storm.\nAnswer as {"headline": …}.'
-    assert sent(contract)[0] == ("user", text)
-    assert checks(contract) == [
-        ("json_valid", None),
-        ("json_schema", {"type": "object", "required": ["headline"]}),
-        ("contains", "{{ expected }}"),
-        ("length", 12),
-    ]
-    assert [len(contract.checks_for(fixture)) for fixture in contract.fixtures] == [4, 2]
-    assert skipped(contract) == [("tone", "evals/h.yaml", 19)]
-
-
-def test_each_version_of_a_harness_suite_is_a_contract() -> None:
-    template = SUITE[SUITE.index("prompt_template") : SUITE.index("categories")]
-    two = (
-        "versions:\n  v1: {prompt_template: 'Old: {article}'}\n"
-        "  v2: {prompt_template: 'New: {article}', model: gpt-4o}\n"
-    )
-    files = {"evals/h.yaml": SUITE.replace(template, two)}
-    first, second = contract_paths(revision(files), EVERYTHING, SHAPES)
-    assert (first, second) == ("evals/h.yaml#headlines-v1", "evals/h.yaml#headlines-v2")
-    assert sent(loaded(files, second)) == [("user", "New: A storm")]
-    assert [loaded(files, p).target.model for p in (first, second)] == [
-        "openai/gpt-4o-mini",
-        "openai/gpt-4o",
-    ]
-
-
-@pytest.mark.parametrize(
-    "field", ["{article.title}", "{article!r}", "{0}", "{}", "{article:>9}", "{"]
-)
-def test_a_format_field_that_is_no_plain_name_is_an_error_at_its_line(field: str) -> None:
-    with pytest.raises(ContractError) as caught:
-        loaded({"evals/h.yaml": SUITE.replace("{article}.", field)}, "evals/h.yaml")
-    assert caught.value.problems[0].line == 5
-
-
 REGISTRY = """\
 capitals:
   id: capitals.dev.v0

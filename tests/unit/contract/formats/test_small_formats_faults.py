@@ -12,89 +12,8 @@ from support.foreign_files import loaded, triple
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import ContractError
 
-HARNESS = "evals/h.json"
 API = "evals/e.json"
 OUTPUT = "{{ sample.output_text }}"
-
-
-def harness(*invariants: Any, **more: Any) -> Contract:
-    data = {"name": "words", "model": "gpt-4o", "prompt_template": "Say {x}."}
-    data |= {"cases": [{"input": {"x": "a"}}], "invariants": [{"type": "json"}, *invariants]}
-    return loaded({HARNESS: json.dumps(data | more)}, HARNESS)
-
-
-@pytest.mark.parametrize(
-    ("invariant", "expected"),
-    [
-        ({"type": "regex", "spec": "a+"}, {"type": "regex", "pattern": "a+"}),
-        ({"kind": "enum", "spec": ["a", "{expected}"]}, {"values": ["a", "{{ expected }}"]}),
-        ({"check": "contains", "spec": {"value": "a"}}, {"type": "contains", "value": "a"}),
-        ({"type": "schema", "spec": {"schema": {"type": "array"}}}, {"schema": {"type": "array"}}),
-        ({"type": "min-length", "spec": 3}, {"type": "length", "min": 3}),
-        ({"type": "length", "spec": {"min": 1, "max": 2, "unit": "words"}},
-         {"min": 1, "max": 2, "unit": "words"}),
-        ({"type": "max_words", "spec": 4}, {"max": 4, "unit": "words"}),
-    ],
-)  # fmt: skip
-def test_an_invariant_is_a_check(invariant: Any, expected: dict[str, Any]) -> None:
-    contract = harness(invariant)
-    assert contract.not_run == ()
-    spec = contract.checks[1]
-    found = {"type": spec.type, **spec.params}
-    assert {name: found.get(name) for name in expected} == expected
-
-
-def test_an_invariant_has_a_name_a_severity_and_categories() -> None:
-    contract = harness(
-        {"type": "contains", "spec": "a", "id": "says a", "severity": "warn", "category": "x"},
-        cases=[{"input": {"x": "a"}, "category": "x"}, {"x": "b", "name": "second"}],
-        samples=3,
-        description="Words",
-        temperature=0,
-    )
-    spec = contract.checks[1]
-    assert (spec.name, spec.severity, spec.when) == ("says a", "warn", {"category": "x"})
-    assert [len(contract.checks_for(one)) for one in contract.fixtures] == [2, 1]
-    assert [one.id for one in contract.fixtures][1] == "second"
-    assert contract.fixtures[1].vars == {"x": "b"}
-    assert contract.target.params == {"temperature": 0}
-    assert contract.sampling.samples == 3
-
-
-@pytest.mark.parametrize(
-    ("invariant", "model"),
-    [
-        ({"type": "judge", "spec": "Is kind.", "model": "openai/m"}, "openai/m"),
-        ({"type": "rubric", "spec": {"rubric": "Is kind.", "model": "openai/n"}}, "openai/n"),
-    ],
-)
-def test_a_judge_of_a_harness_has_its_criteria_and_its_model(invariant: Any, model: str) -> None:
-    judge = harness(invariant).checks[1]
-    assert (judge.params["criteria"], judge.params["model"]) == ("Is kind.", model)
-
-
-@pytest.mark.parametrize(
-    "invariant",
-    [
-        {"type": "regex"},
-        {"type": "schema", "spec": 7},
-        {"type": "length", "spec": {"unit": "words"}},
-        {"type": "length", "spec": "long"},
-        {"type": "json", "spec": 1},
-        {"type": "tone"},
-    ],
-)
-def test_an_invariant_that_is_not_understood_is_noted(invariant: Any) -> None:
-    contract = harness(invariant)
-    assert [part.kind for part in contract.not_run] == [invariant["type"]]
-    assert len(contract.checks) == 1
-
-
-@pytest.mark.parametrize("more", [{"cases": 1}, {"invariants": [{"spec": 1}]}, {"invariants": 3}])
-def test_a_harness_without_cases_or_types_is_an_error(more: dict[str, Any]) -> None:
-    with pytest.raises(ContractError) as found:
-        harness(**more)
-    assert found.value.problems[0].path == HARNESS
 
 
 EVAL: dict[str, Any] = {

@@ -1,5 +1,5 @@
-"""Harness suites as the harness's guide writes them: invariants in cases, schema files, substrings
-and flags."""
+"""Suites of a harness: templates, versions, cases, and invariants as the harness's guide writes
+them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.foreign_files import loaded, sent
+from support.foreign_files import EVERYTHING, checks, loaded, revision, sent, skipped
 
 from gatekeeper.checks.evaluate import prepare
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.files.contract_files import contract_paths
 from gatekeeper.contract.formats.harness import recognises
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
@@ -25,7 +27,9 @@ def suite(*invariants: Any, **more: Any) -> dict[str, Any]:
     return {
         "name": "help",
         "prompt_template": 'Answer {input} as {{"answer": "…"}}.',
-        "test_cases": [{"id": "a", "input": "one", "invariants": list(invariants)}],
+        "test_cases": [
+            {"id": "a", "input": "one", "expected": "e", "invariants": list(invariants)}
+        ],
         **more,
     }
 
@@ -96,6 +100,12 @@ def test_a_schema_file_that_does_not_exist_is_an_error(written: Any) -> None:
         ("regex", {"pattern": "^b", "flags": ["re.I", "re.M"]}, "a\nB", "a b"),
         ("regex", {"pattern": "^b"}, "b", "B"),
         ("not_regex", {"pattern": "sorry", "flags": "i"}, "yes", "SORRY"),
+        ("regex", "^a+$", "aa", "ab"),
+        ("enum", ["a", "{expected}"], "e", "{expected}"),
+        ("schema", {"schema": {"type": "array"}}, "[]", "{}"),
+        ("min-length", 3, "abc", "ab"),
+        ("length", {"min": 1, "max": 2, "unit": "words"}, "some words", "three more words"),
+        ("max_words", 4, "a b c d", "a b c d e"),
     ],
 )
 def test_the_parameters_of_the_guide_decide(kind: str, spec: Any, good: str, bad: str) -> None:
@@ -111,9 +121,15 @@ def test_the_parameters_of_the_guide_decide(kind: str, spec: Any, good: str, bad
         ("regex", {"pattern": "a", "flags": 2}),
         ("contains", {"substring": "a", "value": "b"}),
         ("contains", {"substring": "a", "case_sensitive": "no"}),
+        ("regex", None),
+        ("schema", 7),
+        ("length", {"unit": "words"}),
+        ("length", "long"),
+        ("json", 1),
+        ("tone", None),
     ],
 )
-def test_parameters_that_are_not_understood_are_not_run(kind: str, spec: Any) -> None:
+def test_an_invariant_that_is_not_understood_is_not_run(kind: str, spec: Any) -> None:
     contract = read(suite({"type": kind, "spec": spec}, {"type": "contains", "spec": "a"}))
     assert (kind, "model") == tuple(note.kind for note in contract.not_run)
     assert [check.type for check in contract.fixtures[0].checks] == ["contains"]
@@ -148,3 +164,105 @@ def test_a_template_says_what_python_makes_of_it(text: str) -> None:
 def test_braces_that_are_text_reach_the_model(text: str) -> None:
     data = suite({"type": "contains", "spec": "b"}, prompt_template="Answer {input} " + text)
     assert sent(read(data)) == [("user", "Answer one " + text.format())]
+
+
+SUITE = """\
+name: Headlines
+version: 2.1.0
+model: gpt-4o-mini
+temperature: 0
+prompt_template: |
+  Write a headline of at most {words} words for {article}.
+  Answer as {{"headline": …}}.
+categories:
+  news:
+    invariants:
+      - {type: max_words, spec: 12}
+cases:
+  - {id: a, category: news, inputs: {article: A storm, words: 9}, expected: Storm}
+  - {id: b, category: sport, inputs: {article: A match, words: 5}}
+invariants:
+  - {name: valid, type: json_valid}
+  - {name: shape, type: json_schema, spec: {type: object, required: [headline]}}
+  - {type: contains, spec: "{expected}", category: news}
+  - {type: tone, spec: neutral}
+"""
+
+
+def test_a_harness_suite_has_format_fields_and_invariants() -> None:
+    contract = loaded({"evals/h.yaml": SUITE}, "evals/h.yaml")
+    text = 'Write a headline of at most 9 words for A storm.\nAnswer as {"headline": …}.'
+    assert sent(contract)[0] == ("user", text)
+    assert checks(contract) == [
+        ("json_valid", None),
+        ("json_schema", {"type": "object", "required": ["headline"]}),
+        ("contains", "{{ expected }}"),
+        ("length", 12),
+    ]
+    assert [len(contract.checks_for(fixture)) for fixture in contract.fixtures] == [4, 2]
+    assert skipped(contract) == [("tone", "evals/h.yaml", 19)]
+
+
+def test_each_version_of_a_harness_suite_is_a_contract() -> None:
+    template = SUITE[SUITE.index("prompt_template") : SUITE.index("categories")]
+    two = (
+        "versions:\n  v1: {prompt_template: 'Old: {article}'}\n"
+        "  v2: {prompt_template: 'New: {article}', model: gpt-4o}\n"
+    )
+    files = {"evals/h.yaml": SUITE.replace(template, two)}
+    first, second = contract_paths(revision(files), EVERYTHING, SHAPES)
+    assert (first, second) == ("evals/h.yaml#headlines-v1", "evals/h.yaml#headlines-v2")
+    assert sent(loaded(files, second)) == [("user", "New: A storm")]
+    assert [loaded(files, p).target.model for p in (first, second)] == [
+        "openai/gpt-4o-mini",
+        "openai/gpt-4o",
+    ]
+
+
+@pytest.mark.parametrize(
+    "field", ["{article.title}", "{article!r}", "{0}", "{}", "{article:>9}", "{"]
+)
+def test_a_format_field_that_is_no_plain_name_is_an_error_at_its_line(field: str) -> None:
+    with pytest.raises(ContractError) as caught:
+        loaded({"evals/h.yaml": SUITE.replace("{article}.", field)}, "evals/h.yaml")
+    assert caught.value.problems[0].line == 5
+
+
+def test_an_invariant_has_a_name_a_severity_and_categories() -> None:
+    labels = {"id": "says a", "severity": "warn", "category": "x"}
+    data = suite(
+        invariants=[{"type": "json"}, {"type": "contains", "spec": "a", **labels}],
+        test_cases=[{"input": "a", "category": "x"}, {"input": "b", "name": "second"}],
+        samples=3,
+        description="Words",
+        temperature=0,
+    )
+    contract = read(data)
+    spec = contract.checks[1]
+    assert (spec.name, spec.severity, spec.when) == ("says a", "warn", {"category": "x"})
+    assert [len(contract.checks_for(one)) for one in contract.fixtures] == [2, 1]
+    assert [one.id for one in contract.fixtures][1] == "second"
+    assert contract.fixtures[1].vars == {"input": "b"}
+    assert contract.target.params == {"temperature": 0}
+    assert contract.sampling.samples == 3
+
+
+@pytest.mark.parametrize(
+    ("invariant", "model"),
+    [
+        ({"type": "judge", "spec": "Is kind.", "model": "openai/m"}, "openai/m"),
+        ({"type": "rubric", "spec": {"rubric": "Is kind.", "model": "openai/n"}}, "openai/n"),
+    ],
+)
+def test_a_judge_of_a_harness_has_its_criteria_and_its_model(invariant: Any, model: str) -> None:
+    (judge,) = read(suite(invariant)).fixtures[0].checks
+    assert (judge.params["criteria"], judge.params["model"]) == ("Is kind.", model)
+
+
+@pytest.mark.parametrize(
+    "more", [{"test_cases": 1}, {"invariants": [{"spec": 1}]}, {"invariants": 3}]
+)
+def test_a_suite_without_cases_or_types_is_an_error(more: dict[str, Any]) -> None:
+    with pytest.raises(ContractError) as found:
+        read(suite({"type": "json"}, **more))
+    assert found.value.problems[0].path == "prompts/suite.json"
