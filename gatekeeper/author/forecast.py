@@ -133,7 +133,7 @@ def _requests(
     each = QUESTIONS["tests"].request(
         model,
         prompt.data,
-        {"count": str(options.tests_per_rule)},
+        {"count": str(options.effort.tests_per_rule)},
         values=prompt.values_schema(),
         most_tokens=tokens,
     )
@@ -167,7 +167,7 @@ def _quality_requests(
     data, prompt = plan.prompt.data, plan.prompt.prompt
     rules = len(plan.present.specification.rules) or ASSUMED_RULES
     present = plan.present.fixtures
-    own = 2 * rules * options.tests_per_rule
+    own = 2 * rules * options.effort.tests_per_rule
     if options.as_is:
         own = sum(not row.is_baseline for row in present)
     base = quality.baseline or sum(row.is_baseline for row in present)

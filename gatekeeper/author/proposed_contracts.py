@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.generation.ask import Asker, TooFewCalls
+from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.model_run import within_limits
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.run import (
@@ -162,7 +163,7 @@ async def _each(
             lines = plan.prompt.lines_with_text
             asker = Asker(policy.propose.model, client, limits, price=worst_cost, lines=lines)
             askers.append(asker)
-            options = GenerateOptions(policy.propose.model, TESTS_PER_RULE)
+            options = GenerateOptions(policy.propose.model, Effort(TESTS_PER_RULE))
             items = await within_limits(generate(plan, asker, options), asker, stop)
             made = generated_files(plan, items, options)
         except TooFewCalls as few:

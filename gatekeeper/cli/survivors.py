@@ -48,7 +48,13 @@ def write_for_survivors(
     if not mutants:
         return _say([f"{path}: every part of {prompt.reference} is protected; nothing to do"])
     if arguments.estimate:
-        planned = (plan.prompt, contract.target, mutants, options.model, options.tests_per_rule)
+        planned = (
+            plan.prompt,
+            contract.target,
+            mutants,
+            options.model,
+            options.effort.tests_per_rule,
+        )
         usual, most = planned_requests(*planned, USUAL_TOKENS), planned_requests(*planned)
         said = f"{count(len(mutants), 'part')}, at most {count(len(most), 'call')}"
         return _say([said, *cost_lines([(request, 1.0) for request in usual], most)])
@@ -59,7 +65,7 @@ def write_for_survivors(
             contract.target,
             mutants,
             contract.fixtures,
-            options.tests_per_rule,
+            options.effort.tests_per_rule,
         ),
         plan,
         options,

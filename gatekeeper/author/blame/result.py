@@ -207,12 +207,5 @@ def _revert(revert: Revert | None) -> dict[str, Any] | None:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    return {
-        "before": edit.before,
-        "after": edit.after,
-        "path": edit.path,
-        "line": edit.line,
-        "end_line": edit.end_line,
-        "base_line": edit.base_line,
-        "setting": edit.setting,
-    }
+    names = ("before", "after", "path", "line", "end_line", "base_line", "setting")
+    return {name: getattr(edit, name) for name in names}

@@ -186,6 +186,14 @@ class Asker:
             request, messages=(Message("system", f"{system.content}\n{wanted}\n"), *rest)
         )
 
+    async def text(self, request: Request, stage: str) -> str | None:
+        """Return the text of the answer to any request; None if the model gave none. Raises as
+        `ask` does if the run cannot go on."""
+        try:
+            return (await self.complete(request, stage)).text
+        except UnusableAnswer:
+            return None
+
     async def complete(self, request: Request, stage: str) -> Completion:
         """Return the answer to any request without secrets, and keep it in the recording. Raises as
         `ask` does."""

@@ -15,7 +15,7 @@ from gatekeeper.author.generation.earlier_tests import (
     without_cleared,
     written_entries,
 )
-from gatekeeper.author.generation.effort import MOST_BASELINE_TESTS, Effort
+from gatekeeper.author.generation.effort import DEFAULT, EFFORTS, MOST_BASELINE_TESTS, Effort
 from gatekeeper.author.generation.files import (
     FixtureRow,
     Places,
@@ -86,22 +86,14 @@ KEPT_FOR_PERSON = "kept, because you changed or added the item"
 class GenerateOptions:
     """What a user chooses. `prove_with` is the model whose outputs prove the checks, `judge` the
     one that grades the other rules; None for the model that generates. With `update`, only what
-    belongs to changed lines of the prompt is made again; with `as_is`, nothing. `rates` and
-    `expands` are those of an Effort."""
+    belongs to changed lines of the prompt is made again; with `as_is`, nothing."""
 
     model: str
-    tests_per_rule: int = 3
+    effort: Effort = EFFORTS[DEFAULT]
     prove_with: str | None = None
     judge: str | None = None
     update: bool = False
     as_is: bool = False
-    rates: bool = False
-    expands: bool = False
-
-    @property
-    def effort(self) -> Effort:
-        """Return what is done about tests."""
-        return Effort(self.tests_per_rule, self.rates, self.expands)
 
     @property
     def named_models(self) -> tuple[tuple[str, str], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from gatekeeper import __version__, numbers
@@ -221,15 +222,7 @@ def mutation_document(result: MutationResult) -> dict[str, Any]:
                 "last_line": one.mutant.part.last_line,
                 "text": one.mutant.part.text,
                 "now": one.mutant.now,
-                "finding": one.finding,
-                "pairs": one.pairs,
-                "changed_outputs": one.changed_outputs,
-                "broke": one.broke,
-                "fixed": one.fixed,
-                "p_value": one.p_value,
-                "level": one.level,
-                "tokens": one.tokens,
-                "fixtures_needed": one.fixtures_needed,
+                **{field.name: getattr(one, field.name) for field in fields(one)[1:]},
             }
             for one in result.mutants
         ],

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gatekeeper.author.generation.ask import Asker, UnusableAnswer, ask_together
+from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.files import FixtureRow, contract_check
 from gatekeeper.author.generation.items import numbered_rules
 from gatekeeper.author.generation.questions import SEED
@@ -122,7 +122,9 @@ async def measure_agreement(
         own = Request(model, tuple(messages), prompt.params, SEED, 0)
         said = specification_messages(specification, row.data["vars"])
         other = Request(model, said, prompt.params, SEED, 0)
-        one, two = await ask_together(_output(asker, own), _output(asker, other))
+        one, two = await ask_together(
+            *(asker.text(request, "agreement") for request in (own, other))
+        )
         judged = await ask_together(comply(one), comply(two))
         return Compared(row.id, await _cosine(asker, one, two, embeddings), *judged)
 
@@ -157,14 +159,6 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-async def _output(asker: Asker, request: Request) -> str | None:
-    """Return the output; None if the model gave none."""
-    try:
-        return (await asker.complete(request, "agreement")).text
-    except UnusableAnswer:
-        return None
-
-
 def _compliance(
     plan: GenerationPlan, panel: Panel, rules: Sequence[Rule]
 ) -> Callable[[str | None], Coroutine[None, None, bool | None]]:
@@ -197,7 +191,5 @@ async def _cosine(
     if embeddings is None or not one.strip() or not other.strip():
         return word_cosine(one, other)
     request = comparison_request(embeddings, one[:_LONGEST], other[:_LONGEST])
-    try:
-        return read_cosine((await asker.complete(request, "cosine")).text)
-    except UnusableAnswer:
-        return None
+    answer = await asker.text(request, "cosine")
+    return None if answer is None else read_cosine(answer)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gatekeeper.author.generation.ask import Asker, UnusableAnswer, ask_together
+from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.files import (
     FixtureRow,
     differing,
@@ -146,11 +146,8 @@ def lacks_answer(row: FixtureRow) -> bool:
 
 async def _answer(asker: Asker, panel: Panel, request: Request) -> tuple[str, Verdict] | None:
     """Return the model's answer with the judges' verdict; None if there is no answer."""
-    try:
-        answer = (await asker.complete(request, "ground_truth")).text
-    except UnusableAnswer:
-        return None
-    if not answer.strip():
+    answer = await asker.text(request, "ground_truth")
+    if answer is None or not answer.strip():
         return None
     asked = "\n\n".join(f"{message.role}:\n{message.content}" for message in request.messages)
     return answer, await panel.ask("answer_correct", {"request": asked, "answer": answer})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -209,9 +210,10 @@ def generate(arguments: argparse.Namespace) -> int:
     from gatekeeper.runs.answers.kept import require_untracked
     from gatekeeper.runs.library.places import tracked_by
 
-    effort = EFFORTS[arguments.effort]
-    tests = effort.tests_per_rule if arguments.tests_per_rule is None else arguments.tests_per_rule
-    if not 1 <= tests <= _MOST_TESTS:
+    effort, tests = EFFORTS[arguments.effort], arguments.tests_per_rule
+    if tests is not None:
+        effort = replace(effort, tests_per_rule=tests)
+    if not 1 <= effort.tests_per_rule <= _MOST_TESTS:
         raise UsageError(f"--tests-per-rule {tests}: give a number from 1 to {_MOST_TESTS}")
     if not arguments.model and not arguments.accept_ground_truth:
         raise UsageError("--model is missing; name the model that writes the rules and tests")
@@ -222,13 +224,11 @@ def generate(arguments: argparse.Namespace) -> int:
         raise UsageError("--resume and --replay cannot be given together; choose one of them")
     options = GenerateOptions(
         arguments.model or "",
-        tests,
+        effort,
         arguments.prove_with,
         arguments.judge,
         arguments.update,
         arguments.as_is,
-        effort.rates,
-        effort.expands,
     )
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
