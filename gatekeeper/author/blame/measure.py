@@ -106,107 +106,73 @@ def _is_repeatable(outcomes: Iterable[Outcome]) -> bool:
     return all(one.sample.trial.request.params.get("temperature") == 0 for one in outcomes)
 
 
-async def blame(
-    evaluation: Evaluation,
-    broken: Broken,
-    client: ModelClient,
-    limits: Limits,
-    *,
-    price: Price | None = None,
-    stop: asyncio.Event | None = None,
-    retry: RetryPolicy | None = None,
-    order_seed: str = "",
-    revisions: tuple[Revision, Revision] | None = None,
-    clock: Clock = time.monotonic,
-) -> BlameResult:
-    """Search the edits that break the evaluation's fixtures.
-
-    `limits` are for the whole search. `revisions` are those of base and head, in which the revert
-    is written. Raises UsageError if the model cannot be called.
-    """
-    if evaluation.base is None:
-        raise ValueError("evaluation.base: there is no base version to compare with")
-    base, head = evaluation.base, evaluation.head
-    same_steps = have_same_steps(base, head)
-    edits = find_edits(base, head) if same_steps else ()
-    tests = _Tests(
-        evaluation,
-        base,
-        head,
-        edits,
-        broken,
-        client,
-        limits,
-        price,
-        stop,
-        retry,
-        order_seed,
-        clock=clock,
-    )
-    searchable = 0 < len(edits) <= _MOST_EDITS
-    found = await tests.search() if searchable else Found()
-    causes = [await tests.cause(group) for group in found.causes]
-    revert = await tests.revert(found.causes) if found.explained else None
-    outcome: BlameOutcome = "explained" if found.explained else "partly" if causes else "unclear"
-    ended = tests.ended
-    if not searchable:
-        ended = f"{len(edits):,} edits are too many to search" if edits else "no edit"
-    if not same_steps:
-        ended = STEPS_CHANGED
-    return BlameResult(
-        contract=evaluation.contract.name,
-        prompt_path=head.prompt.path,
-        edits=edits,
-        causes=tuple(causes),
-        outcome=outcome,
-        fixtures=tests.broken.fixtures,
-        calls=Calls(made=tests.made, cached=tests.cached),
-        cost_usd=tests.cost_usd,
-        ended=ended,
-        revert=_written(revert, evaluation, edits, revisions) if revert and revisions else revert,
-    )
-
-
-def _written(
-    revert: Revert,
-    evaluation: Evaluation,
-    edits: Sequence[Edit],
-    revisions: tuple[Revision, Revision],
-) -> Revert:
-    """Return the revert with the change of head's lines that makes it."""
-    base, head = evaluation.base, evaluation.head
-    assert base is not None  # noqa: S101  # its caller has looked
-    wanted = apply_edits(base, head, [edit for edit in edits if edit not in revert.edits])
-    arms = Arms(evaluation.contract, base, head, *revisions)
-    return replace(revert, written=write_revert(arms, edits, revert.edits, wanted))
-
-
 @dataclass
-class _Tests:
-    """The sequential tests of a search, with what they have used of its limits."""
+class Search:
+    """The search for the edits that break the fixtures of an evaluation, with the sequential tests
+    that it makes and what they have used of its `limits`."""
 
     evaluation: Evaluation
-    base: Target
-    head: Target
-    edits: Sequence[Edit]
     broken: Broken
     client: ModelClient
     limits: Limits
-    price: Price | None
-    stop: asyncio.Event | None
-    retry: RetryPolicy | None
-    order_seed: str
-    made: int = 0
-    cached: int = 0
-    cost_usd: float | None = 0.0
-    ended: str | None = None
+    price: Price | None = None
+    stop: asyncio.Event | None = None
+    retry: RetryPolicy | None = None
+    order_seed: str = ""
     clock: Clock = time.monotonic
+    base: Target = field(init=False)
+    head: Target = field(init=False)
+    edits: Sequence[Edit] = field(init=False)
+    made: int = field(default=0, init=False)
+    cached: int = field(default=0, init=False)
+    cost_usd: float | None = field(default=0.0, init=False)
+    ended: str | None = field(default=None, init=False)
     _number: int = field(default=0, init=False)
     _charged_usd: float = field(default=0.0, init=False)
     _started: float = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.evaluation.base is None:
+            raise ValueError("evaluation.base: there is no base version to compare with")
+        self.base, self.head = self.evaluation.base, self.evaluation.head
+        same_steps = have_same_steps(self.base, self.head)
+        self.edits = find_edits(self.base, self.head) if same_steps else ()
         self._started = self.clock()
+
+    async def blame(self, revisions: tuple[Revision, Revision] | None = None) -> BlameResult:
+        """Search the edits. `revisions` are those of base and head, in which the revert is written.
+        Raises UsageError if the model cannot be called."""
+        edits = tuple(self.edits)
+        searchable = 0 < len(edits) <= _MOST_EDITS
+        found = await self.search() if searchable else Found()
+        causes = [await self.cause(group) for group in found.causes]
+        revert = await self.revert(found.causes) if found.explained else None
+        outcome: BlameOutcome = (
+            "explained" if found.explained else "partly" if causes else "unclear"
+        )
+        if not searchable:
+            self.ended = f"{len(edits):,} edits are too many to search" if edits else "no edit"
+        if not have_same_steps(self.base, self.head):
+            self.ended = STEPS_CHANGED
+        return BlameResult(
+            contract=self.evaluation.contract.name,
+            prompt_path=self.head.prompt.path,
+            edits=edits,
+            causes=tuple(causes),
+            outcome=outcome,
+            fixtures=self.broken.fixtures,
+            calls=Calls(made=self.made, cached=self.cached),
+            cost_usd=self.cost_usd,
+            ended=self.ended,
+            revert=self._written(revert, revisions) if revert and revisions else revert,
+        )
+
+    def _written(self, revert: Revert, revisions: tuple[Revision, Revision]) -> Revert:
+        """Return the revert with the change of head's lines that makes it."""
+        kept = [edit for edit in self.edits if edit not in revert.edits]
+        wanted = apply_edits(self.base, self.head, kept)
+        arms = Arms(self.evaluation.contract, self.base, self.head, *revisions)
+        return replace(revert, written=write_revert(arms, self.edits, revert.edits, wanted))
 
     async def search(self) -> Found:
         """Find the causes, on enough broken fixtures."""

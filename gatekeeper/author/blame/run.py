@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.author.blame.measure import Broken, blame, by_evaluation, find_broken
+from gatekeeper.author.blame.measure import Broken, Search, by_evaluation, find_broken
 from gatekeeper.author.blame.result import (
     BlameResult,
     Revert,
@@ -110,21 +110,11 @@ def search_causes(
         models = {target.model for q in questions for target in _targets(q)}
         await client.require_keys(dict.fromkeys(sorted(models)))
         price = free_price if replay else worst_cost
-        return tuple(
-            [
-                await blame(
-                    question.evaluation,
-                    question.broken,
-                    client,
-                    limits,
-                    price=price,
-                    stop=stop,
-                    order_seed=work.order_seed,
-                    revisions=(revisions[0], revisions[-1]),
-                )
-                for question in questions
-            ]
+        searches = (  # one after the other, because the time of each begins with it
+            Search(q.evaluation, q.broken, client, limits, price, stop, order_seed=work.order_seed)
+            for q in questions
         )
+        return tuple([await search.blame((revisions[0], revisions[-1])) for search in searches])
 
     return environment_redactor().value(asyncio.run(with_signals(client, within)))
 

@@ -11,7 +11,7 @@ from support.evaluations import evaluation_of
 from support.fake_client import UNLIMITED, FakeClient, content
 from support.outcomes import outcome
 
-from gatekeeper.author.blame.measure import blame, find_broken
+from gatekeeper.author.blame.measure import Search, find_broken
 from gatekeeper.author.blame.result import NOT_CONFIRMED, BlameResult, sentences
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import SHAPES
@@ -53,7 +53,7 @@ def _searched(
     assert broken
     head = _loaded(RULES.replace(".", "!"))
     evaluation = evaluation_of(head, _loaded(RULES).target, evaluator=prepare(head))
-    return asyncio.run(blame(evaluation, broken, client, UNLIMITED))
+    return asyncio.run(Search(evaluation, broken, client, UNLIMITED).blame())
 
 
 @pytest.mark.parametrize("failing", [0.05, 0.4])

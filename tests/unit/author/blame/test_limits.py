@@ -9,7 +9,7 @@ import pytest
 from support.evaluations import evaluation_of
 from support.fake_client import UNLIMITED, FakeClient, FakeTime, content
 
-from gatekeeper.author.blame.measure import Broken, blame
+from gatekeeper.author.blame.measure import Broken, Search
 from gatekeeper.author.blame.result import BlameResult
 from gatekeeper.author.blame.search import expected_rates
 from gatekeeper.checks.evaluate import prepare
@@ -42,14 +42,14 @@ def searched(client: FakeClient, limits: Limits, clock: FakeTime | None = None) 
     rates = expected_rates(1.0, 0.0, broke=3, fixed=0)
     assert rates
     return asyncio.run(
-        blame(
+        Search(
             evaluation,
             Broken(("a", "b", "c"), rates),
             client,
             limits,
             price=lambda _: 0.01,
             clock=clock or FakeTime(),
-        )
+        ).blame()
     )
 
 

@@ -76,6 +76,9 @@ class Asked:
     async def complete(self, *_: object) -> Completion:
         return Completion("an answer")
 
+    async def text(self, *_: object) -> str:
+        return "an answer"
+
 
 def test_the_contracts_ask_what_generation_asks() -> None:
     asked = Asked()
