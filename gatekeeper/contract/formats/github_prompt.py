@@ -21,6 +21,7 @@ from gatekeeper.contract.formats.foreign_suite import (
 from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node, SuiteFiles, keys
 from gatekeeper.contract.formats.rows import (
     Check,
+    Row,
     checks_of,
     least_passing,
     refuse_unknown,
@@ -59,34 +60,48 @@ _DATA = {"input": "question", "expected": "reference", "context": "context"}
 
 # What GitHub's own evaluators grade, in words of this project: 1 to 5, as scores from 0 to 1.
 _JUDGE_MODEL = "openai/gpt-4o"
-_BUILT_IN: Mapping[str, Mapping[str, Any]] = {
-    "similarity": {
-        "criteria": "The output says the same as the reference. What matters is the content and "
-        "not the words.",
-        "reference": "{{ expected }}",
-        "levels": ("nothing", "little", "about half", "most", "everything"),
-    },
-    "coherence": {
-        "criteria": "The output is easy to follow: each sentence follows from the one before, and "
-        "the parts stand in a logical order.",
-        "levels": ("incoherent", "poor", "partly coherent", "coherent", "very coherent"),
-    },
-    "fluency": {
-        "criteria": "The output is well written: correct grammar, a fitting choice of words, "
-        "sentences that read naturally.",
-        "levels": ("not understandable", "weak", "acceptable", "good", "excellent"),
-    },
-    "relevance": {
-        "criteria": "The output answers the question completely and keeps to it.",
-        "question": "{{ input }}",
-        "levels": ("unrelated", "hardly relevant", "partly relevant", "relevant", "complete"),
-    },
-    "groundedness": {
-        "criteria": "Everything that the output claims follows from the context.",
-        "context": "{{ context }}",
-        "levels": ("contradicts it", "invented", "partly supported", "supported", "fully"),
-    },
-}
+
+
+def _graded(name: str, criteria: str, levels: str, **given: Any) -> Row:
+    """Return the row of an evaluator with levels from 1, of which 1 is the only one to fail."""
+    scale = {str(level): text for level, text in enumerate(levels.split(", "), start=1)}
+    return row(
+        name, "judge rubric", criteria=criteria, **given, scale=scale, pass_=2, model=_JUDGE_MODEL
+    )
+
+
+BUILT_IN = table(
+    _graded(
+        "similarity",
+        "The output says the same as the reference. What matters is the content and not the words.",
+        "nothing, little, about half, most, everything",
+        reference="{{ expected }}",
+    ),
+    _graded(
+        "coherence",
+        "The output is easy to follow: each sentence follows from the one before, and the parts "
+        "stand in a logical order.",
+        "incoherent, poor, partly coherent, coherent, very coherent",
+    ),
+    _graded(
+        "fluency",
+        "The output is well written: correct grammar, a fitting choice of words, sentences that "
+        "read naturally.",
+        "not understandable, weak, acceptable, good, excellent",
+    ),
+    _graded(
+        "relevance",
+        "The output answers the question completely and keeps to it.",
+        "unrelated, hardly relevant, partly relevant, relevant, complete",
+        question="{{ input }}",
+    ),
+    _graded(
+        "groundedness",
+        "Everything that the output claims follows from the context.",
+        "contradicts it, invented, partly supported, supported, fully",
+        context="{{ context }}",
+    ),
+)
 
 
 def recognises(_path: str, data: object) -> bool:
@@ -219,16 +234,14 @@ def _llm_check(node: Node, known: Collection[str]) -> Check:
 
 def _built_in(node: Node, known: Collection[str]) -> Check:
     uses = node.value
-    preset = _BUILT_IN.get(uses.removeprefix("github/")) if uses.startswith("github/") else None
-    if preset is None:
+    known_as = BUILT_IN.get(uses.removeprefix("github/")) if uses.startswith("github/") else None
+    if known_as is None:
         raise node.cannot_run(uses, "GitHub has no evaluator of this name")
-    texts = {part: value for part, value in preset.items() if part != "levels"}
-    for value in texts.values():
-        variable = value.strip("{ }")
-        if value.startswith("{{") and variable not in known:
+    for value in known_as.params.values():
+        variable = str(value).strip("{ }")
+        if str(value).startswith("{{") and variable not in known:
             raise node.cannot_run(uses, f"at least one test lacks the variable `{variable}`")
-    scale = {str(level): text for level, text in enumerate(preset["levels"], start=1)}
-    return {"judge": "rubric", **texts, "scale": scale, "pass": 2, "model": _JUDGE_MODEL}
+    return known_as.make(node)
 
 
 def _named(known: Collection[str], variable: str) -> str | None:

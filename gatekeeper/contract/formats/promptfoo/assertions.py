@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.contract.formats.foreign_suite import At
-from gatekeeper.contract.formats.promptfoo.assertion import Assertion, Grading, Scope
+from gatekeeper.contract.formats.promptfoo.assertion import Assertion, Scope
 from gatekeeper.contract.formats.promptfoo.javascript import read_transform
+from gatekeeper.contract.formats.promptfoo.providers import grading_of
 from gatekeeper.contract.formats.promptfoo.rows import (
     IGNORES_NOT,
     RED_TEAM,
@@ -42,8 +43,6 @@ class Translation:
     """Translates the assertions of one contract. What cannot be run goes to `notes`."""
 
     notes: Notes
-    grading_of: Callable[[Node, Grading], Grading]
-    """Adds the assertion's own `provider` to the settings for grading."""
 
     def checks(self, assertions: Iterable[Node], scope: Scope) -> list[At]:
         """Return the checks of a test's assertions, without those that cannot be run.
@@ -135,7 +134,7 @@ class Translation:
             return self._set(node, scope)
         base = kind.removeprefix("not-")
         _require_runnable(node, kind, base)
-        grading = self.grading_of(node, scope.grading)
+        grading = grading_of(node.child("provider"), scope.grading)
         row, assertion = ROWS[base], Assertion(node, base, _scope_of(node, scope), grading)
         check = row.make(assertion)
         if not callable(row.check):

@@ -381,7 +381,7 @@ class ContractWriter:
         for node in case.default_asserts():
             scope = self._scope(case, None, texts)
             try:
-                checks += self._translation().checks([node], scope)
+                checks += Translation(self.notes).checks([node], scope)
             except NeedsVariablesError:
                 left.append(node)
         named = distinct_names([check.value for check in checks])
@@ -395,7 +395,7 @@ class ContractWriter:
         scope = self._scope(case, fixture.variables, _text_variables([fixture]))
         threshold = case.threshold()
         scoring = _scoring_function(case)
-        translation = self._translation()
+        translation = Translation(self.notes)
         if scoring is None and (not scored or threshold is None):
             return translation.checks(asserts, scope)
         apart = [node for node in asserts if has(node.get("type"), APART)]
@@ -425,11 +425,6 @@ class ContractWriter:
             texts=texts,
             tools=tools_of(self.provider, self.prompt),
             field=self._transform_of(case).field,
-        )
-
-    def _translation(self) -> Translation:
-        return Translation(
-            self.notes, lambda node, known: grading_of(node.child("provider"), known)
         )
 
     def _row(self, fixture: _Fixture, own: list[At], names: set[str], taken: set[str]) -> At:

@@ -27,6 +27,7 @@ from gatekeeper.contract.values.definition import Contract
 
 TABLES: Mapping[str, Mapping[str, Row]] = {
     "github": github_prompt.STRINGS,
+    "github built-in": github_prompt.BUILT_IN,
     "harness": harness.ROWS,
     "openai evals": openai_evals.ROWS,
     "openai operations": openai_evals.OPERATIONS,
