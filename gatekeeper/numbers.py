@@ -190,6 +190,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {word}"
 
 
+def some(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Name the first of them, and count the others: `a, b, c and 2 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return separator.join(names[:most]) + more
+
+
 def lines(numbers: Sequence[int]) -> str:
     """Name lines by their numbers: `line 3`, `lines 3, 4`; "" for none."""
     listed = ", ".join(map(str, numbers))

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -103,9 +104,8 @@ def _links(context: Any, links: list[list[str]]) -> Iterator[str]:
         if not any(_stands_in(form, text) for form in (link, readable) for text in texts)
     ]
     if unknown:
-        shown = ", ".join(quote(link) for link in unknown[:_MOST_NAMED])
-        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        yield f"links to {shown}{more}, which `links_in` does not contain"
+        shown = numbers.some([quote(link) for link in unknown], _MOST_NAMED)
+        yield f"links to {shown}, which `links_in` does not contain"
 
 
 def _stands_in(link: str, text: str) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.checks.check import (
     PASSED,
     Check,
@@ -203,9 +204,7 @@ def _written(call: ToolCall) -> str:
 
 
 def _names(calls: _Calls) -> str:
-    shown = ", ".join(quote(call.name, 60) for call in calls[:_SHOWN])
-    more = f" and {len(calls) - _SHOWN:,} more" if len(calls) > _SHOWN else ""
-    return f"{shown}{more}" if calls else "no tool call"
+    return numbers.some([quote(call.name, 60) for call in calls], _SHOWN) or "no tool call"
 
 
 def _answer(*calls: tuple[str, str]) -> Completion:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
+from gatekeeper import numbers
 from gatekeeper.checks.check import (
     Check,
     Example,
@@ -163,9 +164,8 @@ def _message(value: float, least: float, found: set[str], wanted: set[str]) -> s
     parts = [f"the score is {math.floor(value * 1000) / 1000:g}, less than {least:g}"]
     for what, items in (("missing", wanted - found), ("not expected", found - wanted)):
         if items:
-            named = ", ".join(quote(item, 40) for item in sorted(items)[:_SHOWN])
-            more = f" and {len(items) - _SHOWN:,} more" if len(items) > _SHOWN else ""
-            parts.append(f"{what}: {named}{more}")
+            named = numbers.some([quote(item, 40) for item in sorted(items)], _SHOWN)
+            parts.append(f"{what}: {named}")
     return "; ".join(parts)
 
 

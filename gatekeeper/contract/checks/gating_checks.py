@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gatekeeper import numbers
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.contract.values.definition import CheckSpec, Fixture
 from gatekeeper.errors import Problem
@@ -23,8 +24,7 @@ def ungated_fixtures(
     ]
     if not names:
         return []
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    shown = f"fixture{'s' if len(names) > 1 else ''} {', '.join(names[:3])}{more}"
+    shown = f"fixture{'s' if len(names) > 1 else ''} {numbers.some(names, 3)}"
     what = f"no check with `severity: error` applies to the {shown}, so every output passes"
     fix = "write `severity: error` in a check, or add a check"
     return [document.problem(key, what, fix)]

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Contract, Fixture
 
 
@@ -144,5 +145,4 @@ def _units(fixtures: Sequence[Fixture], inputs: Inputs) -> Mapping[str, str]:
 
 
 def _names(fixtures: Sequence[str]) -> str:
-    shown = ", ".join(f"`{fixture}`" for fixture in fixtures[:3])
-    return f"{shown} and {len(fixtures) - 3:,} more" if len(fixtures) > 3 else shown
+    return numbers.some([f"`{fixture}`" for fixture in fixtures], 3)

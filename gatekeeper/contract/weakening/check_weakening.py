@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
+from gatekeeper import numbers
 from gatekeeper.contract.meaning.digests import canonical, check_meaning, file_meaning
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 
@@ -302,6 +303,5 @@ def _all_checks(contract: Contract, fixtures: Set[str]) -> list[CheckSpec]:
 
 def some_fixtures(fixtures: Sequence[str]) -> str:
     """Name the first fixtures, and count the others."""
-    named = ", ".join(f"`{fixture}`" for fixture in fixtures[:_MOST_NAMES])
-    more = f" and {len(fixtures) - _MOST_NAMES:,} more" if len(fixtures) > _MOST_NAMES else ""
-    return f"fixture{'s' if len(fixtures) > 1 else ''} {named}{more}"
+    named = numbers.some([f"`{fixture}`" for fixture in fixtures], _MOST_NAMES)
+    return f"fixture{'s' if len(fixtures) > 1 else ''} {named}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
+from gatekeeper import numbers
 from gatekeeper.contract.files.contract_files import contract_paths
 from gatekeeper.contract.models.allowed import allowed_models
 from gatekeeper.contract.policies.folder_policies import policy_paths
@@ -135,9 +136,8 @@ def _narrower(before: Policy, files: _Files) -> Iterator[Weakening]:
 
 
 def _narrowed(key: str, left_out: Sequence[str]) -> Weakening:
-    patterns = ", ".join(left_out[:_MOST_PATHS])
-    more = f" and {len(left_out) - _MOST_PATHS:,} more" if len(left_out) > _MOST_PATHS else ""
-    return Weakening(key, f"no longer includes {patterns}{more}, so gatekeeper may miss new files")
+    patterns = numbers.some(left_out, _MOST_PATHS)
+    return Weakening(key, f"no longer includes {patterns}, so gatekeeper may miss new files")
 
 
 def _no_longer_covered(before: Sequence[str], now: Sequence[str]) -> list[str]:
@@ -176,9 +176,7 @@ def _matched(revision: Revision, patterns: Sequence[str]) -> set[str]:
 
 
 def _lost(before: Iterable[str], now: Iterable[str]) -> str:
-    lost = sorted({*before} - {*now})
-    more = f" and {len(lost) - _MOST_PATHS:,} more" if len(lost) > _MOST_PATHS else ""
-    return ", ".join(lost[:_MOST_PATHS]) + more
+    return numbers.some(sorted({*before} - {*now}), _MOST_PATHS)
 
 
 def _loosened(

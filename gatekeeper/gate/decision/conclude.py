@@ -421,9 +421,6 @@ def _error_budgets(
 # next pull request. A check that nothing can pass would disable a contract in this way. Pure.
 
 
-_MOST_NAMES = 3
-
-
 def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
     """Return the fixtures of both contracts whose answers on head pass under the base contract
     only. `outcomes` are those of head's contract. No model is called again."""
@@ -454,9 +451,7 @@ def blind_fixtures(job: Job, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
 
 def blind_text(fixtures: Sequence[str]) -> str:
     """Say what such fixtures no longer do."""
-    named = ", ".join(f"`{fixture}`" for fixture in fixtures[:_MOST_NAMES])
-    if len(fixtures) > _MOST_NAMES:
-        named += f" and {len(fixtures) - _MOST_NAMES:,} more"
+    named = numbers.some([f"`{fixture}`" for fixture in fixtures], 3)
     one = len(fixtures) == 1
     count = numbers.count(len(fixtures), "fixture")
     fails = "its answer on head fails" if one else "their answers on head fail"

@@ -128,8 +128,7 @@ def _change(fixture: str, base: Tally | None, head: Tally) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    return "; ".join(names[:MOST_NAMES]) + more
+    return numbers.some(names, MOST_NAMES, "; ")
 
 
 # Finds the reasons in what fresh samples show of fixtures that seemed to have broken. Pure.

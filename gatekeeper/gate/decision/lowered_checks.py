@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gatekeeper import numbers
 from gatekeeper.contract.loading.load import all_checks
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import DEFAULT_WINDOW
@@ -59,8 +60,7 @@ def lowered_check_warnings(
         return ()
     last = max(gated.values(), key=lambda run: run.time)
     names = sorted(gated)
-    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES]) + more
+    shown = numbers.some([f"`{name}`" for name in names], _MOST_NAMES)
     noun, these = ("check", "this check") if len(names) == 1 else ("checks", "these checks")
     return (
         (

@@ -413,7 +413,7 @@ def warnings_of(job: Job) -> tuple[str, ...]:
         text = "until this change is merged, keep the variables of base's prompt in these fixtures"
         count = numbers.count(len(own.unpaired), "fixture")
         why = "cannot be compared, because their variables do not fit base's prompt"
-        warnings.append(f"{count} {why}: {_names(own.unpaired)}; {text}")
+        warnings.append(f"{count} {why}: {numbers.some(own.unpaired, 5)}; {text}")
     for other in others:
         if other.unanswerable:
             text = (
@@ -421,7 +421,7 @@ def warnings_of(job: Job) -> tuple[str, ...]:
                 "prompt"
             )
             count = numbers.count(len(other.unanswerable), "fixture")
-            warnings.append(f"{count} {text}: {_names(other.unanswerable)}")
+            warnings.append(f"{count} {text}: {numbers.some(other.unanswerable, 5)}")
     return tuple(warnings)
 
 
@@ -441,7 +441,7 @@ def flickering_sentence(found: Sequence[str]) -> str:
     one = len(found) == 1
     noun, them = ("fixture flickers", "it") if one else ("fixtures flicker", "them")
     fix = f"mend {them}, or put {them} in `quarantine`"
-    return f"{len(found):,} {noun} on base ({_names(found)}); {fix}"
+    return f"{len(found):,} {noun} on base ({numbers.some(found, 5)}); {fix}"
 
 
 def _unasked(evaluation: Evaluation) -> str:
@@ -451,14 +451,9 @@ def _unasked(evaluation: Evaluation) -> str:
         return ""
     return (
         f", because head's prompt cannot be filled in with {numbers.count(len(lost), 'fixture')} "
-        f"of the base contract ({_names(lost)}). First add the prompt's new variables to "
+        f"of the base contract ({numbers.some(lost, 5)}). First add the prompt's new variables to "
         "these fixtures, in a pull request that leaves the prompt unchanged"
     )
-
-
-def _names(fixtures: Sequence[str]) -> str:
-    more = f" and {len(fixtures) - 5} more" if len(fixtures) > 5 else ""
-    return ", ".join(fixtures[:5]) + more
 
 
 def _unknown_because(paired: PairedResult) -> str:

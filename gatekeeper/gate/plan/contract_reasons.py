@@ -37,10 +37,10 @@ def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
 def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     """Return the reason for a contract that head no longer has."""
     if contract.broken and contract.base is None:
-        changed = [cause.path for cause in contract.affected_by]
+        changed = numbers.some([cause.path for cause in contract.affected_by], 3)
         text = (
             "Gatekeeper cannot run this contract, and could not run it before: "
-            f"{_sentence(contract.broken)} So nothing tests the change of {_some(changed)}. "
+            f"{_sentence(contract.broken)} So nothing tests the change of {changed}. "
             "Correct the mistake, in this pull request or in another one."
         )
         return Reason("error", text, "inconclusive")
@@ -54,7 +54,7 @@ def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     if contract.prompt_still_there:
         return _left_by_removal(contract, policy)
     if contract.successors and not policy.allow.contract_removal:
-        added = _some(contract.successors)
+        added = numbers.some(contract.successors, 3)
         text = (
             "The contract was removed together with its prompt, and this pull "
             f"request adds {added}. Gatekeeper could not compare the old and the new "
@@ -111,11 +111,12 @@ def new_contract_reasons(job: Job, policy: Policy) -> list[Reason]:
         )
         reasons.append(Reason("replaced", text, "inconclusive"))
     elif job.successors and not policy.allow.contract_removal:
+        others = numbers.some(job.successors, 3)
         text = (
             "This change removes the prompt of the base contract. Gatekeeper compared "
             f"the removed prompt with {job.contract.target.prompt.reference}, which the contract "
-            f"now tests. But {_some(job.successors)} in this pull request may also replace the "
-            "removed prompt. Set the contract's `prompt` to the file that replaces the removed "
+            f"now tests. But {others} in this pull request may also replace the removed prompt. "
+            "Set the contract's `prompt` to the file that replaces the removed "
             "prompt, and add all other new prompts in a separate pull request. Or ask a "
             "maintainer to waive this result."
         )
@@ -249,18 +250,13 @@ def _left_by_removal(contract: AffectedContract, policy: Policy) -> Reason:
 
 def _left_untested(contract: AffectedContract) -> str:
     """Return what a removed contract means for its prompt, which other contracts may test."""
-    names = _some(contract.also_tested_by)
+    names = numbers.some(contract.also_tested_by, 3)
     return f"{f'only {names}' if names else 'no contract'} would test the prompt"
 
 
 def _sentence(problem: Problem) -> str:
     text = str(problem)
     return text if text.endswith(("?", ".")) else f"{text}."
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 # Plans the contracts of a run, without those of other tools that cannot run, such as a suite with
