@@ -43,6 +43,17 @@ def test_the_example_is_valid_without_a_warning_or_a_note(repository, capsys):
     assert told.err == ""
 
 
+def test_nothing_is_called_a_mistake_that_init_writes_itself(repository, capsys):
+    assert init(repository) == 0
+    assert "was there before" not in capsys.readouterr().out
+
+
+def test_a_mistake_of_a_policy_that_was_there_is_named(repository, capsys):
+    repository.write(".github/gatekeeper.yml", "contracts: [none/*.yaml]\n")
+    assert init(repository) == 0
+    assert "This mistake was there before: .github/gatekeeper.yml" in capsys.readouterr().out
+
+
 def test_the_history_is_fed_every_night_and_after_every_merge(repository):
     init(repository)
 

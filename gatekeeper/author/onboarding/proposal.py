@@ -117,7 +117,8 @@ def propose(
         for path, problem in mistakes:
             refused.setdefault(path, f"{problem.what}; {problem.fix}")
         if len(refused) == known:
-            return replace(found, mistakes=tuple(problem for _, problem in mistakes))
+            before = (problem for path, problem in mistakes if path in revision.entries)
+            return replace(found, mistakes=tuple(before))
 
 
 def _mistakes(
