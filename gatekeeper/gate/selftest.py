@@ -141,9 +141,8 @@ def rehearse(job: Job, pools: Pools, change: Change, rng: random.Random) -> tupl
     watches = Watches([job])
     draw = _Draw(job.evaluations[0], pools, change, rng)
     for trial in job.trials:
-        if not watches.wants(trial):
-            break
-        watches.add(draw(trial))
+        if watches.wants(trial):
+            watches.add(draw(trial))
 
     async def ask(
         trials: Sequence[Trial],
@@ -172,7 +171,10 @@ def ending(monitor: EvaluationMonitor) -> Ending:
     if decides and any(claims[c].evaluate(level).regressed for c, level in levels.items()):
         return "fail"
     complete = monitor.complete or not monitor.settled
-    must = must_pass_results(contract, monitor.outcomes, monitor.broken, complete=complete)
+    paired = monitor.evaluation.paired
+    must = must_pass_results(
+        contract, monitor.outcomes, monitor.broken, complete=complete, paired=paired
+    )
     broke = [r.verdict for r in broken_reasons(monitor.broken, better=False)]
     if "fail" in broke or any(result.found == "broke" for result in must):
         return "fail"

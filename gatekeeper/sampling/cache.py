@@ -5,7 +5,10 @@ old answers from misleading:
 
 1. Both arms of a pair come from one run. If base were older than head, a change of the provider's
    model would look like an effect of the prompt. So a pair is the unit, and a trial without a
-   partner has none: a run on the default branch, which watches for drift, finds nothing here.
+   partner has none: a run on the default branch, which watches for drift, finds nothing here. An
+   answer that a run took alone on purpose, because no comparison needs its partner (monitor.py),
+   is kept alone, and leads to the same decision. Its partner can only be missed if the contract's
+   gate or the policy changes.
 2. A pair is sampled once. A repeated request within MOST_AGE gets the first answer, so that nobody
    can repeat a job until it passes by chance. Only evidence is kept: of the answers that were under
    way when a run ended, only the fast ones would be there.
@@ -34,14 +37,22 @@ unknown whether the answer passes. To sample the contract again would be a new c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from gatekeeper.contract.checks.judge_questions import question_key
 from gatekeeper.contract.meaning.digests import digest, request_digest
-from gatekeeper.contract.values.trial import Arm, Completion, ContractFrom, Request, Sample, Trial
+from gatekeeper.contract.values.trial import (
+    Arm,
+    Completion,
+    ContractFrom,
+    Evaluated,
+    Request,
+    Sample,
+    Trial,
+)
 
 MOST_AGE = timedelta(days=7)
 
@@ -50,11 +61,18 @@ _Place = tuple[ContractFrom, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The answers of both arms in one run. `key` names their two requests."""
+    """The answers of both arms in one run. `key` names their two requests. One answer is None if
+    it was left out on purpose."""
 
     key: str
-    base: Completion
-    head: Completion
+    base: Completion | None
+    head: Completion | None
+
+    @property
+    def answers(self) -> Mapping[Arm, Completion]:
+        """Return the answers that there are."""
+        both: tuple[tuple[Arm, Completion | None], ...] = ("base", self.base), ("head", self.head)
+        return {arm: answer for arm, answer in both if answer is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +118,17 @@ def recall(
     if not entries:
         return {}
     plans = _plans(trials)
-    measured = {
-        plan.contract: {pair.key: pair for pair in entries[plan.key].pairs}
-        for plan in _plans(planned or trials).values()
-        if plan.key in entries
-    }
+    measured: dict[tuple[str, str, Arm], Completion] = {}
+    for plan in _plans(planned or trials).values():
+        for pair in entries[plan.key].pairs if plan.key in entries else ():
+            for arm, answer in pair.answers.items():
+                measured.setdefault((plan.contract, pair.key, arm), answer)
     known: dict[int, Completion] = {}
     for index, trial in enumerate(trials):
         key = plans[trial.contract].pairs[_place(trial)]
-        pair = measured.get(trial.contract, {}).get(key)
-        if pair is not None:
-            answer = pair.base if trial.arm == "base" else pair.head
-            known[index] = replace(answer, replayed=True)
+        found = measured.get((trial.contract, key, trial.arm))
+        if found is not None:
+            known[index] = replace(found, replayed=True)
     return known
 
 
@@ -157,26 +174,31 @@ def measured(
     samples: Sequence[Sample],
     now: datetime,
     order_seeds: Mapping[str, str],
+    alone: Collection[Evaluated] = (),
 ) -> list[Entry]:
     """Return each contract's pairs for which this run has both answers from a model and as
-    evidence.
+    evidence, and the answers whose partner was left out on purpose.
 
-    `order_seeds` gave each contract its order, by its name. An answer that was cut comes with the
-    outcomes of each evaluation that used it.
+    `order_seeds` gave each contract its order, by its name. `alone` are the evaluations that
+    sampled head without base from some point on. An answer that was cut comes with the outcomes of
+    each evaluation that used it.
     """
     arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
-    for sample in _evidence(trials, samples):
+    left_out: set[tuple[str, _Place]] = set()
+    for sample in _evidence(trials, samples, alone):
         trial, answer = sample.trial, sample.completion
         if answer is not None and not answer.replayed:
             arms[trial.contract, _place(trial)][trial.arm] = answer
+        if trial.confirms or (trial.contract, trial.contract_from) in alone:
+            left_out.add((trial.contract, _place(trial)))
     plans = _plans(trials)
-    fresh = _plans([sample.trial for sample in samples if sample.trial.confirms])
-    judged = _judge_answers(trials, samples)
+    fresh = _plans(_fresh_trials(trials, samples))
+    judged = _judge_answers(trials, samples, alone)
     measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
-        if len(both) == 2:
+        if len(both) == 2 or (contract, place) in left_out:
             key = plans[contract].pairs.get(place) or fresh[contract].pairs[place]
-            pair = Pair(key, both["base"], both["head"])
+            pair = Pair(key, both.get("base"), both.get("head"))
             measured[contract][key] = _joined(pair, measured[contract].get(key))
     # An entry without pairs has new answers of judges about pairs that were known before.
     contracts = dict.fromkeys((*measured, *judged))
@@ -197,9 +219,17 @@ def _joined(pair: Pair, same: Pair | None) -> Pair:
     """Return the pair with the outcomes of the same requests in another evaluation."""
     if same is None:
         return pair
-    base = replace(pair.base, kept=(*same.base.kept, *pair.base.kept))
-    head = replace(pair.head, kept=(*same.head.kept, *pair.head.kept))
-    return replace(pair, base=base, head=head)
+    return replace(
+        pair,
+        base=_with_outcomes(pair.base, same.base),
+        head=_with_outcomes(pair.head, same.head),
+    )
+
+
+def _with_outcomes(answer: Completion | None, same: Completion | None) -> Completion | None:
+    if answer is None or same is None:
+        return answer or same
+    return replace(answer, kept=(*same.kept, *answer.kept))
 
 
 def continued(earlier: Entry | None, new: Entry) -> Entry:
@@ -241,6 +271,17 @@ def _plans(trials: Sequence[Trial]) -> dict[str, _Plan]:
     }
 
 
+def _fresh_trials(trials: Sequence[Trial], samples: Sequence[Sample]) -> list[Trial]:
+    """Return the fresh trials of both arms, also if one was left out."""
+    planned: dict[tuple[Evaluated, str], dict[Arm, Trial]] = defaultdict(dict)
+    for trial in trials:
+        key = (trial.contract, trial.contract_from), trial.fixture
+        planned[key].setdefault(trial.arm, trial)
+    fresh = [sample.trial for sample in samples if sample.trial.confirms]
+    places = {(((t.contract, t.contract_from), t.fixture), t.repetition) for t in fresh}
+    return [arm.again(repetition) for key, repetition in places for arm in planned[key].values()]
+
+
 def _place(trial: Trial) -> _Place:
     return trial.contract_from, trial.fixture, trial.repetition
 
@@ -252,17 +293,23 @@ def _meaning(request: Request) -> list[Any]:
     return [*meaning, "streamed"] if request.streamed else meaning
 
 
-def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
+def _evidence(
+    trials: Sequence[Trial], samples: Sequence[Sample], alone: Collection[Evaluated] = ()
+) -> Iterator[Sample]:
     """Return the samples of each evaluation up to its first gap, as monitor.py does, and the
     fresh ones, of which confirmation.py leaves out what follows a gap."""
-    planned: dict[tuple[str, ContractFrom], list[Trial]] = defaultdict(list)
+    planned: dict[Evaluated, list[Trial]] = defaultdict(list)
     for trial in reversed(trials):
         planned[trial.contract, trial.contract_from].append(trial)
     for sample in samples:
         if sample.trial.confirms:
             yield sample
             continue
-        evaluation = planned[sample.trial.contract, sample.trial.contract_from]
+        key = sample.trial.contract, sample.trial.contract_from
+        evaluation = planned[key]
+        if key in alone and sample.trial.arm == "head":
+            while evaluation and evaluation[-1].arm == "base":
+                evaluation.pop()
         if evaluation and evaluation.pop() is sample.trial:
             yield sample
         else:
@@ -270,11 +317,11 @@ def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sa
 
 
 def _judge_answers(
-    trials: Sequence[Trial], samples: Sequence[Sample]
+    trials: Sequence[Trial], samples: Sequence[Sample], alone: Collection[Evaluated]
 ) -> dict[str, dict[str, Completion]]:
     """Return the judges' answers about the evidence of each contract, by `question_key`."""
     found: dict[str, dict[str, Completion]] = defaultdict(dict)
-    for sample in _evidence(trials, samples):
+    for sample in _evidence(trials, samples, alone):
         for answer in sample.judge_answers:
             if answer.completion is not None and answer.completion.cut is None:
                 own = found[sample.trial.contract]

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,9 +15,10 @@ from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
-from gatekeeper.gate.pipeline import RunContext, measure
+from gatekeeper.gate.pipeline import Measurement, RunContext, measure, measure_contracts
 from gatekeeper.gate.results.result import ContractResult
 from gatekeeper.gate.work import Work, plan_check
+from gatekeeper.sampling.cache import live_entries, measured
 
 UNLIMITED = Limits(None, None, None, 8)
 CONTRACT = """\
@@ -367,20 +369,25 @@ def test_nothing_is_asked_again_after_a_limit() -> None:
     assert result.calls.made <= 80
 
 
-def test_the_same_commit_gets_the_same_answers_without_a_call() -> None:
-    from datetime import UTC, datetime
-
-    from gatekeeper.sampling.cache import live_entries, measured
-
-    work = planned(order_seed="a" * 32)
-    first = asyncio.run(measure(work, RunContext(Desk(1, REFUNDS))))
-    samples = [outcome.sample for outcome in (*first.outcomes, *first.fresh)]
+def asked_again(desk: Desk, samples: int, **settings) -> tuple[Measurement, Measurement, Desk]:
+    """Return a run, and the next one of the same commit by another model, with the cache."""
+    work = planned(samples=samples, order_seed="a" * 32, **settings)
+    first = asyncio.run(measure_contracts(work, RunContext(desk)))
+    outcomes = [outcome.sample for outcome in (*first.outcomes, *first.fresh)]
     seeds = {job.contract.name: job.order_seed for job in work.jobs}
-    entries = live_entries(measured(work.trials, samples, datetime.now(UTC), seeds))
+    kept = measured(work.trials, outcomes, datetime.now(UTC), seeds, first.alone)
     other = Desk(2)
-    again = asyncio.run(measure(work, RunContext(other, remembered=entries)))
+    entries = live_entries(kept)
+    return first, asyncio.run(measure_contracts(work, RunContext(other, remembered=entries))), other
+
+
+@pytest.mark.parametrize("broken", [REFUNDS, (), REFUNDS[:1]])
+@pytest.mark.parametrize("samples", [1, 2])
+def test_the_same_commit_gets_the_same_answers_without_a_call(broken, samples) -> None:
+    first, again, other = asked_again(Desk(1, broken), samples, fixtures=100)
     assert not other.asked
     assert again.contracts[0].reasons == first.contracts[0].reasons
+    assert again.contracts[0].fixtures == first.contracts[0].fixtures
     assert again.calls.made == 0
 
 
@@ -431,3 +438,104 @@ def _contains(evaluation):
     [check_] = evaluation.contract.checks
     contract = replace(evaluation.contract, checks=(replace(check_, type="contains"),))
     return replace(evaluation, contract=contract, evaluator=prepare(contract))
+
+
+def on_head_alone(found: ContractResult) -> list[str]:
+    return [fixture.id for fixture in found.fixtures if fixture.base is None and fixture.head]
+
+
+def test_base_is_spared_once_more_pairs_could_hardly_show_a_drop() -> None:
+    work = planned(100, 1, order_seed="a" * 32)
+    measured_ = asyncio.run(measure_contracts(work, RunContext(Desk(1))))
+    (found,) = measured_.contracts
+    assert found.verdict == "pass"
+    assert found.head.samples == 100 > found.base.samples
+    assert len(on_head_alone(found)) == 100 - found.base.samples == found.paired.unknown
+    assert found.paired.stopped == "futile"
+    assert measured_.calls.made < 170
+    assert measured_.alone == {("triage", "head")}
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_what_broke_is_found_among_fixtures_of_head_alone(number: int) -> None:
+    alone = 0
+    for seed in range(4):
+        result, found = check(Desk(seed, REFUNDS[:number]), 100, 1, order_seed=f"{seed}" * 32)
+        assert result.exit_code == 1
+        assert set(REFUNDS[:number]) <= {f.id for f in found.fixtures if f.change == "broke"}
+        alone += len(set(REFUNDS[:number]) & set(on_head_alone(found)))
+    assert alone
+
+
+def test_what_was_fixed_among_fixtures_of_head_alone_counts_too() -> None:
+    for seed in range(4):
+        desk = Desk(seed, REFUNDS[:1], fixed=REFUNDS[1:], rate=1.0)
+        result, found = check(desk, 100, 1, order_seed=f"{seed}" * 32)
+        assert result.exit_code == 0
+        assert found.broken.fixtures("broke") == ["refund-1"]
+        assert set(found.broken.fixtures("fixed")) == set(REFUNDS[1:])
+
+
+def test_many_fixtures_that_flicker_do_not_hide_the_one_that_broke() -> None:
+    """More of them pass on head alone by chance than are sampled again at most."""
+    codes = [check(Desk(seed, REFUNDS[:1], rate=0.8), 100, 1)[0].exit_code for seed in range(3)]
+    assert codes == [1, 1, 1]
+
+
+def test_a_promise_that_fails_on_both_arms_did_not_break() -> None:
+    desk = Wrong(1, rate=1.0)
+    for seed in "abc":
+        arms = [revision(arm, 100, 1, "") for arm in ("Base", "Head")]
+        marked = [with_promise(arm, "refund-1") for arm in arms]
+        change = Change(*(replace(a, sha=s * 40) for a, s in zip(marked, "bc", strict=True)))
+        work = plan_check(change, Policy(limits=UNLIMITED), order_seed=seed * 32)
+        (found,) = asyncio.run(measure(work, RunContext(desk))).contracts
+        assert {result.found for result in found.must_pass} <= {"open", "kept"}
+        assert found.verdict == "pass"
+
+
+class Wrong(Desk):
+    """Answers the first ticket wrongly on both arms."""
+
+    async def complete(self, request: Request) -> Completion:
+        answer = await super().complete(request)
+        known = request.messages[0].content.split(" ")[1]
+        return Completion("other", 5.0) if known == "refund-1" else answer
+
+
+def with_promise(arm: MemoryRevision, fixture: str) -> MemoryRevision:
+    files = dict(arm.files)
+    table = files["contracts/tickets.csv"].decode().splitlines()
+    rows = [
+        f"{table[0]},must_pass",
+        *(f"{r},{r.split(',')[0] == fixture}".lower() for r in table[1:]),
+    ]
+    files["contracts/tickets.csv"] = ("\n".join(rows) + "\n").encode()
+    return MemoryRevision(files, arm.sha)
+
+
+class Forgetful(Desk):
+    """Never answers a ticket's first question on head."""
+
+    async def complete(self, request: Request) -> Completion:
+        answer = await super().complete(request)
+        arm, ticket = request.messages[0].content.split(" ")[:2]
+        if (arm, ticket, request.repetition) == ("Head", "refund-1", 0):
+            raise CallFailed("the connection was lost")
+        return answer
+
+
+def test_an_answer_lost_on_head_alone_is_no_reason_to_look_away() -> None:
+    for seed in "abcd":
+        desk = Forgetful(1, REFUNDS[:1], rate=1.0)
+        result, found = check(desk, 100, 1, order_seed=seed * 32)
+        assert result.exit_code == 1
+        assert found.broken.fixtures("broke") == ["refund-1"]
+
+
+def test_a_limit_while_head_alone_is_sampled_is_no_pass() -> None:
+    for calls in (90, 120, 140):
+        limits = replace(UNLIMITED, calls=calls, concurrency=1)
+        result, _ = check(Desk(1, REFUNDS), 100, 1, order_seed="a" * 32, limits=limits)
+        assert result.verdict == "error"
+        assert result.calls.made <= calls

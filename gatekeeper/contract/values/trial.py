@@ -17,6 +17,9 @@ ContractFrom = Literal["head", "base", "base_settings", "base_reading"]
 """The contract that evaluates a trial: head's, base's, or base's own model, parameters and mode
 with head's prompt file."""
 
+Evaluated = tuple[str, ContractFrom]
+"""An evaluation of a run: the contract's name, and whose contract evaluates."""
+
 
 class SharedPrefix(NamedTuple):
     """How many first `messages` are the same in other requests of the run, and their `size` in

@@ -10,6 +10,12 @@ counts once, and the exact McNemar test over distinct inputs, or clusters, decid
 
 An unknown sample is read twice, as favourably to head as may be and as unfavourably: only the
 favourable reading finds a broken fixture, and only the unfavourable one clears a suspect.
+
+What only names suspects is sampled sparingly. A fixture is worse in a pair if base passes and head
+fails, so the second sample of a pair is left out if the first one excludes that; and the same of
+those that seem fixed. Fixtures that were sampled on head alone get samples of base if head failed.
+All of them do if something broke, because others may have been fixed, and if repeated requests get
+the same answer.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ from gatekeeper.gate.results.parts import (
     Tally,
     Unit,
 )
+from gatekeeper.gate.samples.outcomes import ARMS
 from gatekeeper.sampling.stored_text import answer_text
 from gatekeeper.sampling.trials import in_order
 from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, suspicion
@@ -44,13 +51,16 @@ PAIRS_AT_ONCE, MOST_TO_LIFT = 10, 10
 """How many pairs of a unit are planned together, and how many at most of one that seems fixed."""
 
 SCREENING = 2
-"""How many pairs tell at most whether a fixture that was sampled once or twice is a suspect."""
+"""How many pairs tell at most whether a fixture that was sampled once or twice seems broken, or
+fixed."""
 
 _LABEL_WORDS = 5
 """Longer texts that are the same every time come from a cache."""
 
-Step = Literal["screening", "broke", "fixed"]
-STEPS: tuple[Step, ...] = ("screening", "broke", "fixed")
+Step = Literal["seem broken", "broke", "base", "seem fixed", "fixed"]
+STEPS: tuple[Step, ...] = ("seem broken", "base", "broke", "base", "seem fixed", "fixed")
+_Next = tuple[range, Sequence[Arm]]
+"""The next fresh samples of a fixture: their repetitions, and the arms that are asked."""
 
 
 def most_suspects(units: int) -> int:
@@ -85,6 +95,20 @@ class _Pair(NamedTuple):
         return (self.base is not False) - (self.head is True)
 
 
+class _Half(_Pair):
+    """A pair of which one sample was left out, because it cannot show the change that is sought."""
+
+    __slots__ = ()
+
+    @property
+    def kindly(self) -> int:
+        return 0
+
+    @property
+    def harshly(self) -> int:
+        return 0
+
+
 class Confirming:
     """The fresh samples of one evaluation, in steps.
 
@@ -93,10 +117,17 @@ class Confirming:
         level: That of the comparison of the suite.
         outcomes: The planned samples.
         order_seed: What gives the fresh samples their order.
+        spares_base: Whether the planned samples of some fixtures are of head alone.
     """
 
     def __init__(
-        self, evaluation: Evaluation, level: float, outcomes: Iterable[Outcome], order_seed: str
+        self,
+        evaluation: Evaluation,
+        level: float,
+        outcomes: Iterable[Outcome],
+        order_seed: str,
+        *,
+        spares_base: bool = False,
     ) -> None:
         self.unrecorded = False
         """Whether a recording has no fresh samples."""
@@ -121,30 +152,35 @@ class Confirming:
         self._known: dict[str, dict[tuple[Unit, range], list[_Pair]]] = defaultdict(dict)
         for outcome in outcomes:
             self._keep(outcome)
-        self._step: Step = "screening"
+        self._step: Step = "seem broken"
         self._copies = False
         self._suspects: tuple[Unit, ...] = ()
         self._wanted: frozenset[str] = frozenset()
+        self._next: dict[str, _Next] = {}
+        self._spared = frozenset(f for f in both if (f, "base") not in self._outcomes)
+        self._spared = self._spared if spares_base else frozenset()
 
     def begin(self, step: Step) -> tuple[Trial, ...]:
         """Begin a step, or go on with it. Returns the trials that may follow, in their order; none
         if the step has ended."""
         self._step = step
-        self._copies = step != "screening" and self._repeats_prove_nothing()
+        self._copies = step != "seem broken" and self._repeats_prove_nothing()
         if step == "broke":
             self._suspects = self._choose_suspects()
         self._wanted = frozenset(self._still_wanted())
+        self._next = {fixture: self._next_of(fixture) for fixture in self._wanted}
+        # Both arms, also if one is asked: the cache knows the answers of whole pairs.
         trials = [
             trial.again(repetition)
-            for fixture in self._wanted
-            for repetition in self._repetitions(fixture)
+            for fixture, (repetitions, _) in self._next.items()
+            for repetition in repetitions
             for trial in self._first[fixture].values()
         ]
         return in_order(trials, self._order_seed)
 
-    def wants(self, fixture: str) -> bool:
-        """Return whether a fresh sample of the fixture can still change anything in this step."""
-        return fixture in self._wanted
+    def wants(self, trial: Trial) -> bool:
+        """Return whether a fresh sample can still change anything in this step."""
+        return trial.fixture in self._wanted and trial.arm in self._next[trial.fixture][1]
 
     def take(self, outcome: Outcome) -> None:
         """Add a fresh sample."""
@@ -153,15 +189,16 @@ class Confirming:
 
     @property
     def fresh(self) -> tuple[Outcome, ...]:
-        """Return the fresh samples up to the first that is missing, of each fixture."""
+        """Return the fresh samples: of those that decide, up to the first that is missing of each
+        fixture."""
         found = []
         for fixture, arms in self._first.items():
-            for repetitions in (self._screening, self._confirming):
-                for repetition in repetitions:
-                    pair = [self._outcomes[fixture, arm].get(repetition) for arm in arms]
-                    if None in pair or not pair:
-                        break
-                    found += [outcome for outcome in pair if outcome is not None]
+            for repetition in (0, *self._screening, *self._confirming):
+                taken = [self._outcomes[fixture, arm].get(repetition) for arm in arms]
+                pair = [o for o in taken if o is not None and o.sample.trial.confirms]
+                if repetition in self._confirming and len(pair) < len(arms):
+                    break
+                found += pair
         return tuple(found)
 
     @property
@@ -177,13 +214,14 @@ class Confirming:
         lifted = self._lifted(self._choose_fixed()[:MOST_FIXED])
         known = {unit: change for unit, change in lifted.items() if change in ("fixed", "kept")}
         changes |= known
+        unseen = len(self._unseen_on_base()) if "broke" in changes.values() else 0
         return BrokenFixtures(
             confirmations={
                 unit: _tallied(self._drawn(unit), changes[unit] or "unknown")
                 for unit in self._units
                 if unit in changes
             },
-            maybe_fixed=len(self._choose_fixed()) - len(known),
+            maybe_fixed=len(self._choose_fixed()) - len(known) + unseen,
             level=self._level,
             left_out=self._left_out(suspects),
             unrecorded=self.unrecorded,
@@ -214,40 +252,65 @@ class Confirming:
         """The repetitions of the samples that decide."""
         return range(self._screening.stop, self._screening.stop + MOST_PAIRS)
 
-    def _repetitions(self, fixture: str) -> range:
+    def _next_of(self, fixture: str) -> _Next:
         """Return the next fresh samples of a fixture that this step may need."""
-        if self._step == "screening":
-            drawn = len(self._pairs(Unit(fixture), self._screening))
-            missing = SCREENING + 1 - len(self._seen(Unit(fixture)))
-            return self._screening[drawn : drawn + max(0, missing)]
+        if self._step in ("seem broken", "seem fixed"):
+            open_ = self._is_open if self._step == "seem broken" else self._may_be_fixed
+            unit = next(u for u in self._units if u.fixture == fixture and open_(u))
+            repetition = self._screening[len(self._pairs(unit, self._screening))]
+            broke = self._step == "seem broken" and any(p.base for p in self._seen(unit))
+            likely: Sequence[Arm] = ("head", "base") if broke else ("base", "head")
+            left = [a for a in likely if repetition not in self._outcomes[fixture, a]]
+            return range(repetition, repetition + 1), left[:1]
+        if self._step == "base":
+            return range(1), ("base",)
         drawn = len(self._drawn(Unit(fixture)))
-        return self._confirming[drawn : drawn + PAIRS_AT_ONCE]
+        return self._confirming[drawn : drawn + PAIRS_AT_ONCE], ARMS
 
     def _still_wanted(self) -> Iterable[str]:
-        if self._step == "screening":
+        if self._step == "seem broken":
             return (unit.fixture for unit in self._units if self._is_open(unit))
+        if self._step == "base":
+            unseen = self._unseen_on_base()
+            may_lift = self._can_lift(len(self._choose_fixed()) + len(unseen))
+            return unseen if self._copies or may_lift else ()
         if self.unrecorded or self._copies:
             return ()
         if self._step == "broke":
             found = self._findings(self._suspects)
             return (u.fixture for u, f in zip(self._suspects, found, strict=True) if f is None)
         candidates = self._choose_fixed()
-        if not self._can_lift(candidates):
+        if not self._can_lift(len(candidates)):
             return ()
+        if self._step == "seem fixed":
+            return (unit.fixture for unit in candidates if self._may_be_fixed(unit))
         lifted = self._lifted(candidates[:MOST_FIXED])
         return (unit.fixture for unit, change in lifted.items() if change is None)
 
-    def _can_lift(self, candidates: Sequence[Unit]) -> bool:
+    def _unseen_on_base(self) -> list[str]:
+        """Return the fixtures that passed on head and were not sampled on base."""
+        return [
+            fixture
+            for fixture in self._spared
+            if 0 not in self._outcomes[fixture, "base"]
+            and any(o.passed for o in self._outcomes[fixture, "head"].values())
+        ]
+
+    def _can_lift(self, candidates: int) -> bool:
         """Return whether broken fixtures fail the contract, unless so many are fixed."""
         found = self.result
         gated = len(found.fixtures("broke")) - found.allowed
-        return found.claimed and 0 < gated <= len(candidates)
+        return found.claimed and 0 < gated <= candidates
 
     def _is_open(self, unit: Unit) -> bool:
         seen = self._seen(unit)
-        if all(pair == (None, None) for pair in seen):
+        if unit.fixture not in self._spared and all(pair == (None, None) for pair in seen):
             return False  # nothing suggests that it passed on base
         return suspicion([pair.harshly for pair in seen]) == "open"
+
+    def _may_be_fixed(self, unit: Unit) -> bool:
+        """Return whether one more pair tells whether the unit seems fixed."""
+        return suspicion([-pair.kindly for pair in self._seen(unit)]) == "open"
 
     def _choose_suspects(self) -> tuple[Unit, ...]:
         """Return the units that seem to have broken, those that must pass first and then the
@@ -258,7 +321,7 @@ class Confirming:
         return tuple(found[: most_suspects(len(self._units))])
 
     def _choose_fixed(self) -> tuple[Unit, ...]:
-        """Return the units that may have been fixed, the clearest first. They are not screened."""
+        """Return the units that may have been fixed, the clearest first."""
         found = self._that_seem(lambda pair: -pair.kindly, ("suspect", "open"))
         return tuple(sorted(found, key=lambda u: sum(pair.kindly for pair in self._seen(u))))
 
@@ -310,6 +373,7 @@ class Confirming:
                 found[unit] = _tallied(seen, "unknown")
         return BrokenFixtures(
             confirmations=found,
+            maybe_fixed=len(self._unseen_on_base()) if broke else 0,
             level=self._level,
             allowed=self._allowed,
             claimed=claims_fixtures(self._contract),
@@ -330,13 +394,29 @@ class Confirming:
             return known[unit, repetitions]
         pairs = []
         for repetition in repetitions:
-            base = self._outcomes[unit.fixture, "base"].get(repetition)
-            head = self._outcomes[unit.fixture, "head"].get(repetition)
-            if base is None or head is None:
+            pair = self._pair(unit, repetition)
+            if pair is None:
                 break  # what came after a gap is no evidence
-            pairs.append(_Pair(unit.passed(base), unit.passed(head)))
+            pairs.append(pair)
         known[unit, repetitions] = pairs
         return pairs
+
+    def _pair(self, unit: Unit, repetition: int) -> _Pair | None:
+        """Return a pair of samples, or a sample that tells alone that head is not worse in it; None
+        if one is missing."""
+        outcomes = [self._outcomes[unit.fixture, arm].get(repetition) for arm in ARMS]
+        base, head = (None if o is None else unit.passed(o) for o in outcomes)
+        if None not in outcomes:
+            return _Pair(base, head)
+        if repetition == 0 and unit.fixture in self._spared and outcomes[1] is not None:
+            return _Half(base, head) if head else _Pair(base, head)
+        if repetition in self._screening:
+            seems_broken = sum(p.harshly for p in self._pairs(unit, self._planned)) > 0
+            if base is not seems_broken and base is not None:
+                return _Half(base, head)
+            if head is seems_broken:
+                return _Half(base, head)
+        return None
 
     def _keep(self, outcome: Outcome) -> None:
         trial = outcome.sample.trial

@@ -31,7 +31,16 @@ async def confirm_broken(jobs: Sequence[Job], watches: Watches, sampled: Run, as
     """Sample the fixtures again that seem to have broken, in every contract in which they can
     decide anything, and give each monitor what they show. Returns the run with these calls."""
     found = [
-        (monitor, Confirming(monitor.evaluation, monitor.level, monitor.outcomes, job.order_seed))
+        (
+            monitor,
+            Confirming(
+                monitor.evaluation,
+                monitor.level,
+                monitor.outcomes,
+                job.order_seed,
+                spares_base=monitor.spares_base,
+            ),
+        )
         for job in jobs
         if not any(w.regressed for w in watches.of(job))
         for monitor in watches.of(job)
@@ -81,10 +90,10 @@ class _FreshWatch:
         }
         trials = (trial for trial, _, _ in self._of.values())
         self.trials = sorted(trials, key=lambda trial: trial.repetition)
-        watches.expect(self.trials)
+        watches.expect([trial for trial in self.trials if self.wants(trial)])
 
     def wants(self, trial: Trial) -> bool:
-        return self._of[id(trial)][2].wants(trial.fixture)
+        return self._of[id(trial)][2].wants(trial)
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         return self._of[id(sample.trial)][1].questions(sample)

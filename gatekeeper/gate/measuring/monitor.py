@@ -22,6 +22,7 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import (
     Completion,
     ContractFrom,
+    Evaluated,
     Outcome,
     QuestionId,
     Request,
@@ -121,8 +122,14 @@ class EvaluationMonitor:
         """What `fresh` samples show of the fixtures that seemed to have broken. The run takes them
         after the planned samples, and they are evidence of nothing else."""
         self.fresh: tuple[Outcome, ...] = ()
+        self.spares_base = False
+        """Whether base is not sampled any more, because every claim about inputs has ended. What is
+        left is about head alone: fixtures not seen yet, and objectives in doubt."""
+        self.paired_rounds = evaluation.contract.sampling.samples
+        """How many rounds have samples of base, the first one counted also if it has a part."""
         self._comparisons = AnswerComparisons(evaluation.contract)
         self._gap = False
+        self._expected = iter(evaluation.trials)
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
@@ -169,18 +176,34 @@ class EvaluationMonitor:
         if self.complete or self.regressed:
             return True
         contract = self.evaluation.contract
-        if not self._adaptive or contract.gate.tolerance is not None or self._whole:
+        if not self._may_end:
             return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
-        if any(c.stopped is None and not c.futile for c in self.claims.values()):
+        if not self.spares_base and self._claims_open:
             return False
         if self._looks_at_all and not self.rounds:
             return False
+        if self.rounds == contract.sampling.samples:
+            return True
         # An objective that looks met may stay open; one in doubt is worth more samples.
         return not contract.slo or (
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
+
+    @property
+    def _may_end(self) -> bool:
+        """Whether sampling may end before all samples are taken, if head is not worse."""
+        tolerated = self.evaluation.contract.gate.tolerance is not None
+        return self._adaptive and not tolerated and not self._whole
+
+    @property
+    def _claims_open(self) -> bool:
+        return any(c.stopped is None and not c.futile for c in self.claims.values())
+
+    def wants(self, trial: Trial) -> bool:
+        """Return whether the trial can still change anything."""
+        return not self.settled and not (self.spares_base and trial.arm == "base")
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample."""
@@ -198,7 +221,7 @@ class EvaluationMonitor:
         """Add the next evaluated sample, in plan order."""
         sample = outcome.sample
         # Samples beyond a gap of an interrupted run are reported, but are not evidence.
-        self._gap = self._gap or self.evaluation.trials[len(self.outcomes)] is not sample.trial
+        self._gap = self._gap or self._next_expected() is not sample.trial
         self.outcomes.append(outcome)
         if self._gap:
             return
@@ -208,6 +231,22 @@ class EvaluationMonitor:
         if self._left[sample.trial.repetition] == 0:
             self.rounds = sample.trial.repetition + 1
             self._look_at_objectives()
+        if not self.spares_base and self._is_about_head_alone():
+            self.spares_base, self.paired_rounds = True, max(1, self.rounds)
+            # Fixtures are sampled pair by pair, so none has only base to come.
+            ahead = self.evaluation.trials[len(self.outcomes) :]
+            self._left.subtract(trial.repetition for trial in ahead if trial.arm == "base")
+
+    def _next_expected(self) -> Trial | None:
+        return next((t for t in self._expected if not (self.spares_base and t.arm == "base")), None)
+
+    def _is_about_head_alone(self) -> bool:
+        """Return whether only head is still to be sampled. Where repeated requests get the same
+        answer, fixtures that broke are counted and not sampled again, so base is needed for all."""
+        if self.comparison is None or not self._may_end or self._claims_open or self.settled:
+            return False
+        arms = (self.evaluation.head, self.evaluation.base or self.evaluation.head)
+        return all(arm.params.get("temperature") != 0 for arm in arms)
 
     def _look_at_objectives(self) -> None:
         share = self._shares.get(self.rounds)
@@ -297,6 +336,12 @@ class Watches:
         each = (watch for watches in self._watches.values() for watch in watches.values())
         return tuple(outcome for watch in each for outcome in watch.fresh)
 
+    @property
+    def alone(self) -> frozenset[Evaluated]:
+        """Return the evaluations that sampled head without base from some point on."""
+        each = ((name, key, w) for name, by in self._watches.items() for key, w in by.items())
+        return frozenset((name, key) for name, key, watch in each if watch.spares_base)
+
     def expect(self, trials: Sequence[Trial]) -> None:
         """Show that these trials may follow."""
         if self._progress:
@@ -306,8 +351,8 @@ class Watches:
         """Return whether the trial's evaluation still needs it: one regression is enough for
         all."""
         monitors = self._watches[trial.contract]
-        return not (
-            monitors[trial.contract_from].settled or any(w.regressed for w in monitors.values())
+        return monitors[trial.contract_from].wants(trial) and not any(
+            w.regressed for w in monitors.values()
         )
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:

@@ -19,6 +19,7 @@ from gatekeeper.gate.objectives.objectives import objective_status, slo_results,
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.parts import (
     BrokenFixtures,
+    Confirmation,
     FixtureResult,
     LimitResult,
     MustPassResult,
@@ -58,12 +59,14 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     are then left out, and otherwise they are unknown.
     """
     evaluation, outcomes = watch.evaluation, watch.outcomes
+    planned = max(1, watch.rounds) if stopped else evaluation.contract.sampling.samples
     fixtures = fixture_results(
         evaluation.contract,
         by_fixture(outcomes),
         evaluation.same_input,
-        max(1, watch.rounds) if stopped else evaluation.contract.sampling.samples,
+        planned,
         paired=evaluation.base is not None,
+        on_base=min(planned, watch.paired_rounds),
         copies=_copies(evaluation),
     )
     fixtures = _with_fresh_samples(fixtures, watch.broken)
@@ -85,7 +88,11 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         preferences=watch.preferences,
         burns=burns(evaluation, outcomes),
         must_pass=must_pass_results(
-            evaluation.contract, outcomes, watch.broken, complete=watch.complete or not stopped
+            evaluation.contract,
+            outcomes,
+            watch.broken,
+            complete=watch.complete or not stopped,
+            paired=evaluation.paired,
         ),
         broken=watch.broken,
         limits=limit_results(
@@ -118,8 +125,15 @@ def _with_fresh_samples(
 ) -> list[FixtureResult]:
     if broken is None or broken.p_value is not None:
         return fixtures
-    again = broken.confirmations
-    return [replace(f, confirmation=again.get(Unit(f.id))) for f in fixtures]
+    return [_with_confirmation(f, broken.confirmations.get(Unit(f.id))) for f in fixtures]
+
+
+def _with_confirmation(fixture: FixtureResult, found: Confirmation | None) -> FixtureResult:
+    """Return the result with its fresh samples. They alone tell that a fixture broke of which the
+    planned samples are of head alone."""
+    broke = found is not None and found.found == "broke" and not fixture.quarantine
+    change = "broke" if broke and fixture.change is None else fixture.change
+    return replace(fixture, confirmation=found, change=change)
 
 
 def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, ...]:

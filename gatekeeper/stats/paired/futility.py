@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Differences = NDArray[np.number[Any]]
 
-FUTILE, FUTILE_IN_FEW = 0.07, 0.2
+FUTILE, FUTILE_IN_FEW = 0.07, 0.1
 """Sampling is futile if the predictive power is below this times the share of the planned pairs
-that were taken: the fewer there are, the less a prediction knows. The second is the limit with two
-or three rounds, the first of which is complete before anything is predicted."""
-_FEW = (2, 3)
+that were taken: the fewer there are, the less a prediction knows. The second is the limit with up
+to three rounds, in which fewer predictions are made."""
+_FEW = (1, 2, 3)
 FIRST_PAIRS = 8
 """How many pairs the first prediction needs."""
 _PARTS = 10

@@ -72,7 +72,7 @@ def test_the_power_falls_with_the_level_and_rises_with_the_drop(differences, mor
 
 @pytest.mark.parametrize(
     ("rounds", "power", "ends"),
-    [(10, 0.03, 5), (10, 0.06, 9), (10, 0.071, None), (3, 0.1, 2), (3, 0.14, None), (2, 0.09, 1)],
+    [(10, 0.03, 5), (10, 0.06, 9), (10, 0.071, None), (3, 0.06, 2), (3, 0.1, None), (2, 0.04, 1)],
 )
 def test_an_early_prediction_ends_sampling_only_if_it_is_surer(monkeypatch, rounds, power, ends):
     monkeypatch.setattr(futility, "predictive_power", lambda *_: power)
