@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from multiprocessing import get_context
 from typing import NamedTuple
 from unittest.mock import patch
@@ -31,12 +31,23 @@ from scipy.stats import binom
 
 from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
-from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
+from gatekeeper.contract.changes.affected import AffectedContract
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.definition import (
+    CheckSpec,
+    Contract,
+    Fixture,
+    GatePolicy,
+    MessageTemplate,
+    Prompt,
+    SamplingPolicy,
+    Target,
+)
+from gatekeeper.contract.values.trial import Outcome, Trial
 from gatekeeper.gate.plan.alpha import FIXTURES
+from gatekeeper.gate.plan.plan import Job, plan_job
+from gatekeeper.gate.selftest import against_itself, ending, made_up, play
 from gatekeeper.stats.paired import sequential
-from gatekeeper.stats.paired.confirmation import MOST_PAIRS, confirm, suspicion
-from gatekeeper.stats.paired.futility import is_look
-from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 from gatekeeper.stats.paired.sequential import SequentialTest
 
 BEGIN, END = "<!-- bench-broken-fixtures:begin -->", "<!-- bench-broken-fixtures:end -->"
@@ -49,6 +60,8 @@ DOUBT = 0.0005
 """A promise counts as broken if a row as bad as this would be rarer."""
 Rates = NDArray[np.float64]
 Differences = NDArray[np.int8]
+Passes = NDArray[np.int8]
+"""1 for each sample that passes: by arm (base, head), fixture and round."""
 Change = Callable[[Generator, int], tuple[Rates, Rates]]
 """Draws the pass rates of so many fixtures on base and on head."""
 
@@ -242,101 +255,90 @@ def _contract(case: Case, rng: Generator, alpha: float) -> Decided:
     base, head = _DRAWN[case.change](rng, suite.fixtures)
     base[: case.broken], head[: case.broken] = 1.0, case.left
     order = rng.permutation(suite.fixtures)
-    base, head = base[order], head[order]
-    model = _Model(base, head, rng, wandering=case.change == WANDERING)
-    drawn = model.round(suite.samples)
-    with patch.object(sequential, "WALK_SHARE", 0.4):
-        before = _compared(suite, drawn, alpha, predicts=False)
-    now = _compared(suite, drawn, alpha * (1 - FIXTURES), predicts=True)
-    blocked_before = before.stopped == "regressed"
-    if now.stopped == "regressed":
-        return Decided(blocked_before, before.calls, True, now.calls)
-    # Every fixture is sampled at least once.
-    seen, calls = drawn[:, : max(1, now.rounds)], max(now.calls, 2 * suite.fixtures)
-    if case.change == DETERMINISTIC:
-        counts = [int((seen[:, 0] == sign).sum()) for sign in (1, -1)]
-        broke, fresh = mcnemar_exact(*counts) <= alpha * FIXTURES, 0
-    else:
-        broke, fresh = confirmed(seen, model.pair, alpha * FIXTURES)
-    return Decided(blocked_before, before.calls, broke, calls + fresh)
+    model = _Model(base[order], head[order], rng, wandering=case.change == WANDERING)
+    passes = model.round(suite.samples)
+    before, calls_before = _compared(suite, passes[0] - passes[1], alpha)
+    temperature = 0 if case.change == DETERMINISTIC else 1
+    job = _job(suite.fixtures, suite.samples, alpha, temperature)
+    draw = _Draw(job, model, passes)
+    blocked = ending(play(job, draw)) == "fail"
+    return Decided(before, calls_before, blocked, draw.calls)
 
 
-class _Ended(NamedTuple):
-    """How the comparison of the suite ended, its complete rounds, and the calls by then."""
-
-    stopped: str
-    rounds: int
-    calls: int
-
-
-def _compared(suite: Suite, drawn: Differences, alpha: float, *, predicts: bool) -> _Ended:
-    """Compare the suite. If it `predicts`, it ends as soon as more samples are futile; but not
-    before every fixture was sampled."""
-    test = SequentialTest(suite.fixtures, suite.samples, alpha, ALPHA, MARGIN)
-    if early := test.after_pairs(drawn[:, 0], drawn[:, 0]):
-        return _Ended(early[0], 0, 2 * early[1])
-    for rounds in range(1, suite.samples + 1):
-        if predicts and (pairs := _futile_within(test, drawn[:, :rounds])):
-            return _Ended("futile", rounds - 1, 2 * ((rounds - 1) * suite.fixtures + pairs))
-        seen = drawn[:, :rounds]
-        if found := test.after_round(seen, seen):
-            return _Ended(found, rounds, 2 * seen.size)
-        if predicts and seen.mean() <= MARGIN and test.is_futile(seen, drawn[:0, 0]):
-            return _Ended("futile", rounds, 2 * seen.size)
-    raise AssertionError("the last look decides")
-
-
-def _futile_within(test: SequentialTest, drawn: Differences) -> int | None:
-    """Return after how many pairs of the last round more are futile; None if they are not."""
-    before, further = drawn[:, :-1], drawn[:, -1]
-    if not before.size or before.mean() > MARGIN:
-        return None
-    looks = (pairs for pairs in range(1, test.fixtures) if is_look(pairs, test.fixtures))
-    return next((n for n in looks if test.is_futile(before, further[:n])), None)
-
-
-def confirmed(
-    seen: Differences, pair: Callable[[int], int], level: float, *, net: bool = True
-) -> tuple[bool, int]:
-    """Return whether fresh pairs show that fixtures broke, on net, and how many calls they took.
-
-    Fixtures that seem broken are screened; those that seem fixed are not, and get fewer pairs."""
-    calls = 0
-
-    def ask(number: int, sign: int) -> int:
-        nonlocal calls
-        calls += 2
-        return sign * pair(number)
-
-    def changed(chosen: Sequence[int], sign: int, level: float, most: int) -> int:
-        fresh: list[list[int]] = [[] for _ in chosen]
-        while True:
-            found = confirm(fresh, level)
-            wanted = [
-                n for n, taken in enumerate(fresh) if found[n] == "open" and len(taken) < most
-            ]
-            if not wanted:
-                return found.count("broke")
-            for n in wanted:
-                fresh[n].append(ask(chosen[n], sign))
-
-    screened = [list(differences) for differences in seen.tolist()]
-    for number, differences in enumerate(screened):
-        while suspicion(differences) == "open":
-            differences.append(ask(number, 1))
-    broke = changed(
-        _clearest(screened, ("suspect",), most_suspects(len(seen))), 1, level, MOST_PAIRS
+@lru_cache
+def _job(
+    fixtures: int, samples: int, alpha: float, temperature: int, *, must_pass: bool = False
+) -> Job:
+    """Return a contract's job, whose fixtures are in a random order, with the same prompt on both
+    arms. If they `must_pass`, they are the only ones that are sampled again."""
+    prompt = Prompt("prompt.txt", (MessageTemplate("user", "{{ id }}", 1),), "{{ id }}")
+    contract = Contract(
+        name="simulated",
+        path="simulated.yaml",
+        target=Target(prompt, "simulated", {"temperature": temperature}),
+        fixtures=tuple(
+            Fixture(str(number), {"id": str(number)}, must_pass=must_pass)
+            for number in range(fixtures)
+        ),
+        checks=(CheckSpec("contains", "passes", {"value": "passes"}),),
+        sampling=SamplingPolicy(samples=samples),
+        gate=GatePolicy(alpha=alpha, margin=MARGIN, claim="inputs" if must_pass else "both"),
     )
-    if broke and net:
-        candidates = _clearest((-seen).tolist(), ("suspect", "open"), len(seen))
-        if broke <= len(candidates):
-            broke -= changed(candidates[:MOST_FIXED], -1, ALPHA, MOST_TO_LIFT)
-    return broke > 0, calls
+    affected = AffectedContract(contract.name, contract.path, None, contract, (), True)
+    job = against_itself(plan_job(affected, Policy(), "0" * 32))
+    assert job is not None  # noqa: S101
+    return job
 
 
-def _clearest(each: Sequence[Sequence[int]], wanted: Sequence[str], most: int) -> list[int]:
-    found = [n for n, differences in enumerate(each) if suspicion(differences) in wanted]
-    return sorted(found, key=lambda n: -sum(each[n]))[:most]
+class _Draw:
+    """Draws the outcomes of one run by the gate's own code: those that are planned from `passes`,
+    fresh ones from the model."""
+
+    def __init__(self, job: Job, model: _Model, passes: Passes) -> None:
+        self.calls = 0
+        self._model = model
+        self._passes = passes
+        places = dict.fromkeys(trial.fixture for trial in job.trials)
+        self._place = {fixture: place for place, fixture in enumerate(places)}
+
+    def __call__(self, trial: Trial) -> Outcome:
+        self.calls += 1
+        arm, place = int(trial.arm == "head"), self._place[trial.fixture]
+        if trial.confirms:
+            return made_up(trial, passed=self._model.sample(arm, place))
+        return _planned(_ById(trial), passed=bool(self._passes[arm][place, trial.repetition]))
+
+
+class _ById:
+    """A trial of a job that is kept, which is hashed by its identity: that is quick."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+
+    def __hash__(self) -> int:
+        return id(self.trial)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and self.trial is other.trial
+
+
+@lru_cache(maxsize=100_000)
+def _planned(trial: _ById, *, passed: bool) -> Outcome:
+    return made_up(trial.trial, passed=passed)
+
+
+def _compared(suite: Suite, drawn: Differences, alpha: float) -> tuple[bool, int]:
+    """Return whether the comparison of the suite found head worse as it was before, and how many
+    calls it took."""
+    test = SequentialTest(suite.fixtures, suite.samples, alpha, ALPHA, MARGIN)
+    with patch.object(sequential, "WALK_SHARE", 0.4):
+        if early := test.after_pairs(drawn[:, 0], drawn[:, 0]):
+            return early[0] == "regressed", 2 * early[1]
+        for rounds in range(1, suite.samples + 1):
+            seen = drawn[:, :rounds]
+            if found := test.after_round(seen, seen):
+                return found == "regressed", 2 * seen.size
+    raise AssertionError("the last look decides")
 
 
 class _Model:
@@ -350,19 +352,24 @@ class _Model:
         self._wandering = wandering
         self._quality = rng.normal(0, 1.2)
 
-    def round(self, samples: int) -> Differences:
+    def round(self, samples: int) -> Passes:
+        """Return whether each sample passes: by arm, fixture and round."""
         fixtures = len(self._rates[0])
         if self._wandering:
-            taken = [[self.pair(f) for f in range(fixtures)] for _ in range(samples)]
-            return np.array(taken, dtype=np.int8).T
+            taken = [[self._pair(f) for f in range(fixtures)] for _ in range(samples)]
+            return np.array(taken, dtype=np.int8).transpose(2, 1, 0)
         shape = fixtures, samples
-        base, head = (self._rng.random(shape) < rates[:, None] for rates in self._rates)
-        return base.astype(np.int8) - head
+        both = [self._rng.random(shape) < rates[:, None] for rates in self._rates]
+        return np.array(both, dtype=np.int8)
 
-    def pair(self, fixture: int) -> int:
+    def sample(self, arm: int, fixture: int) -> bool:
+        """Return whether one more sample passes."""
+        return bool(self._rng.random() < self._rate(arm, fixture))
+
+    def _pair(self, fixture: int) -> tuple[bool, bool]:
         arms = [0, 1] if self._rng.random() < 0.5 else [1, 0]
-        passed = {arm: bool(self._rng.random() < self._rate(arm, fixture)) for arm in arms}
-        return passed[0] - passed[1]
+        passed = {arm: self.sample(arm, fixture) for arm in arms}
+        return passed[0], passed[1]
 
     def _rate(self, arm: int, fixture: int) -> float:
         passing = float(self._rates[arm][fixture])
@@ -405,16 +412,17 @@ def keep(number: int, promise: Promise, runs: int, seed: int) -> tuple[int, int,
     rates = np.full(promise.fixtures, promise.passing)
     broken = rates.copy()
     broken[0] = 0.0
-    level = ALPHA * FIXTURES
+    job = _job(promise.fixtures, promise.samples, ALPHA, 1, must_pass=True)
     wrong = found = fresh = 0
     for _ in range(runs):
         for head in (rates, broken):
             model = _Model(rates, head, rng, wandering=False)
-            blocked, calls = confirmed(model.round(promise.samples), model.pair, level, net=False)
+            monitor = play(job, _Draw(job, model, model.round(promise.samples)))
+            broke = monitor.broken is not None and bool(monitor.broken.fixtures("broke"))
             if head is rates:
-                wrong, fresh = wrong + blocked, fresh + calls
+                wrong, fresh = wrong + broke, fresh + len(monitor.fresh)
             else:
-                found += blocked
+                found += broke or monitor.regressed
     return wrong, found, fresh / runs
 
 

@@ -9,7 +9,7 @@ changes that are made up: of some fixtures, every sample fails on head; or of al
 from __future__ import annotations
 
 import random
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -87,7 +87,7 @@ def pools_of_counts(job: Job, counts: Mapping[str, Count]) -> Pools:
             continue
         kept = min(samples, _MOST_SAMPLES)
         lost = round(failed * kept / samples)
-        bad, good = (_made_up(first[fixture], passed=passed) for passed in (False, True))
+        bad, good = (made_up(first[fixture], passed=passed) for passed in (False, True))
         pools[fixture] = [bad] * lost + [good] * (kept - lost)
     return pools
 
@@ -135,11 +135,16 @@ def selftest(
 
 def rehearse(job: Job, pools: Pools, change: Change, rng: random.Random) -> tuple[Ending, int]:
     """Make one run. Return how it ended, of what compares the arms, and how many calls it took."""
+    job = job.in_order(f"{rng.getrandbits(128):032x}")
+    draw = _Draw(job.evaluations[0], pools, change, rng)
+    return ending(play(job, draw)), draw.calls
+
+
+def play(job: Job, draw: Callable[[Trial], Outcome]) -> EvaluationMonitor:
+    """Make one run with outcomes that are drawn, in the order in which it samples."""
     from gatekeeper.sampling.runner import Run
 
-    job = job.in_order(f"{rng.getrandbits(128):032x}")
     watches = Watches([job])
-    draw = _Draw(job.evaluations[0], pools, change, rng)
     for trial in job.trials:
         if watches.wants(trial):
             watches.add(draw(trial))
@@ -151,15 +156,14 @@ def rehearse(job: Job, pools: Pools, change: Change, rng: random.Random) -> tupl
         *,
         at_once: int,  # noqa: ARG001
     ) -> Run:
-        before = draw.calls
         for trial in trials:
             if watch.wants(trial):
                 watch.add(draw(trial))
-        return Run((), draw.calls - before, 0, 0, 0, 0.0, "done")
+        return Run((), 0, 0, 0, 0, 0.0, "done")
 
     _without_waiting(confirm_broken([job], watches, Run((), 0, 0, 0, 0, 0.0, "done"), ask))
     (monitor,) = watches.of(job)
-    return ending(monitor), draw.calls
+    return monitor
 
 
 def ending(monitor: EvaluationMonitor) -> Ending:
@@ -251,7 +255,8 @@ def _failed(outcome: Outcome) -> Outcome:
     return replace(outcome, check_results=tuple(failed), pass_score=None)
 
 
-def _made_up(trial: Trial, *, passed: bool) -> Outcome:
+def made_up(trial: Trial, *, passed: bool) -> Outcome:
+    """Return an outcome of the trial that passes or fails."""
     sample = Sample(trial, Completion("passes" if passed else "fails"))
     return Outcome(sample, (CheckResult("all", passed),))
 

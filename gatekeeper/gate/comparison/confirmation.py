@@ -241,9 +241,7 @@ class Confirming:
             return False
         if self.unrecorded or not repeated:
             return self.unrecorded
-        evaluation = self._evaluation
-        arms = (evaluation.head, evaluation.base or evaluation.head)
-        if any(arm.params.get("temperature") == 0 for arm in arms):
+        if self._evaluation.may_repeat:
             return True
         return any(len(text.split()) > _LABEL_WORDS for ((text, _),) in repeated)
 

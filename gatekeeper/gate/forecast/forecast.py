@@ -96,7 +96,8 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
     if not test.early:
         return _Pairs(None, most, float(most), most)
     looks_at_all = bool(contract.slo) or confirms_fixtures(contract)
-    found = stopping_time(test, first_round=looks_at_all)
+    alone = not evaluation.may_repeat
+    found = stopping_time(test, first_round=looks_at_all, alone=alone)
     if alpha_shares(contract).limits or contract.gate.tolerance is not None:
         return _Pairs(found.fewest_regressed, most, float(most), most)
     fewest, expected = found.fewest, found.expected
@@ -104,10 +105,10 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
         # Sampling goes on until the last category is decided.
         of_slice = Comparison(parts[name], own).test
         if of_slice.fixtures:
-            alone = stopping_time(of_slice, first_round=looks_at_all)
+            own_time = stopping_time(of_slice, first_round=looks_at_all, alone=alone)
             scale = test.fixtures / of_slice.fixtures
-            fewest = min(most, max(fewest, math.ceil(alone.fewest * scale)))
-            expected = min(float(most), max(expected, alone.expected * scale))
+            fewest = min(most, max(fewest, math.ceil(own_time.fewest * scale)))
+            expected = min(float(most), max(expected, own_time.expected * scale))
     return _Pairs(found.fewest_regressed, fewest, expected, most)
 
 

@@ -245,8 +245,7 @@ class EvaluationMonitor:
         answer, fixtures that broke are counted and not sampled again, so base is needed for all."""
         if self.comparison is None or not self._may_end or self._claims_open or self.settled:
             return False
-        arms = (self.evaluation.head, self.evaluation.base or self.evaluation.head)
-        return all(arm.params.get("temperature") != 0 for arm in arms)
+        return not self.evaluation.may_repeat
 
     def _look_at_objectives(self) -> None:
         share = self._shares.get(self.rounds)

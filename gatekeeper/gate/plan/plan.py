@@ -103,6 +103,12 @@ class Evaluation:
         return frozenset((*self.unpaired, *held))
 
     @property
+    def may_repeat(self) -> bool:
+        """Whether an arm has temperature 0, so that repeated requests may get the same answer."""
+        arms = (self.head, self.base or self.head)
+        return any(arm.params.get("temperature") == 0 for arm in arms)
+
+    @property
     def paired(self) -> frozenset[str]:
         """Return the fixtures that base can answer."""
         return frozenset(trial.fixture for trial in self.trials if trial.arm == "base")

@@ -8,11 +8,13 @@ Analysis, chapter 3, by Monte Carlo.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gatekeeper.stats.paired.futility import is_look
 from gatekeeper.stats.paired.sequential import SequentialTest
 
 if TYPE_CHECKING:
@@ -40,12 +42,15 @@ class StoppingTime:
 
 
 @lru_cache(maxsize=256)
-def stopping_time(test: SequentialTest, *, first_round: bool = False) -> StoppingTime:
+def stopping_time(
+    test: SequentialTest, *, first_round: bool = False, alone: bool = False
+) -> StoppingTime:
     """Return when the test stops.
 
     Args:
         test: The plan.
         first_round: Whether the first round is completed in any case, unless head regressed.
+        alone: Whether it is completed with samples of head alone, each of which is half a pair.
     """
     most = test.fixtures * test.rounds
     if not test.early or not most:
@@ -53,7 +58,11 @@ def stopping_time(test: SequentialTest, *, first_round: bool = False) -> Stoppin
     import numpy as np
 
     rng = np.random.default_rng(_SEED)
-    least = test.fixtures if first_round else 0
+
+    def whole(pairs: int) -> float:
+        if not first_round or pairs >= test.fixtures:
+            return pairs
+        return (pairs + test.fixtures) / 2 if alone else test.fixtures
 
     def sample() -> Differences:
         shape = (2, test.fixtures, 1)
@@ -65,12 +74,12 @@ def stopping_time(test: SequentialTest, *, first_round: bool = False) -> Stoppin
         return _pairs(test, lambda: np.full((test.fixtures, 1), difference, dtype=np.int8))
 
     runs = max(_FEWEST_RUNS, min(_RUNS, _MOST_PAIRS // most))
-    each = [max(least, _pairs(test, sample)) for _ in range(runs)]
+    each = [whole(_pairs(test, sample)) for _ in range(runs)]
     broken = constant(1)
     # What changes alike in every round leaves nothing to later rounds, whichever way it changes.
     settled = min(constant(-1), constant(0), 2 * test.fixtures)
     return StoppingTime(
-        fewest=min(broken, max(least, settled), most),
+        fewest=min(broken, math.floor(whole(settled)), most),
         fewest_regressed=broken,
         expected=sum(each) / runs,
         most=most,
@@ -85,6 +94,10 @@ def _pairs(test: SequentialTest, sample: Callable[[], Differences]) -> int:
     stop = test.after_pairs(sampled[:, 0], sampled[:, 0])
     if stop is not None:
         return stop[1]
+    for pairs in filter(lambda n: is_look(n, test.fixtures), range(1, test.fixtures)):
+        first = sampled[:pairs, 0]
+        if test.is_futile(sampled[:, :0], first) and first.mean() <= test.margin:
+            return pairs
     for _ in range(test.rounds - 1):
         if test.after_round(sampled, sampled) is not None:
             break

@@ -38,7 +38,7 @@ def test_a_harmless_change_costs_a_few_calls_and_is_not_blocked():
     rng = np.random.default_rng(4)
     runs = [bench.decide(Case(SMALL, bench.USUAL), rng) for _ in range(60)]
     assert sum(run.blocked for run in runs) <= 6
-    assert sum(run.calls - run.calls_before for run in runs) / len(runs) < 16
+    assert sum(run.calls - run.calls_before for run in runs) / len(runs) < -30
 
 
 def test_at_temperature_zero_nothing_is_sampled_again():
@@ -47,18 +47,11 @@ def test_at_temperature_zero_nothing_is_sampled_again():
     assert sum(run.calls for run in runs) < sum(run.calls_before for run in runs)
 
 
-def test_fixtures_that_were_fixed_make_up_for_those_that_broke():
-    seen = np.array([[1, 1, 1], [-1, -1, -1], [0, 0, 0]], dtype=np.int8)
-    pairs = {0: 1, 1: -1, 2: 0}
-    assert bench.confirmed(seen, pairs.__getitem__, 0.001)[0] is False
-    assert bench.confirmed(seen, pairs.__getitem__, 0.001, net=False)[0] is True
-    assert bench.confirmed(seen[::2], pairs.__getitem__, 0.001)[0] is True
-
-
 def test_a_wandering_quality_favours_neither_base_nor_head():
     rng = np.random.default_rng(6)
     model = bench._Model(np.full(20, 0.5), np.full(20, 0.5), rng, wandering=True)
-    drawn = model.round(100)
+    base, head = model.round(100)
+    drawn = base - head
     assert abs(drawn.mean()) < 0.05
     assert 0.3 < np.abs(drawn).mean() < 0.5
 

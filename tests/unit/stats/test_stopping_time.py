@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sequential_designs import plan, run
 
+from gatekeeper.stats.paired.futility import is_look
 from gatekeeper.stats.paired.stopping_time import ASSUMED_PASS_RATE, stopping_time
 
 DESIGNS = [(40, 1, 0.2), (60, 5, 0.1), (200, 1, 0.05), (1000, 3, 0.05)]
@@ -15,7 +16,16 @@ DESIGNS = [(40, 1, 0.2), (60, 5, 0.1), (200, 1, 0.05), (1000, 3, 0.05)]
 
 def taken(test, differences) -> int:
     _, rounds, pairs = run(test, differences)
-    return test.fixtures * rounds if rounds else pairs
+    first = differences[:, 0]
+    looks = (n for n in range(1, test.fixtures) if is_look(n, test.fixtures))
+    futile = (
+        n
+        for n in looks
+        if test.is_futile(differences[:, :0], first[:n]) and first[:n].mean() <= test.margin
+    )
+    return min(
+        test.fixtures * rounds if rounds else pairs, next(futile, test.fixtures * test.rounds)
+    )
 
 
 def flicker(test, rate, rng):
@@ -64,9 +74,13 @@ def test_objectives_need_the_first_round_unless_head_regressed():
     assert alone.expected < 400
     assert with_objectives.expected == 400
     assert with_objectives.fewest == with_objectives.fewest_regressed < 400
+    on_head = stopping_time(test, first_round=True, alone=True)
+    assert on_head.expected == (alone.expected + 400) / 2
 
 
 @pytest.mark.parametrize(("fixtures", "rounds"), [(40, 2), (20, 10), (30, 3)])
 def test_a_harmless_change_is_expected_to_end_when_more_is_futile(fixtures, rounds):
     found = stopping_time(plan(fixtures, rounds, margin=0.05), first_round=True)
     assert fixtures <= found.expected < 0.8 * found.most
+    alone = stopping_time(plan(fixtures, rounds, margin=0.05), first_round=True, alone=True)
+    assert fixtures / 2 < alone.expected <= found.expected
