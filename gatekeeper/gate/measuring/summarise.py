@@ -59,17 +59,7 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     are then left out, and otherwise they are unknown.
     """
     evaluation, outcomes = watch.evaluation, watch.outcomes
-    planned = max(1, watch.rounds) if stopped else evaluation.contract.sampling.samples
-    fixtures = fixture_results(
-        evaluation.contract,
-        by_fixture(outcomes),
-        evaluation.same_input,
-        planned,
-        paired=evaluation.base is not None,
-        on_base=min(planned, watch.paired_rounds),
-        copies=_copies(evaluation),
-    )
-    fixtures = _with_fresh_samples(fixtures, watch.broken)
+    fixtures = _fixtures(watch, stopped=stopped)
     # A fixture that the base prompt cannot take is evaluated, but not compared.
     apart = evaluation.apart
     comparable = [fixture for fixture in fixtures if fixture.id not in apart]
@@ -120,9 +110,19 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
     )
 
 
-def _with_fresh_samples(
-    fixtures: list[FixtureResult], broken: BrokenFixtures | None
-) -> list[FixtureResult]:
+def _fixtures(watch: EvaluationMonitor, *, stopped: bool) -> list[FixtureResult]:
+    """Return the result of each fixture, with its fresh samples."""
+    evaluation, broken = watch.evaluation, watch.broken
+    planned = max(1, watch.rounds) if stopped else evaluation.contract.sampling.samples
+    fixtures = fixture_results(
+        evaluation.contract,
+        by_fixture(watch.outcomes),
+        evaluation.same_input,
+        planned,
+        paired=evaluation.base is not None,
+        on_base=min(planned, watch.paired_rounds),
+        copies=_copies(evaluation),
+    )
     if broken is None or broken.p_value is not None:
         return fixtures
     return [_with_confirmation(f, broken.confirmations.get(Unit(f.id))) for f in fixtures]
