@@ -24,9 +24,6 @@ Arguments = TypeVar("Arguments", bound=SuiteArguments)
 
 DEFAULT_OUT = Path(".gatekeeper/out")
 
-_WRITTEN = ("out", "cache", "history", "labels", "page")
-"""The options that name what a command writes, in every command that has one of them."""
-
 
 def add_arms(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the two revisions to compare, and the contracts."""
@@ -155,22 +152,6 @@ def _order_seed(text: str) -> str:
             "earlier run"
         )
     return text
-
-
-def refuse_folder_of_git(arguments: argparse.Namespace) -> None:
-    """Raise UsageError if an option would have the command write into a folder `.git`, whose files
-    git reads and runs."""
-    written = {name: getattr(arguments, name, None) for name in _WRITTEN}
-    if not any(written.values()):
-        return  # without an import, which takes a tenth of a second
-    from gatekeeper.history.open import is_file
-    from gatekeeper.reports.write import is_in_git_folder
-
-    for name, place in written.items():
-        if place is None or (isinstance(place, str) and not is_file(place)):
-            continue
-        if is_in_git_folder(Path(place)):
-            raise UsageError(f"--{name} {place}: this is inside of `.git`; choose another place")
 
 
 def library_arguments(kind: type[Arguments], parsed: argparse.Namespace) -> Arguments:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from gatekeeper import __version__
-from gatekeeper.cli.arguments import refuse_folder_of_git
-from gatekeeper.cli.commands import COMMANDS, Command
+from gatekeeper.cli.commands import COMMANDS, Command, load
 from gatekeeper.cli.output import (
     no_secrets_in_errors,
     open_missing_streams,
     print_error,
+    refuse_folder_of_git,
     settle_streams,
 )
 from gatekeeper.errors import ContractError, GatekeeperError, fault_of_the_machine
@@ -78,7 +78,8 @@ EXITS = "Exit codes: 0 pass, 1 fail, 2 invalid input, 3 could not measure."
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Only --help and bad flags raise SystemExit."""
     open_missing_streams()
-    arguments = command_parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    arguments = command_parser(_needed(given)).parse_args(given)
     _take_any_text(sys.stdout)
     _take_any_text(sys.stderr)
     with no_secrets_in_errors():
@@ -113,19 +114,29 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
         return COULD_NOT_MEASURE
 
 
+def _needed(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the commands that must be loaded: the one that is run, or all for their help."""
+    if given[:1] == ["--version"]:
+        return ()
+    return tuple(given[:1]) if given[:1] and given[0] in COMMANDS else tuple(COMMANDS)
+
+
 @cache
-def command_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; docs/commands.md is written from it."""
+def command_parser(loaded: tuple[str, ...] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Return the parser of all commands, with the arguments of those that are loaded;
+    docs/commands.md is written from it."""
     parser = Parser(
         prog="gatekeeper", description="Decides whether a prompt change may merge.", epilog=EXITS
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command, add_arguments in COMMANDS:
+    for name in COMMANDS:
+        if name not in loaded:
+            commands.add_parser(name)  # known, so that a misspelt name is recognised
+            continue
+        command, add_arguments = load(name)
         text = (command.__doc__ or "").strip()
-        added = commands.add_parser(
-            command.__name__, help=text.splitlines()[0], description=text, epilog=EXITS
-        )
+        added = commands.add_parser(name, help=text.splitlines()[0], description=text, epilog=EXITS)
         added.set_defaults(command=command)
         added.add_argument(
             "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: .)"

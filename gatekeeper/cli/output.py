@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -12,12 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from gatekeeper.errors import WriteError
+from gatekeeper.errors import UsageError, WriteError
 
 if TYPE_CHECKING:
     from gatekeeper.gate.results.result import GateResult
     from gatekeeper.reports.document import Block, Document
     from gatekeeper.reports.formats import Format
+
+
+_WRITTEN = ("out", "cache", "history", "labels", "page")
+"""The options that name what a command writes, in every command that has one of them."""
 
 
 def report(
@@ -264,3 +269,25 @@ def write_new_files(texts: Mapping[Path, str], *, make_folders: bool = False) ->
             except OSError as error:
                 raise WriteError(path, error) from error
         unfinished.pop_all()
+
+
+def refuse_folder_of_git(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if an option would have the command write into a folder `.git`, whose files
+    git reads and runs."""
+    written = {name: getattr(arguments, name, None) for name in _WRITTEN}
+    if not any(written.values()):
+        return  # without an import, which takes a tenth of a second
+    from gatekeeper.reports.write import is_in_git_folder
+
+    for name, place in written.items():
+        if place is not None and _is_file(place) and is_in_git_folder(Path(place)):
+            raise UsageError(f"--{name} {place}: this is inside of `.git`; choose another place")
+
+
+def _is_file(place: str | Path) -> bool:
+    """Return whether the place is a file or folder, and not the address of a history."""
+    if isinstance(place, Path):
+        return True
+    from gatekeeper.history.open import is_file
+
+    return is_file(place)
