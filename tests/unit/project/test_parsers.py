@@ -60,7 +60,7 @@ PARSERS = frozenset(
     ]
 )
 BOUNDED = """
-author/mutation/prompt_parts.py OURS markdown_it
+author/mutation/mutants.py OURS markdown_it
 author/onboarding/example_values.py OURS jinja2
 checks/evaluate.py SIZE jinja2
 checks/reading/json_path_worker.py CHILD jsonpath
