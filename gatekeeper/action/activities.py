@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.work import Work
     from gatekeeper.history.store import HistoryStore
     from gatekeeper.runs.answers.kept import KeptAnswers
-    from gatekeeper.runs.keep_in_history import MergedWaivers
+    from gatekeeper.runs.history import MergedWaivers
     from gatekeeper.runs.run_plan import RunPlan
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -210,7 +210,7 @@ def _push(
     settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
     from gatekeeper.gate.work import plan_push, plan_run
-    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.history import Keep
     from gatekeeper.runs.run_plan import RunPlan
 
     revision = checkout.revision(activity.after)
@@ -235,7 +235,7 @@ def _full(
     names = activity.contracts or settings.contracts
 
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.history import Keep
     from gatekeeper.runs.run_plan import RunPlan
 
     # A commit that somebody names may be a stranger's: its code does not run.
@@ -294,7 +294,7 @@ def _in_batches(run: RunPlan, unfinished: KeptAnswers | None, answers: Path) -> 
     """Return the plan of a run that asks in batches. Raises UsageError for work that cannot be
     measured in batches, or that is not what the earlier attempt asked."""
     from gatekeeper.runs.answers.kept import plan_digest
-    from gatekeeper.runs.batch_run import open_batches
+    from gatekeeper.runs.model_source import open_batches
 
     if not run.work.trials:
         return run

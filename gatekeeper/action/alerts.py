@@ -96,7 +96,7 @@ def month_news(records: Sequence[Record], result: GateResult, policy: Policy) ->
     if limit is None:
         return ()
     from gatekeeper.history.month_spending import month_spending
-    from gatekeeper.runs.month_limit import describe_reached
+    from gatekeeper.runs.history import describe_reached
 
     earlier = [record for record in records if record.time < result.started]
     before = month_spending(earlier, result.started)

@@ -49,9 +49,8 @@ if TYPE_CHECKING:
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.answers.kept import AnswerLog, KeptAnswers
-    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.history import Keep, Since
     from gatekeeper.runs.model_source import ModelSource
-    from gatekeeper.runs.old_names import Since
     from gatekeeper.sampling.limits import Price
 
 _FORKS = (
@@ -168,8 +167,7 @@ def execute(plan: RunPlan) -> GateResult:
     from gatekeeper.history.base_nights import with_nights
     from gatekeeper.history.record import past_runs
     from gatekeeper.runs.answers.cache import SampleCache
-    from gatekeeper.runs.keep_in_history import keep_run
-    from gatekeeper.runs.old_names import with_old_names
+    from gatekeeper.runs.history import keep_run, with_old_names
 
     past, said = _read_past(plan)
     past, old_names = with_old_names(past, work, plan.since)
@@ -219,7 +217,7 @@ def _read_past(plan: RunPlan) -> tuple[Past, tuple[str, ...]]:
     """Return the history and what it says of the month's spending. Raises UsageError if the limit
     of the month is reached and counts."""
     from gatekeeper.history.store import Past
-    from gatekeeper.runs.month_limit import require_month_limit
+    from gatekeeper.runs.history import require_month_limit
 
     past = plan.history.read() if plan.history else Past()
     if plan.replay or not plan.full_suite:

@@ -16,7 +16,7 @@ from support.plain_spaces import spaced
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.runs.library.uncommitted import NOT_TESTED
+from gatekeeper.runs.library.affected import NOT_TESTED
 
 OTHER = "Please say {{ word }}.\n"
 

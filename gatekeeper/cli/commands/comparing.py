@@ -13,7 +13,7 @@ from gatekeeper.cli.output import print_error, print_json, print_lines, readers_
 from gatekeeper.contract.policies.policy import NO_HISTORY, Allow, BudgetPolicy, Policy, load_policy
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.places import require_writable
+from gatekeeper.runs.library.arguments import require_writable
 
 if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Revision

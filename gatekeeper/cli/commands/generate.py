@@ -208,7 +208,7 @@ def generate(arguments: argparse.Namespace) -> int:
     from gatekeeper.author.session import ANSWERS
     from gatekeeper.contract.policies.policy import load_policy
     from gatekeeper.runs.answers.kept import require_untracked
-    from gatekeeper.runs.library.places import tracked_by
+    from gatekeeper.runs.library.arguments import tracked_by
 
     effort, tests = EFFORTS[arguments.effort], arguments.tests_per_rule
     if tests is not None:

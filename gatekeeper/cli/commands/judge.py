@@ -152,7 +152,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     from gatekeeper.gate.calibration.measure import plan_calibration
     from gatekeeper.reports.described.judges import agreement_document, describe_agreement
     from gatekeeper.reports.redact import environment_redactor
-    from gatekeeper.runs.calibrate import calibrate as grade
+    from gatekeeper.runs.trying import calibrate as grade
 
     if arguments.anchors < 0:
         raise UsageError(f"--anchors {arguments.anchors}: must be 0 or more")

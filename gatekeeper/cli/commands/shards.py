@@ -14,7 +14,7 @@ from gatekeeper.cli.output import print_error, report
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.places import history_of, require_history_folder, tracked_by
+from gatekeeper.runs.library.arguments import history_of, require_history_folder, tracked_by
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +37,8 @@ def plan(arguments: argparse.Namespace) -> int:
     """
     from gatekeeper.gate.work import plan_run
     from gatekeeper.reports.write import write_files
+    from gatekeeper.runs.history import require_month_limit
     from gatekeeper.runs.models import require_sound_models
-    from gatekeeper.runs.month_limit import require_month_limit
     from gatekeeper.runs.shards.plan import plan_shards
 
     out = arguments.out
@@ -149,7 +149,7 @@ def add_decide(parser: argparse.ArgumentParser) -> None:
 def decide(arguments: argparse.Namespace) -> int:
     """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
     from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.history import Keep
     from gatekeeper.runs.run_plan import RunPlan, execute
     from gatekeeper.runs.shards.join import join_answers
     from gatekeeper.runs.shards.plan import plan_again, read_plan

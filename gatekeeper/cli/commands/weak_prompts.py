@@ -21,7 +21,7 @@ from gatekeeper.cli.output import print_error, print_lines, write_and_show, writ
 from gatekeeper.contract.policies.policy import load_policy, policy_in_force
 from gatekeeper.errors import UsageError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.places import require_writable
+from gatekeeper.runs.library.arguments import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,7 +145,7 @@ def _unfinished(
     from gatekeeper.author.mutation.model_mutants import ANSWERS
     from gatekeeper.runs.answers.files import UNFINISHED
     from gatekeeper.runs.answers.kept import read_unfinished, require_untracked
-    from gatekeeper.runs.library.places import tracked_by
+    from gatekeeper.runs.library.arguments import tracked_by
 
     if not arguments.resume or arguments.estimate:
         return None
@@ -236,7 +236,7 @@ def blame(arguments: argparse.Namespace) -> int:
     from gatekeeper.author.blame.run import find_questions, search_causes
     from gatekeeper.gate.work import plan_check
     from gatekeeper.numbers import count
-    from gatekeeper.runs.library.places import change_of
+    from gatekeeper.runs.library.arguments import change_of
     from gatekeeper.runs.run_plan import RunPlan, execute
 
     with Repository.open(arguments.repo) as repository:
@@ -318,7 +318,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     is 0 if a setting can be recommended, and 3 if too little could be measured.
     """
     from gatekeeper.gate.sweep.grid import settings_of
-    from gatekeeper.runs.sweep import sweep as measure
+    from gatekeeper.runs.trying import sweep as measure
 
     axes = _axes(arguments)
     if arguments.samples is not None and arguments.samples < 1:

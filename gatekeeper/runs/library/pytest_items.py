@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.gate.results.result import GateResult
 
+
 CHANGE = "change"
 """The name of the item with what concerns no single contract."""
 
@@ -115,7 +116,7 @@ class Measurement:
     def _policy(self) -> Policy:
         from gatekeeper.contract.policies.policy import load_policy, policy_in_force
         from gatekeeper.git import Repository
-        from gatekeeper.runs.library.places import change_of
+        from gatekeeper.runs.library.arguments import change_of
 
         with Repository.open(self._repo) as repository:
             if self._option("ref"):

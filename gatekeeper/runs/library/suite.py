@@ -14,22 +14,20 @@ from gatekeeper.git import Repository
 from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
 from gatekeeper.numbers import count
 from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+from gatekeeper.runs.library.affected import left_out_of_run, uncommitted
 from gatekeeper.runs.library.arguments import (
     AnyPath,
     CheckArguments,
     RunArguments,
     SuiteArguments,
-    check_arguments,
-    run_arguments,
-)
-from gatekeeper.runs.library.places import (
     change_of,
+    check_arguments,
     history_of,
     require_history_folder,
     require_writable,
+    run_arguments,
     tracked_by,
 )
-from gatekeeper.runs.library.uncommitted import left_out_of_run, uncommitted
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -207,7 +205,7 @@ def measure_run(
     samples so far. `say` gets what a person at a terminal wants to know.
     """
     from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.keep_in_history import Keep
+    from gatekeeper.runs.history import Keep
     from gatekeeper.runs.run_plan import RunPlan
 
     def plan(repository: Repository, order_seed: str | None) -> RunPlan:
@@ -227,7 +225,7 @@ def measure_run(
     @contextlib.contextmanager
     def sources(plan: RunPlan, unfinished: KeptAnswers | None) -> Iterator[ModelSource | None]:
         if given.batch and plan.answers:
-            from gatekeeper.runs.batch_run import open_batches
+            from gatekeeper.runs.model_source import open_batches
 
             yield open_batches(plan.work, unfinished.batches.values() if unfinished else ())
         elif given.ray is not None:

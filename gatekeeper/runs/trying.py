@@ -1,19 +1,19 @@
-"""Tries one contract under several settings in this process."""
+"""Tries settings and judges: asks models for a sweep or a calibration."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.runs.models import free_price, open_models, require_recording
+from gatekeeper.runs.models import free_price, open_models, require_known_models, require_recording
 
 if TYPE_CHECKING:
-    import asyncio
-
     from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.contract.values.change import Revision
     from gatekeeper.contract.values.definition import Contract
+    from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
     from gatekeeper.gate.sweep.compare import SweepResult
     from gatekeeper.gate.sweep.grid import Setting
     from gatekeeper.gate.sweep.measure import Measured
@@ -59,3 +59,29 @@ def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
     if policy.limits.cost_usd is not None:
         for model in {setting.target.model for setting in settings}:
             worst_cost(Request(model, (), {}, None, 0))
+
+
+def calibrate(
+    plan: CalibrationPlan, policy: Policy, revision: Revision, replay: Path | None = None
+) -> CalibrationRun:
+    """Grade the labelled outputs. SIGINT and SIGTERM end it. Raises UsageError and
+    ContractError."""
+    import asyncio
+
+    from gatekeeper.gate.calibration.measure import grade_labels
+    from gatekeeper.providers.models.cost_estimate import worst_cost
+    from gatekeeper.runs.signals import with_signals
+
+    require_recording(replay)
+    if replay is None:
+        require_known_models(plan.evaluator.judge_models, [revision])
+    client = open_models((revision,), policy.through_litellm, replay)
+
+    async def within(progress: TerminalProgress, stop: asyncio.Event) -> CalibrationRun:
+        await client.require_keys(dict.fromkeys(sorted(plan.models)))
+        price = free_price if replay else worst_cost
+        return await grade_labels(
+            plan, client, policy.limits, progress=progress, stop=stop, price=price
+        )
+
+    return asyncio.run(with_signals(client, within))
