@@ -8,7 +8,8 @@
         ├── CallFailed         one model call failed; may be worth another try
         │   └── NotRecorded    a recording has no answer: no model was called
         ├── PublishError       an answer could not be delivered to GitHub
-        └── WriteError         a file or stream could not be written
+        ├── WriteError         a file or stream could not be written
+        └── Bug                anything else: a mistake in gatekeeper
 
 A check that fails on a model's output is not an error: it is evidence, and ends in exit 1.
 """
@@ -16,6 +17,7 @@ A check that fails on a model's output is not an error: it is evidence, and ends
 from __future__ import annotations
 
 import errno
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,9 +155,20 @@ class WriteError(MeasurementError):
         super().__init__(f"{what}: cannot be written ({error.strerror or error}); {remedy}")
 
 
-def fault_of_the_machine(error: BaseException) -> WriteError | None:
-    """Return the error as one to tell, if a disk, a permission or a limit caused it and not a
-    mistake of ours."""
+class Bug(MeasurementError):
+    """An error that nobody expected: neither a pass nor a fail of the prompt. `trace` is for the
+    log."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: this is a bug in gatekeeper, please report it")
+        self.trace = "".join(traceback.format_exception(error)).rstrip()
+
+
+def as_told(error: Exception) -> GatekeeperError:
+    """Return the error as one with a text for people and an exit code, in every way to start a run:
+    itself, a fault of a disk, a permission or a limit, or a bug."""
+    if isinstance(error, GatekeeperError):
+        return error
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         return WriteError(error.filename or "a file", error)
-    return None
+    return Bug(error)

@@ -6,7 +6,6 @@ the tip of the base branch requires. Nothing of the head is executed.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from gatekeeper.action.waivers import checked_before, is_of_a_pull_request, waiv
 from gatekeeper.action.workspace import out_folder
 from gatekeeper.contract.policies.policy import Policy, WaiverPolicy, load_policy
 from gatekeeper.contract.values.definition import POLICY_NAME
-from gatekeeper.errors import AuthorError, ContractError, GatekeeperError, PublishError, UsageError
+from gatekeeper.errors import AuthorError, Bug, ContractError, PublishError, UsageError, as_told
 from gatekeeper.gate.results.result import GateResult, Waiver, WaiverKind
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.escape import block, code, prose
@@ -211,14 +210,13 @@ def respond(settings: ActionInputs, request: Respond, api: RepositoryApi) -> int
     """Carry out the comment's command and reply. Returns the exit code, 0 for success."""
     try:
         reply = _reply(settings, request, api)
-    except GatekeeperError as error:
-        # A person's mistake is explained in the reply and does not fail the job.
-        exit_code = 0 if isinstance(error, AuthorError) else error.exit_code
-        reply = Reply(block(clean(str(error), settings), limit=20_000), "confused", exit_code)
     except Exception as error:
-        say(clean("".join(traceback.format_exception(error)), settings))
-        fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
-        reply = Reply(prose(fault), "confused", 3)
+        told = as_told(error)
+        if isinstance(told, Bug):
+            say(clean(told.trace, settings))
+        # A person's mistake is explained in the reply and does not fail the job.
+        exit_code = 0 if isinstance(told, AuthorError) else told.exit_code
+        reply = Reply(block(clean(str(told), settings), limit=20_000), "confused", exit_code)
     if reply is None:
         return 0
     return _send(reply, settings, request, api)

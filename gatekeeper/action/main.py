@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +47,7 @@ from gatekeeper.action.publish import (
     tell_drift,
 )
 from gatekeeper.action.workspace import forget_proposals, out_folder, proposals_folder
-from gatekeeper.errors import GatekeeperError, PublishError, UsageError, fault_of_the_machine
+from gatekeeper.errors import Bug, GatekeeperError, PublishError, UsageError, as_told
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
 from gatekeeper.reports.write import forget_reports, require_formats
@@ -82,18 +81,11 @@ def act(settings: ActionInputs, activity: Activity, api: RepositoryApi) -> int:
             return activity.exit_code
         assert not isinstance(activity, FindPullRequest | Respond)  # noqa: S101
         answer = _run_gate(settings, activity, api)
-    except GatekeeperError as error:
-        answer = answer_to_error(error, str(error), settings)
     except Exception as error:
-        # An unexpected error is neither a pass nor a fail of the prompt.
-        machine = fault_of_the_machine(error)
-        if machine:
-            return _publish(
-                answer_to_error(machine, str(machine), settings), settings, activity, api
-            )
-        say(clean("".join(traceback.format_exception(error)), settings))
-        fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
-        answer = answer_to_error(error, fault, settings)
+        told = as_told(error)
+        if isinstance(told, Bug):
+            say(clean(told.trace, settings))
+        answer = answer_to_error(told, settings)
     return _publish(answer, settings, activity, api)
 
 

@@ -244,10 +244,10 @@ def _log(result: GateResult, notices: Sequence[str], newsworthy: bool) -> str:
     return text.getvalue()
 
 
-def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answer:
-    """Return what to publish instead of a verdict; `text` says what went wrong."""
-    exit_code = error.exit_code if isinstance(error, GatekeeperError) else COULD_NOT_MEASURE
-    said = clean(text, settings)
+def answer_to_error(error: GatekeeperError, settings: ActionInputs) -> Answer:
+    """Return what to publish instead of a verdict."""
+    exit_code = error.exit_code
+    said = clean(str(error), settings)
     heading = _ERROR_TITLES.get(exit_code, "Could not measure")
     answer = f"## 🚫 {heading}\n\n{block(said, limit=20_000)}\n"
     comment = f"{comment_marker(settings.id)}\n{answer}"
@@ -260,7 +260,6 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
             redact=redact,
         )
         give_reports_to_owner(settings.workspace, settings.out)
-    found = problems(error) if isinstance(error, GatekeeperError) else (_on_the_run(said),)
     return Answer(
         verdict="error",
         exit_code=exit_code,
@@ -268,7 +267,7 @@ def answer_to_error(error: Exception, text: str, settings: ActionInputs) -> Answ
         comment=answer,
         summary=answer,
         newsworthy=True,
-        annotations=redactor(settings.secrets).value(found),
+        annotations=redactor(settings.secrets).value(problems(error)),
         outputs={
             "verdict": "error",
             "exit-code": str(exit_code),

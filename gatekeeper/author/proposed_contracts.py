@@ -32,7 +32,7 @@ from gatekeeper.contract.models.faults import find_faults, with_recordings
 from gatekeeper.contract.policies.policy import POLICY_PATH, Limits, Policy
 from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.contract.values.definition import Position
-from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError
+from gatekeeper.errors import ContractError, GatekeeperError, MeasurementError, UsageError, as_told
 from gatekeeper.numbers import count
 
 if TYPE_CHECKING:
@@ -88,12 +88,9 @@ def propose_contracts(
     try:
         _require_model(policy, change.base)
         return _propose(change, policy, uncovered)
-    except GatekeeperError as error:
-        return ProposedContracts(notices=(f"No contract could be proposed: {error}",))
     except Exception as error:
         # Prompts are a stranger's text, and the verdict must not depend on what becomes of it.
-        fault = f"{type(error).__name__}: this is a bug in gatekeeper, please report it"
-        return ProposedContracts(notices=(f"No contract could be proposed: {fault}",))
+        return ProposedContracts(notices=(f"No contract could be proposed: {as_told(error)}",))
 
 
 def _require_model(policy: Policy, base: Revision) -> None:

@@ -11,7 +11,6 @@ import difflib
 import io
 import signal
 import sys
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,7 +25,7 @@ from gatekeeper.cli.output import (
     refuse_folder_of_git,
     settle_streams,
 )
-from gatekeeper.errors import ContractError, GatekeeperError, fault_of_the_machine
+from gatekeeper.errors import Bug, ContractError, as_told
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,25 +92,19 @@ def _run(command: Command, arguments: argparse.Namespace) -> int:
         with _terminated_like_interrupted():
             refuse_folder_of_git(arguments)
             return command(arguments)
-    except ContractError as error:
-        # Print no prefix before the position: editors and problem matchers parse the line.
-        print_error(str(error))
-        return error.exit_code
-    except GatekeeperError as error:
-        _complain(str(error))
-        return error.exit_code
     except KeyboardInterrupt:
         _complain("interrupted")
         return COULD_NOT_MEASURE
     except Exception as error:
-        fault = fault_of_the_machine(error)
-        if fault:
-            _complain(str(fault))
-            return fault.exit_code
-        # An unexpected error is neither a pass nor a fail of the prompt.
-        print_error(traceback.format_exc().rstrip())
-        _complain("this is a bug in gatekeeper, please report it")
-        return COULD_NOT_MEASURE
+        told = as_told(error)
+        if isinstance(told, Bug):
+            print_error(told.trace)
+        if isinstance(told, ContractError):
+            # Print no prefix before the position: editors and problem matchers parse the line.
+            print_error(str(told))
+        else:
+            _complain(str(told))
+        return told.exit_code
 
 
 def _needed(given: Sequence[str]) -> tuple[str, ...]:

@@ -94,20 +94,7 @@ def check(
         MeasurementError: Nothing could be measured, for example without a model's key.
         WriteError: A report could not be written. Its `result` is the result.
     """
-    given = check_arguments(
-        repo=repo,
-        base=base,
-        head=head,
-        worktree=worktree,
-        contract=contract,
-        out=out,
-        format=format,
-        history=history,
-        replay=replay,
-        cache=cache,
-        resume=resume,
-        order_seed=order_seed,
-    )
+    given = check_arguments(**locals())
     return write_measured(measure_check(given), given)
 
 
@@ -148,19 +135,7 @@ def run(
         MeasurementError: Nothing could be measured, for example without a model's key.
         WriteError: A report could not be written. Its `result` is the result.
     """
-    given = run_arguments(
-        repo=repo,
-        ref=ref,
-        contract=contract,
-        out=out,
-        format=format,
-        history=history,
-        replay=replay,
-        resume=resume,
-        order_seed=order_seed,
-        batch=batch,
-        ray=ray,
-    )
+    given = run_arguments(**locals())
     return write_measured(measure_run(given), given)
 
 

@@ -29,7 +29,7 @@ def test_an_error_leaves_a_comment_file_that_follows_no_link(
     out.mkdir(parents=True)
     (out / "comment.md").symlink_to(elsewhere)
     settings = replace(SETTINGS, workspace=out.parent, out=Path("out"), secrets=("hunter2hunter2",))
-    told = answer.answer_to_error(UsageError("x"), "no such hunter2hunter2", settings)
+    told = answer.answer_to_error(UsageError("no such hunter2hunter2"), settings)
     assert told.exit_code == 2
     assert told.title == "Invalid input: no such ***"
     assert elsewhere.read_text() == "kept"
@@ -42,7 +42,7 @@ def test_reports_belong_to_whom_the_workspace_belongs(tmp_path: Path) -> None:
     workspace.mkdir()
     os.chown(workspace, 1001, 1002)
     settings = replace(SETTINGS, workspace=workspace, out=Path("a/b"))
-    answer.answer_to_error(UsageError("x"), "text", settings)
+    answer.answer_to_error(UsageError("text"), settings)
     owners = {(p.stat().st_uid, p.stat().st_gid) for p in workspace.rglob("*")}
     assert len(list(workspace.rglob("*"))) == 3
     assert owners == {(1001, 1002)}

@@ -12,7 +12,7 @@ import pytest
 
 from gatekeeper.cli import output
 from gatekeeper.cli.starter import example_files, write_files
-from gatekeeper.errors import MeasurementError, WriteError, fault_of_the_machine
+from gatekeeper.errors import Bug, MeasurementError, WriteError, as_told
 from gatekeeper.git.temporary import temporary_folder, temporary_lines
 from gatekeeper.reports.terminal.progress import TerminalProgress
 
@@ -74,7 +74,7 @@ def test_progress_that_nobody_reads_does_not_end_the_run(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EMFILE])
 def test_faults_of_the_machine_are_told_apart(number: int) -> None:
     error = OSError(number, os.strerror(number), "/some/file")
-    fault = fault_of_the_machine(error)
+    fault = as_told(error)
     assert isinstance(fault, WriteError)
     assert "/some/file" in str(fault)
     assert fault.exit_code == 3
@@ -84,7 +84,7 @@ def test_faults_of_the_machine_are_told_apart(number: int) -> None:
     "error", [OSError("odd"), FileNotFoundError(errno.ENOENT, "none", "x"), ValueError("x")]
 )
 def test_other_faults_may_be_ours(error: Exception) -> None:
-    assert fault_of_the_machine(error) is None
+    assert type(as_told(error)) is Bug
 
 
 def test_temporary_files_need_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
