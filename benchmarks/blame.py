@@ -22,7 +22,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.decisions.table import BRACKETS, markdown_table
+from benchmarks.decisions.table import markdown_table, precision
 from benchmarks.simulation_page import rate, show
 from gatekeeper.author.blame.measure import ENOUGH_BROKEN, MOST_CONFIRMED
 from gatekeeper.author.blame.search import (
@@ -119,7 +119,7 @@ def table(seed: int, runs: int) -> tuple[str, list[str]]:
                 broken += found.broken_promises(kind, promised, runs)
     said = (
         f"Each row has {runs:,} changes that the gate blocks, with seed {seed}. Each change has "
-        f"{EDITS} edits and {FIXTURES} fixtures. Figures are % of runs. {BRACKETS}\n\n"
+        f"{EDITS} edits and {FIXTURES} fixtures. Figures are % of runs. {precision(runs)}\n\n"
     )
     titles = ["harmful edits", "broken fixtures still pass", "harmful edits named exactly"]
     titles += ["harmless edit named", "revert proposed", "revert leaves a cause"]
