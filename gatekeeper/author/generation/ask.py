@@ -14,7 +14,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -110,7 +110,7 @@ class Asker:
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
-        self._rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self._rows: list[Mapping[str, Any]] = []
 
     @property
     def cost_usd(self) -> float | None:
@@ -120,8 +120,7 @@ class Asker:
     @property
     def recording(self) -> str:
         """The answers so far as JSON Lines, in an order that does not depend on their speed."""
-        rows = (self._rows[key] for key in sorted(self._rows))
-        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        return recording_of(self._rows)
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without one."""
@@ -244,18 +243,31 @@ class Asker:
     def _keep_row(
         self, request: Request, stage: str, answer: Mapping[str, Any], *, is_new: bool = True
     ) -> None:
-        digest = request_digest(request.messages, request.params)
         row = {
             "stage": stage,
             "model": request.model,
             "seed": request.seed,
-            "request": digest,
+            "request": request_digest(request.messages, request.params),
             "repetition": request.repetition,
             **answer,
         }
-        self._rows[stage, f"{digest} {request.model}", request.repetition] = row
+        self._rows.append(row)
         if is_new and self._keep_at_once:
             self._keep_at_once(row)
+
+
+def recording_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines, sorted, with one answer to each request: the last one."""
+    found = {
+        (
+            str(row.get("stage")),
+            f"{row.get('request')} {row.get('model')}",
+            int(row.get("repetition", 0)),
+        ): row
+        for row in rows
+    }
+    every = (found[place] for place in sorted(found))
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in every)
 
 
 async def ask_together(*questions: Coroutine[Any, Any, T]) -> list[T]:

@@ -1,4 +1,8 @@
-"""Continues a run that failed: what its model answered already is not asked again."""
+"""Runs work that asks models in this process, and keeps every answer in a file.
+
+Each answer is in the file as soon as it is there, also if the work fails or the process is killed,
+because it was paid for. A later run can continue from them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from gatekeeper.author.generation.ask import Asker
+from gatekeeper.author.generation.ask import Asker, recording_of
 from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.values.definition import Position
 from gatekeeper.contract.values.trial import Completion, Request
@@ -85,20 +89,12 @@ def _earlier(text: str) -> str:
 
 def _joined(text: str) -> str:
     """Return a recording with one answer to each request: the last one."""
-    lines = (line for line in text.split("\n") if line.strip())
-    rows = {_place(row): row for row in map(json.loads, lines)}
-    every = (rows[place] for place in sorted(rows))
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in every)
+    return recording_of(json.loads(line) for line in text.split("\n") if line.strip())
 
 
 def _key(request: Request) -> str:
     digest = request_digest(request.messages, request.params)
     return f"{digest} {request.model} {request.repetition}"
-
-
-def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
-    named = f"{row.get('request')} {row.get('model')}"
-    return str(row.get("stage")), named, int(row.get("repetition", 0))
 
 
 class AnswerWriter:
