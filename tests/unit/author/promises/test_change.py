@@ -8,7 +8,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.author.promises import changed_lines, compare_rules, promises_of_change
+from gatekeeper.author.specification.promises import (
+    changed_lines,
+    compare_rules,
+    promises_of_change,
+)
 from gatekeeper.author.specification.spec_file import (
     InputConstraint,
     Rule,
