@@ -310,7 +310,7 @@ def _change(change: SectionChange) -> dict[str, Any]:
     }
 
 
-_MOST_ROWS, _MOST_COLUMNS = 24, 12
+_MOST_CATEGORIES, _MOST_CHECKS = 24, 12
 _UNNAMED = "(no category)"
 
 
@@ -346,9 +346,9 @@ def failure_clusters(
     }
     caption = "Share of head's samples that fail, by category and check"
     shown = Html().table(
-        heat_map(caption, cells, rows[:_MOST_ROWS], columns[:_MOST_COLUMNS], corner="Category")
+        heat_map(caption, cells, rows[:_MOST_CATEGORIES], columns[:_MOST_CHECKS], corner="Category")
     )
-    rest = max(0, len(rows) - _MOST_ROWS), max(0, len(columns) - _MOST_COLUMNS)
+    rest = max(0, len(rows) - _MOST_CATEGORIES), max(0, len(columns) - _MOST_CHECKS)
     if not any(rest):
         return shown
     categories = numbers.count(rest[0], "category", "categories")

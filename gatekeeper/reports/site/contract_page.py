@@ -15,20 +15,22 @@ from gatekeeper import numbers
 from gatekeeper.contract.values.objectives import Objective, label_of
 from gatekeeper.gate.objectives.error_budgets import by_pressure
 from gatekeeper.gate.results.selftest_result import selftest_lines, selftest_of
+from gatekeeper.history.drift import ContractDrift
 from gatekeeper.history.flickering import MOST_RUNS
 from gatekeeper.history.monthly_costs import price_of
-from gatekeeper.history.record import Count, Record
+from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.reports.described.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.described.error_budgets import budget_cells
 from gatekeeper.reports.document import Picture, Quote, Section, Words, columns, joined
 from gatekeeper.reports.escape import plain, visible
 from gatekeeper.reports.html.render import Html
-from gatekeeper.reports.site import plots, trends
+from gatekeeper.reports.site import plots
 from gatekeeper.reports.site.contract_history import ContractHistory
 from gatekeeper.reports.site.frame import STATUS, Site, page_path, render_page, shown_name
 from gatekeeper.reports.site.kept_runs import KeptRun
 from gatekeeper.reports.site.pages import figures, fixture_names, name
 from gatekeeper.reports.words.columns import share_left
+from gatekeeper.stats.objectives.objective import parse_window
 
 _SHOWN_RUNS = 14
 _MOST_FIXTURES = 10
@@ -150,7 +152,7 @@ def _plots(
     objective = _objectives(history).get("success_rate")
     lows = [interval.low for interval in intervals if interval]
     axis = plots.share_axis([*rates, *lows, objective.target if objective else None])
-    since = trends.first_run_of_drift(records, history.drift)
+    since = first_run_of_drift(records, history.drift)
     yield plots.plot(
         "Pass rate",
         f"{numbers.count(len(records), 'run')} with 95 % intervals.",
@@ -160,7 +162,7 @@ def _plots(
         rates,
         intervals=intervals,
         target=objective.target if objective else None,
-        marks=[xs[at] for at in trends.changes(records)],
+        marks=[xs[at] for at in changed_runs(records)],
         change=None if since is None else xs[since],
         kind="main over-runs",
         height=2 * plots.HEIGHT,
@@ -189,7 +191,7 @@ def _budget_plots(
     objectives = _objectives(history)
     for budget in budgets[:_MOST_BUDGET_PLOTS]:
         objective = objectives.get(budget.objective)
-        left = trends.budget_left(history.records, objective) if objective else []
+        left = budget_left(history.records, objective) if objective else []
         known = [share for share in left if share is not None]
         if not known:
             continue
@@ -210,7 +212,7 @@ def _plots_note(history: ContractHistory) -> str:
     notes = []
     if "success_rate" in _objectives(history):
         notes.append("Dashed: the objective.")
-    changed = len(trends.changes(history.records))
+    changed = len(changed_runs(history.records))
     if changed:
         times = numbers.count(changed, "time")
         notes.append(f"Each dotted line marks a change of prompt, contract or model ({times}).")
@@ -352,3 +354,48 @@ def _judge_row(agreement: Mapping[str, Any]) -> Sequence[Words]:
         numbers.percent(agreed if isinstance(agreed, int | float) else None),
         numbers.score(kappa if isinstance(kappa, int | float) else None),
     )
+
+
+def budget_left(records: Sequence[Record], objective: Objective) -> list[float | None]:
+    """Return the share of the error budget that was left after each run; below 0 if overspent.
+
+    The values are those of `stats.error_budget`, for all runs in one pass. None if the window had
+    no event, or the objective allows no failure. `records` are oldest first.
+    """
+    good = objective.good_share
+    if good is None or good >= 1:
+        return [None] * len(records)
+    allowed, length = float(1 - good), parse_window(objective.window)
+    counts = [_budget_events(record, objective.name) for record in records]
+    left: list[float | None] = []
+    events = failed = oldest = 0
+    for record, (more, more_failed) in zip(records, counts, strict=True):
+        events += more
+        failed += more_failed
+        while records[oldest].time <= record.time - length:
+            events -= counts[oldest][0]
+            failed -= counts[oldest][1]
+            oldest += 1
+        left.append(1 - failed / (allowed * events) if events else None)
+    return left
+
+
+def _budget_events(record: Record, objective: str) -> Count:
+    """Return the events of one objective, which the record of its run has counted."""
+    counted = record.objectives.get(objective)
+    return counted or objective_counts(record).get(objective, (0, 0))
+
+
+def changed_runs(records: Sequence[Record]) -> list[int]:
+    """Return the numbers of the runs whose prompt, contract or model is not that of the run
+    before."""
+    keys = [(r.prompt_digest, r.contract_digest, r.model) for r in records]
+    return [at for at in range(1, len(keys)) if keys[at] != keys[at - 1]]
+
+
+def first_run_of_drift(records: Sequence[Record], drift: ContractDrift | None) -> int | None:
+    """Return the number of the run with which a certain change began; None if there is none."""
+    since: datetime | None = drift.change.since if drift and drift.change else None
+    if since is None:
+        return None
+    return next((at for at, record in enumerate(records) if record.time >= since), None)

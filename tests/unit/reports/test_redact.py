@@ -21,7 +21,7 @@ from gatekeeper.reports.escape import block, code, html_code, prose, xml_text
 from gatekeeper.reports.formats.junit import render_junit
 from gatekeeper.reports.formats.result_json import render_result
 from gatekeeper.reports.formats.samples import sample_lines
-from gatekeeper.reports.redact import _OWN_WORDS, Redactor, redactor
+from gatekeeper.reports.redact import _OWN_WORDS, Redactor, redactor, secrets_in
 
 SECRET = 'sk-Pr/0j+ab"c d\\e_f&<g>:é'
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
@@ -292,3 +292,20 @@ def test_a_part_of_a_path_an_address_or_prose_is_ordinary_text(secret: str, text
 def test_parts_that_follow_one_another_are_found() -> None:
     text = f"{TOKEN[:15]}-{TOKEN[20:30]}" * 50_000 + TOKEN[5:25] * 50_000
     assert TOKEN[5:25] not in Redactor([TOKEN, "ab" * 100 + "1"]).text(text)
+
+
+@pytest.mark.parametrize(
+    "name", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY", "OPENAI_BASE_URL", "AZURE_API_BASE"]
+)
+def test_the_password_of_an_address_is_a_secret(name: str) -> None:
+    found = secrets_in({name: "http://svc:Tr0ub4dor%40pw@proxy.example:3128"})
+    assert set(found) == {"Tr0ub4dor%40pw", "Tr0ub4dor@pw"}
+
+
+def test_an_address_without_a_password_is_none() -> None:
+    assert secrets_in({"HTTPS_PROXY": "http://proxy.example:3128", "HOME": "/x:longenough@y"}) == ()
+
+
+def test_a_name_tells_a_secret() -> None:
+    environ = {"OPENAI_API_KEY": "sk-0123456789", "KEYBOARD": "0123456789", "MY_TOKEN": "short"}
+    assert secrets_in(environ, "ghs_0123456789") == ("ghs_0123456789", "sk-0123456789")

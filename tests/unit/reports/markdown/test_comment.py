@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,14 +16,19 @@ from support import results as examples
 from support.ticket_run import PROMPT, run_result
 
 from gatekeeper import __version__
+from gatekeeper.gate.decision.verdict import waived
 from gatekeeper.gate.results.parts import FixtureFailure, PreferenceResult
-from gatekeeper.gate.results.result import Calls, GateResult, Reason
+from gatekeeper.gate.results.result import Calls, GateResult, Reason, Waiver
+from gatekeeper.reports.formats.junit import render_junit
+from gatekeeper.reports.formats.result_json import result_document, result_schema
 from gatekeeper.reports.markdown.comment import (
     COMMENT_LIMIT,
     SUMMARY_LIMIT,
     render_comment,
     render_summary,
 )
+from gatekeeper.reports.markdown.page import Page, byte_length, fold
+from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
 def _read(result: GateResult) -> str:
@@ -392,3 +399,110 @@ def test_of_one_revision_nobody_speaks_of_a_base() -> None:
     wordy = _read(run_result())
     assert "\n\nSaid:\n\n```text" in wordy
     assert not re.search(r"\bbase\b", wordy, re.IGNORECASE)
+
+
+@given(st.lists(st.text("aä💥", max_size=20), max_size=20), st.integers(0, 120))
+def test_no_page_is_larger_than_its_limit(blocks: list[str], limit: int) -> None:
+    for size in (len, byte_length):
+        page = Page(limit, size)
+        kept = [block for block in blocks if page.add(block)]
+        page.add_rows("opening\n", blocks, total=50, closing="\nclosing")
+        assert size(page.text()) <= limit
+        assert page.cut or len(kept) == len(blocks)
+
+
+def test_rows_say_how_many_are_missing() -> None:
+    page = Page(100)
+    assert page.add_rows("| a |\n", [f"| {n} |" for n in range(100)])
+    assert page.cut
+    last = page.text().splitlines()[-1]
+    assert last == f"…and {100 - page.text().count('|') // 2 + 1} more"
+
+
+def test_rows_that_do_not_fit_at_all_are_left_out() -> None:
+    page = Page(30)
+    assert not page.add_rows("opening", ["x" * 50])
+    assert page.cut
+    assert page.text("ending") == "ending"
+
+
+def test_a_fold_opens_and_closes() -> None:
+    assert "".join(fold("more")) == "<details><summary>more</summary>\n\n\n\n</details>"
+
+
+def _frozen(*objectives: str, until: datetime | None) -> GateResult:
+    spent = tuple(
+        ErrorBudget("28d", 100, 5.0, 14, -9.0, objective=name, freezes_at=13, frozen_until=until)
+        for name in objectives
+    )
+    reason = Reason("budget", "The error budget of the objective is spent.", "fail")
+    contract = examples.passing_contract("a `b`")
+    return examples.result(
+        replace(
+            contract, verdict="fail", reasons=(reason,), error_budgets=(examples.BUDGET, *spent)
+        )
+    )
+
+
+def test_a_freeze_names_its_remedies() -> None:
+    until = datetime(2026, 3, 9, 12, 30, tzinfo=UTC)
+    comment = _read(_frozen("success_rate", "latency_p95_ms", until=until))
+    (action,) = (line for line in comment.splitlines() if line.startswith("**What to do:**"))
+    assert action == (
+        "**What to do:** To merge now, raise the success rate, lower the latency p95 by more "
+        "than chance explains. Or wait until the freeze ends on 2026-03-09 12:30 UTC (earlier if "
+        "good runs follow, later if more samples fail). Or ask a maintainer to waive the result "
+        "with the comment ``/gatekeeper waive a `b`: REASON``."
+    )
+
+
+def test_a_freeze_says_no_more_than_is_known() -> None:
+    comment = _read(_frozen(*(f"checks.c{n}" for n in range(5)), until=None))
+    assert "raise the c2 pass rate and 2 more by more than chance" in comment
+    assert "Or wait until the budget recovers." in comment
+    assert "To merge now, improve the objective that has no budget left" in _read(
+        _frozen(until=None)
+    )
+
+
+def test_a_freeze_leads_also_where_other_reasons_follow() -> None:
+    (contract,) = _frozen("success_rate", until=None).contracts
+    slo = Reason("slo", "Objective missed.", "fail")
+    both = replace(contract, reasons=(*contract.reasons, slo))
+    assert "**What to do:** To merge now, raise the success rate" in _read(examples.result(both))
+
+
+WAIVER = Waiver(None, "waive", "octocat", "9" * 40, "it is *meant* @team", "2026-01-02T03:04:05Z")
+
+
+def lifted() -> GateResult:
+    contracts = [waived(contract, [WAIVER]) for contract in examples.FAIL.contracts]
+    return replace(examples.result(*contracts), verdict="pass", exit_code=0)
+
+
+def test_the_comment_says_who_waived_what_and_why() -> None:
+    comment = render_comment(lifted())
+    title = next(line for line in comment.splitlines() if line.startswith("## "))
+    assert title.startswith("## ✅ May merge: `")
+    assert title.endswith("waived by a person")
+    assert r"it is \*meant\*" in comment
+    assert "@octocat" not in comment
+    assert "ℹ️" in comment
+    assert "broke" in comment
+    assert "no contract got significantly worse" not in comment
+
+
+def test_the_document_records_it_and_follows_the_schema() -> None:
+    document = result_document(lifted())
+    jsonschema.validate(document, result_schema())
+    first = document["contracts"][0]
+    assert first["waiver"]["author"] == "octocat"
+    assert first["waiver"]["contract"] is None
+    assert first["reasons"][0]["code"] == "waived"
+    assert result_document(examples.FAIL)["contracts"][0]["waiver"] is None
+
+
+def test_junit_still_shows_the_fixtures_that_failed() -> None:
+    junit = render_junit(lifted())
+    assert "waived: Waived by" in junit
+    assert "<failure" in junit

@@ -20,10 +20,10 @@ from gatekeeper.contract.values.objectives import read_objectives
 from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.history.record import events_of
 from gatekeeper.reports.site.contract_history import contract_histories
+from gatekeeper.reports.site.contract_page import budget_left
 from gatekeeper.reports.site.folder import MANIFEST, write_site
 from gatekeeper.reports.site.frame import Site, page_path
 from gatekeeper.reports.site.pages import summary
-from gatekeeper.reports.site.trends import budget_left
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.objectives.error_budget import error_budget
 

@@ -8,16 +8,21 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from support import early_results
 from support import early_results as early_examples
 from support import results as examples
 
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.gate.results.result import GateResult, Reason
-from gatekeeper.reports.terminal.console import print_estimate, print_result
+from gatekeeper.reports.described.result import describe_methods
+from gatekeeper.reports.html import render_html
+from gatekeeper.reports.markdown.comment import render_comment, render_summary
+from gatekeeper.reports.terminal.console import print_blocks, print_estimate, print_result
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
@@ -295,3 +300,57 @@ def test_a_note_has_no_tick() -> None:
     text = _printed(examples.result(replace(contract, reasons=(*contract.reasons, note))))
     (line,) = (line for line in text.splitlines() if "uncalibrated: " in line)
     assert line.startswith("ℹ️")
+
+
+def _not_measured(errors: tuple[str, ...], reason: str = "samples are missing") -> list[str]:
+    """Return the lines about fixtures that were not measured, if each has one of these errors."""
+    (contract, *_) = examples.PASS.contracts
+    fixture = contract.fixtures[0]
+    fixtures = tuple(
+        replace(fixture, id=f"f{number}", errors=(error,)) for number, error in enumerate(errors)
+    )
+    reasons = (Reason("error", reason, "error"),)
+    contract = replace(contract, verdict="error", reasons=reasons, fixtures=fixtures)
+    written = StringIO()
+    result = replace(examples.PASS, verdict="error", contracts=(contract,))
+    print_result(result, {}, Console(file=written, width=200))
+    return [line for line in written.getvalue().splitlines() if "not measured" in line]
+
+
+def test_each_error_is_named_once_with_its_first_fixture() -> None:
+    assert _not_measured(("no answer", "KeyError: 'x'", "no answer", "no answer")) == [
+        "  not measured f0 and 2 more: no answer",
+        "  not measured f1: KeyError: 'x'",
+    ]
+
+
+def test_an_error_that_a_reason_names_is_not_repeated() -> None:
+    assert _not_measured(("no answer",), "No sample could be measured on head: no answer.") == []
+
+
+def test_only_a_few_errors_are_named() -> None:
+    assert len(_not_measured(tuple(f"error <{number}>" for number in range(9)))) == 5
+
+
+def test_each_contract_has_the_methods_by_their_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    contract = early_results.early_contract()
+    alone = replace(contract, name="##[group]alone", base=None, paired=None)
+    print_blocks(describe_methods(examples.result(contract, alone)))
+    lines = capsys.readouterr().out.splitlines()
+    for line in (
+        "speech-tag: methods that decide nothing",
+        "  mcnemar_exact: p = 0.002",
+        "  difference, newcombe: -1.0000 to -0.5500",
+        "  success rate on head, jeffreys: 0.0000 to 0.2170",
+    ):
+        assert line in lines
+    assert not any(line.startswith("##[") for line in lines)
+
+
+def test_reports_show_no_method_that_decides_nothing() -> None:
+    result = early_results.EARLY
+    for render in (render_comment, render_summary, render_html):
+        text = render(result).partition("<script")[0]
+        assert "chi-square" not in text
+        assert "Jeffreys" not in text
+        assert "Newcombe" not in text
