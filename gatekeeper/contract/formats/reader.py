@@ -111,7 +111,9 @@ class Node:
                 value = node.value[name]
             except (KeyError, IndexError, TypeError):
                 value = None
-            node = Node(node.document, (*node.key, name), value, node.follows).resolved()
+            node = Node(node.document, (*node.key, name), value, node.follows)
+            if node.follows and isinstance(value, dict):
+                node = node.resolved()
         return node
 
     def get(self, *path: str | int) -> Any:
