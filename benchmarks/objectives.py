@@ -317,21 +317,19 @@ def tables(seed: int, runs: int) -> tuple[str, list[str]]:
         for a in AMOUNTS
     ]
     freezes = [_freeze_row(case, rng, runs, broken) for case in NIGHTS]
-    in_percent = (
-        'in % of runs. "Met" and "missed" may each be wrong in up to 2.5 % of runs. Columns with '
-        "the name of a method show the results of the interval that gatekeeper used before."
-    )
     text = "\n\n".join(
         (
-            f"Each suite and each prompt has {runs:,} runs, with seed {seed}. {precision(runs)}",
-            f"The table shows **rates that are exactly at their target**, {in_percent}",
+            f"Each suite and each prompt has {runs:,} runs, with seed {seed}. {precision(runs)} "
+            '"Met" and "missed" may each be wrong in up to 2.5 % of runs. Columns with the name of '
+            "a method are the interval that Gatekeeper used before.",
+            "**Rates exactly at their target**, in % of runs:",
             markdown_table(["suite", "target", *_decision_columns("Korn and Graubard")], rates),
-            f"The table shows **costs or tokens whose mean is exactly the target**, {in_percent}",
+            "**Costs or tokens whose mean is exactly the target**, in % of runs:",
             markdown_table(
                 ["amounts", "limit of a call", *_decision_columns("Student's t")], means
             ),
-            "The table shows **prompts that are ever frozen**, in % of runs. There is one run "
-            "every night, and the window of the error budget has 28 days.",
+            "**Prompts that are ever frozen**, in % of runs, with a run every night and a window "
+            "of 28 days:",
             markdown_table(FREEZE_COLUMNS, freezes),
         )
     )
