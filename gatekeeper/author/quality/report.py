@@ -58,16 +58,6 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """Of `rules`, how many have a test that is valid, and whose inverses do; `both` have both."""
-
-    rules: int
-    rule: int
-    inverse: int
-    both: int
-
-
-@dataclass(frozen=True, slots=True)
 class QualityReport:
     """All that a run found. `rules` and `tests` are None if they were not checked, `agreement` and
     `proposals` if they were not asked for. `unusable` answers of the judges had no vote."""
@@ -96,13 +86,15 @@ class QualityReport:
         return tuple(dict.fromkeys(test.category for test in self.tests or ()))
 
     @property
-    def coverage(self) -> Coverage:
-        """Return how many rules that are left have valid tests."""
+    def coverage(self) -> Mapping[str, int]:
+        """Return how many rules are left, and how many have a test that is valid, whose inverses
+        have one, or both."""
         valid = {(t.rule, t.category) for t in self.tests or () if t.valid and not t.left_out}
         left = [rule.id for rule in self.rules or () if not rule.left_out]
         own = {name for name in left if (name, "rule") in valid}
         inverse = {name for name in left if (name, "inverse_rule") in valid}
-        return Coverage(len(left), len(own), len(inverse), len(own & inverse))
+        both = len(own & inverse)
+        return {"rules": len(left), "rule": len(own), "inverse": len(inverse), "both": both}
 
     @property
     def uncovered(self) -> tuple[str, ...]:
@@ -252,7 +244,7 @@ def quality_json(report: QualityReport) -> str:
         document |= {
             "groundedness": asdict(report.groundedness),
             "validity": {name: asdict(report.validity(name)) for name in report.categories},
-            "coverage": {**asdict(report.coverage), "uncovered": list(report.uncovered)},
+            "coverage": {**report.coverage, "uncovered": list(report.uncovered)},
             "rules": [asdict(rule) for rule in report.rules],
             "tests": [asdict(test) for test in report.tests or ()],
             "agreement": report.agreement and _agreement_document(report.agreement),
@@ -290,8 +282,9 @@ def _tallied(tally: Tally) -> str:
 def _coverage(report: QualityReport) -> Iterator[str]:
     covered = report.coverage
     yield (
-        f"Rules with a valid test: {covered.rule} of {covered.rules}; rules with a valid test of "
-        f"their inverse: {covered.inverse}; rules with both kinds of tests: {covered.both}"
+        f"Rules with a valid test: {covered['rule']} of {covered['rules']}; rules with a valid "
+        f"test of their inverse: {covered['inverse']}; rules with both kinds of tests: "
+        f"{covered['both']}"
     )
     if report.uncovered:
         yield f"Rules without any valid test: {', '.join(report.uncovered)}"
