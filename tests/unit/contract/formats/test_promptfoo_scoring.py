@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.foreign_files import loaded, revision
+from support.promptfoo_suite import PATH, suite
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.contract.changes.own_code import trust_code
@@ -16,7 +17,6 @@ from gatekeeper.contract.values.definition import CheckSpec, Contract
 from gatekeeper.contract.values.trial import Completion, Request, Sample, Trial
 from gatekeeper.errors import ContractError
 
-PATH = "evals/promptfooconfig.json"
 SCORE = """\
 def func(named_scores, context=None):
     worst = min(named_scores.values())
@@ -33,8 +33,7 @@ SHORT = {"type": "word-count", "value": {"max": 2}, "metric": "short"}
 
 
 def files(*tests: Any, **more: Any) -> dict[str, str]:
-    config = {"prompts": ["Say {{q}}"], "providers": ["openai:gpt-4o-mini"], "tests": tests}
-    return {PATH: json.dumps(config | more), "evals/score.py": SCORE}
+    return {PATH: json.dumps(suite(*tests, **more)), "evals/score.py": SCORE}
 
 
 def case(*asserts: Any, function: str = "score.py", **more: Any) -> dict[str, Any]:
