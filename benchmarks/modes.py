@@ -35,7 +35,7 @@ from gatekeeper.contract.values.definition import (
 )
 from gatekeeper.contract.values.trial import Completion, Outcome, Sample, Trial
 from gatekeeper.gate.measuring.monitor import evaluate_sample
-from gatekeeper.gate.plan.as_sent import as_sent
+from gatekeeper.gate.plan.plan import as_sent
 from gatekeeper.providers.local import MODEL, LocalClient
 from gatekeeper.sampling.trials import plan_trials
 from gatekeeper.stats.intervals.intervals import wilson

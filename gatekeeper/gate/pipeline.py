@@ -221,8 +221,7 @@ async def _retake_lost(
     is not repeated."""
     if around.together or not sampled.failed:
         return sampled
-    from gatekeeper.gate.measuring.retake import retake_lost
-    from gatekeeper.gate.measuring.run_parts import limits_left
+    from gatekeeper.gate.measuring.run_parts import limits_left, retake_lost
 
     def ask(trials: Sequence[Trial], watch: Watch, so_far: Run) -> Awaitable[Run]:
         limits = limits_left(_limits(work, around, started), so_far)

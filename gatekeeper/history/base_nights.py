@@ -11,8 +11,7 @@ from gatekeeper.contract.fixtures.quarantine import without_quarantine
 from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.values.clusters import members_of
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.gate.plan.as_sent import as_evaluated
-from gatekeeper.gate.plan.plan import Evaluation, Job, evaluates_differently
+from gatekeeper.gate.plan.plan import Evaluation, Job, as_evaluated, evaluates_differently
 from gatekeeper.gate.results.result import RunKind
 from gatekeeper.gate.work import Work
 from gatekeeper.history.counts import fixture_key

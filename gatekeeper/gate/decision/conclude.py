@@ -55,7 +55,6 @@ from gatekeeper.gate.objectives.judge_correction import (
     sole_judge,
 )
 from gatekeeper.gate.plan.alpha import ALL, Family, alpha_shares, comparison_alpha, family_of
-from gatekeeper.gate.plan.as_sent import negotiated
 from gatekeeper.gate.plan.calibrations_in_force import uncalibrated_reasons
 from gatekeeper.gate.plan.contract_reasons import (
     left_reasons,
@@ -64,7 +63,7 @@ from gatekeeper.gate.plan.contract_reasons import (
     not_held_up,
     untested_reasons,
 )
-from gatekeeper.gate.plan.plan import Job, evaluates_differently
+from gatekeeper.gate.plan.plan import Job, evaluates_differently, negotiated
 from gatekeeper.gate.results.parts import AnchorResult, AnchorResults
 from gatekeeper.gate.results.result import (
     ContractResult,

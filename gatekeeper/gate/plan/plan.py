@@ -37,6 +37,7 @@ from gatekeeper.contract.meaning.digests import (
     params_meaning,
     target_digest,
 )
+from gatekeeper.contract.meaning.modes import SENDING, Negotiation, negotiate
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.calibration_record import Calibrations
 from gatekeeper.contract.values.change import AffectedBy
@@ -51,12 +52,54 @@ from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.contract.values.trial import ContractFrom, Trial
 from gatekeeper.contract.weakening.weakening import setting_changes, weakenings
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.gate.plan.as_sent import as_evaluated, as_sent, mode_notices
 from gatekeeper.gate.samples.outcomes import duplicates, messages_by_arm
 from gatekeeper.sampling.trials import in_order, plan_trials
 
 if TYPE_CHECKING:
     from gatekeeper.contract.templates.structure import NewLine
+
+
+# Applies a contract's mode to what it sends.
+
+
+def negotiated(contract: Contract) -> Negotiation:
+    """Return how the contract's mode applies to its model. Raises ContractError for a mode that is
+    not possible."""
+    if contract.mode not in SENDING:
+        return negotiate(contract, None)
+    from gatekeeper.providers.native.output_format import find_enforcement
+
+    return negotiate(contract, find_enforcement(contract.target.model))
+
+
+def as_sent(contract: Contract) -> Target:
+    """Return the contract's target with what its mode adds to each request. Raises ContractError
+    for a mode that is not possible."""
+    found, target = negotiated(contract), contract.target
+    if target.steps and contract.mode in SENDING:
+        # Only of the base contract applied to head's prompts: the loader refuses one's own.
+        what = f"`{contract.mode}` is not possible for a prompt with `steps`"
+        fix = "change `mode` and `steps` in separate pull requests"
+        raise ContractError([Problem(contract.path, what, fix, field="mode")])
+    if found.added == "nothing":
+        return target
+    return replace(target, params={**target.params, **found.params}, appended=found.text)
+
+
+def as_evaluated(contract: Contract) -> Contract:
+    """Return the contract that repairs outputs as its mode applies: none if `auto` became
+    `observe`."""
+    if contract.mode == "auto" and negotiated(contract).applied == "observe":
+        return replace(contract, mode="observe")
+    return contract
+
+
+def mode_notices(contract: Contract) -> tuple[str, ...]:
+    """Return what `auto` became, and why."""
+    if contract.mode != "auto":
+        return ()
+    found = negotiated(contract)
+    return (f"`mode: auto` acts like `mode: {found.applied}`, because {found.reason}.",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import Contract, Target
 from gatekeeper.errors import UsageError
-from gatekeeper.gate.plan.as_sent import as_sent
+from gatekeeper.gate.plan.plan import as_sent
 
 MOST_SETTINGS = 100
 """The most settings of a sweep: every two are compared, and a longer table is not readable."""

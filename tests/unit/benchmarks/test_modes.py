@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.modes import MODES, contract_of, tasks
-from gatekeeper.gate.plan.as_sent import as_sent
+from gatekeeper.gate.plan.plan import as_sent
 
 
 def test_every_task_is_a_contract_in_every_mode(shared_data: Path) -> None:

@@ -19,7 +19,7 @@ from gatekeeper.contract.values.definition import (
 )
 from gatekeeper.contract.values.trial import Arm, Trial
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.plan.as_sent import as_sent
+from gatekeeper.gate.plan.plan import as_sent
 from gatekeeper.sampling.trials import Plan, plan_trials
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}}
