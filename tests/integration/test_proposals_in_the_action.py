@@ -72,7 +72,7 @@ def test_a_proposal_that_cannot_be_written_changes_no_verdict(pull, monkeypatch)
     def fail(_, folder):
         raise WriteError(folder, OSError(28, "No space left on device"))
 
-    monkeypatch.setattr("gatekeeper.action.explanation.replace_files", fail)
+    monkeypatch.setattr("gatekeeper.author.generation.replace_files.replace_files", fail)
     made = pull()
     assert made.run_check() == 0
     assert any("could not be written" in notice for notice in made.result()["notices"])
