@@ -13,14 +13,13 @@ from gatekeeper.action.workspace import PROPOSED_BY
 from gatekeeper.author.promises import explain_promises
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.numbers import count
-from gatekeeper.runs.run_plan import Explanation
 
 if TYPE_CHECKING:
     from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.contract.values.change import Change
     from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.work import Work
-    from gatekeeper.runs.run_plan import Explain
+    from gatekeeper.runs.run_plan import Explain, Explanation
 
 
 def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanation:
@@ -28,6 +27,7 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
     reports for the job's artifact, and return notices that name them."""
     from gatekeeper.author.generation.replace_files import replace_files
     from gatekeeper.author.proposed_contracts import propose_contracts
+    from gatekeeper.runs.run_plan import Explanation
 
     if os.path.lexists(folder):
         # A link in it could lead anywhere.

@@ -14,7 +14,7 @@ from typing import Protocol
 from gatekeeper.contract.checks.judge_questions import question_id, question_key
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Request, Sample
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.calls import FailureCount, ModelCalls, Order
+from gatekeeper.sampling.pace import FailureCount, ModelCalls, Order
 from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, shorten, stored_completion
 

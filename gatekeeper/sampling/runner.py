@@ -18,20 +18,12 @@ from typing import Any, Literal, Protocol
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import CallFailed, NotRecorded
-from gatekeeper.sampling.calls import (
-    Call,
-    FailureCount,
-    ModelCalls,
-    NotNeeded,
-    Order,
-    State,
-    group_calls,
-)
+from gatekeeper.sampling.calls import Call, State, group_calls
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.conversations import SharedAnswers, converse
 from gatekeeper.sampling.judging import JudgeTally, Judging, OnJudgeAnswer
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.pace import pace_of_each_model
+from gatekeeper.sampling.pace import FailureCount, ModelCalls, NotNeeded, Order, pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 from gatekeeper.sampling.stored_text import MOST_OF_MESSAGE, is_long, shorten, stored_completion
 

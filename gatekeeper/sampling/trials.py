@@ -7,7 +7,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -24,9 +24,8 @@ from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.clusters import count_as_one, members_of
 from gatekeeper.contract.values.definition import Contract, Fixture, Message, SimulatedUser, Target
 from gatekeeper.contract.values.kept_results import kept_by_identity
-from gatekeeper.contract.values.trial import Arm, ContractFrom, Request, Trial
+from gatekeeper.contract.values.trial import Arm, ContractFrom, Request, SharedPrefix, Trial
 from gatekeeper.errors import ContractError, Problem
-from gatekeeper.sampling.pace import shared_prefixes
 
 # Chooses the order of one evaluation's trials at random, from a seed of the run.
 #
@@ -312,3 +311,40 @@ def _failing(
         else:
             rendered[fixture.id] = found
     return failing
+
+
+# Which messages all requests of an arm begin with: a provider can keep them in its cache.
+
+
+def shared_prefixes(arms: Sequence[Collection[tuple[Message, ...]]]) -> list[SharedPrefix | None]:
+    """Return the prefix that all conversations of each arm share; None for every arm if one of them
+    shares nothing.
+
+    Both arms are treated alike: if one were cached and the other not, its calls would seem cheaper
+    and faster. So the size of the shorter prefix counts for both.
+    """
+    lengths = [_shared_messages(conversations) for conversations in arms]
+    if not lengths or not all(lengths):
+        return [None for _ in arms]
+    size = min(
+        _size(next(iter(conversations))[:length])
+        for conversations, length in zip(arms, lengths, strict=True)
+    )
+    return [SharedPrefix(length, size) for length in lengths]
+
+
+def _shared_messages(conversations: Collection[tuple[Message, ...]]) -> int:
+    """Return how many messages the conversations begin with; 0 if there are not two of them."""
+    distinct = set(conversations)
+    if len(distinct) < 2:
+        return 0
+    shared = 0
+    for messages in zip(*distinct, strict=False):
+        if len(set(messages)) > 1:
+            break
+        shared += 1
+    return shared
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(len(m.content.encode("utf-8", "surrogatepass")) for m in messages)

@@ -37,11 +37,10 @@ from gatekeeper.errors import (
 from gatekeeper.numbers import count
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.redact import environment_redactor
-from gatekeeper.sampling.calls import ModelCalls, Order
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
 from gatekeeper.sampling.completion_record import completion_record
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
-from gatekeeper.sampling.pace import pace_of_each_model
+from gatekeeper.sampling.pace import ModelCalls, Order, pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
 
 T = TypeVar("T")

@@ -13,7 +13,6 @@ from gatekeeper.contract.values.trial import Completion, Outcome, QuestionId, Re
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.parts import Calls, JudgeCalls, sum_if_all_known
-from gatekeeper.sampling.judging import JudgeTally
 
 if TYPE_CHECKING:
     from gatekeeper.sampling.judging import JudgeTally
@@ -64,7 +63,7 @@ def lost_trials(run: Run) -> list[Trial]:
 
 
 def _both(a: JudgeTally, b: JudgeTally) -> JudgeTally:
-    return JudgeTally(
+    return type(a)(
         a.made + b.made,
         a.answered + b.answered,
         a.cached + b.cached,

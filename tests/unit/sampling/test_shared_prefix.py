@@ -15,7 +15,8 @@ from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Request, SharedPrefix, Trial
 from gatekeeper.errors import CallFailed
 from gatekeeper.sampling.calls import group_calls
-from gatekeeper.sampling.pace import KEPT_SECONDS, PrefixWriter, shared_prefixes
+from gatekeeper.sampling.pace import KEPT_SECONDS, PrefixWriter
+from gatekeeper.sampling.trials import shared_prefixes
 
 SYSTEM = Message("system", "Be short. Grüße")
 
