@@ -217,11 +217,15 @@ async def _compare_pairs(
 async def _retake_lost(
     work: Work, watches: Watches, sampled: Run, around: RunContext, started: datetime
 ) -> Run:
-    """Ask once more for lost answers, within what is left of the limits. A batch takes hours, and
-    is not repeated."""
-    if around.together or not sampled.failed:
+    """Ask once more for lost answers, within what is left of the limits; those of a batch in one
+    more batch, because each takes hours."""
+    if not sampled.failed:
         return sampled
     from gatekeeper.gate.measuring.run_parts import limits_left, retake_lost
+
+    if around.together and around.retry:
+        once = replace(around.retry, attempts=1, throttled_attempts=1)
+        around = replace(around, retry=once)
 
     def ask(trials: Sequence[Trial], watch: Watch, so_far: Run) -> Awaitable[Run]:
         limits = limits_left(_limits(work, around, started), so_far)

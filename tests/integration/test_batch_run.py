@@ -145,8 +145,25 @@ def test_what_a_batch_left_open_is_asked_in_the_next_and_not_for_ever(
 
     server.rows = expiring
     assert main(arguments(suite(), tmp_path / "out", "--batch")) == 3
-    assert [len(batch.requests) for batch in server.batches] == [24, 23, 22]
+    # What is lost after three batches is asked for once more at the end, in one batch.
+    assert [len(batch.requests) for batch in server.batches] == [24, 23, 22, 21]
     assert len(samples_of(tmp_path / "out")) == FIXTURES
+
+
+def test_an_answer_that_a_batch_lost_for_good_is_asked_for_once_more(
+    server: OpenAIBatchServer, suite: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    rows = server.rows
+
+    def losing(batch: Submitted) -> list[Any]:
+        found = rows(batch)
+        lost = len(server.batches) == 1
+        return [unanswered(found[0]["custom_id"]), *found[1:]] if lost else found
+
+    server.rows = losing
+    main(arguments(suite(), tmp_path / "out", "--batch"))
+    assert [len(batch.requests) for batch in server.batches] == [FIXTURES, 1]
+    assert result_of(tmp_path / "out")["calls"]["failed"] == 0
 
 
 LATENCY = CONTRACT.replace("checks:\n", "checks:\n  - {type: latency, max_ms: 9}\n")

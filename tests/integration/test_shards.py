@@ -126,7 +126,7 @@ def test_the_decision_is_that_of_one_machine(
     one = json.loads((tmp_path / "one/result.json").read_text())
     assert without_time_and_calls(machines.result) == without_time_and_calls(one)
     # Nothing stopped early on the shards, and all of it is in the report.
-    assert machines.result["calls"]["made"] == asked == CALLS
+    assert machines.result["calls"]["made"] == asked >= CALLS
     assert machines.result["calls"]["surplus"] > 0
     assert machines.result["calls"]["cached"] == 0
     assert one["calls"]["saved"] + one["calls"]["surplus"] > 0
@@ -139,6 +139,26 @@ def test_the_decision_is_that_of_one_machine(
     price = json.loads(machines.file(1).read_text().splitlines()[2])["answer"]["cost_usd"]
     failed = machines.result["calls"]["failed"]
     assert machines.result["cost_usd"] == pytest.approx(price * asked, rel=0.1 if failed else 1e-9)
+
+
+def test_a_lost_answer_is_asked_for_once_more(
+    machines: Machines, served: Callable[[OpenAIServer], None]
+) -> None:
+    seen: set[str] = set()
+
+    def says(body: Mapping[str, Any]) -> str | Fault:
+        key = json.dumps([body["messages"], body.get("seed")])
+        lost = key not in seen and random.Random(key).random() < 0.2  # noqa: S311
+        seen.add(key)
+        return bad_request() if lost else answer(body)
+
+    assert machines.plan() == 0
+    with OpenAIServer(says) as server:
+        served(server)
+        assert [machines.sample(shard) for shard in (1, 2, 3)] == [0, 0, 0]
+        assert len(server.requests) > CALLS
+    machines.decide()
+    assert machines.result["calls"]["failed"] == 0
 
 
 def test_the_plan_is_a_matrix_and_a_bill(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
-from typing import Any, Literal, NamedTuple
+from datetime import date, timedelta
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from gatekeeper.contract.values.calibration_record import Calibrations
 from gatekeeper.contract.values.objectives import Objective
@@ -263,7 +263,9 @@ class SimulatedUser:
 @dataclass(frozen=True, slots=True)
 class Quarantine:
     """Why a fixture does not decide, who mends it, and the last day on which that holds, in UTC and
-    as YYYY-MM-DD."""
+    as YYYY-MM-DD: at most `MOST_DAYS` from now."""
+
+    MOST_DAYS: ClassVar[int] = 180
 
     until: str
     owner: str
@@ -271,8 +273,16 @@ class Quarantine:
     position: Position | None = field(default=None, compare=False)
 
     def has_ended(self, today: date) -> bool:
-        """Return whether the fixture decides again."""
+        """Return whether its last day is over."""
         return self.until < today.isoformat()
+
+    def holds(self, today: date) -> bool:
+        """Return whether the fixture does not decide."""
+        return not self.has_ended(today) and self.until <= self.latest(today)
+
+    def latest(self, today: date) -> str:
+        """Return the latest last day that may be written."""
+        return (today + timedelta(days=self.MOST_DAYS)).isoformat()
 
     def __str__(self) -> str:
         return f"in quarantine until {self.until} ({self.owner}: {self.why})"

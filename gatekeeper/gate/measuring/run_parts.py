@@ -55,6 +55,14 @@ def count_again(first: Run, again: Run) -> Run:
     return replace(count_together(first, again), samples=samples, failed=first.failed - len(found))
 
 
+def retaken(first: Run, again: Run) -> Run:
+    """Return a run whose lost answers were asked for once more, at its end: a limit that left some
+    of them out did not end it."""
+    stopped = again if again.ended == "interrupted" else first
+    both = count_again(first, again)
+    return replace(both, ended=stopped.ended, detail=stopped.detail, author=False)
+
+
 def lost_trials(run: Run) -> list[Trial]:
     """Return the trials that got no answer, and may get one. A recording has no other answer."""
     if run.ended != "done" or run.unrecorded:
@@ -155,10 +163,7 @@ async def retake_lost(jobs: Sequence[Job], watches: Watches, sampled: Run, ask: 
     again = await ask(lost, watch, sampled)
     found = {id(o.sample.trial): o for o in watch.outcomes if o.sample.completion}
     watches.judge_again(sampled.samples, found)
-    stopped = again if again.ended == "interrupted" else sampled
-    return replace(
-        count_again(sampled, again), ended=stopped.ended, detail=stopped.detail, author=False
-    )
+    return retaken(sampled, again)
 
 
 def _sampled_whole(monitors: Sequence[EvaluationMonitor]) -> list[Trial]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.measuring.run_parts import limits_left, lost_trials, retaken
 from gatekeeper.gate.work import require_streams
 from gatekeeper.runs.answers.kept import AnswerLog, known_answers
 from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
@@ -20,6 +22,7 @@ from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.stored_text import stored_outcome
 
 if TYPE_CHECKING:
+    from gatekeeper.contract.policies.policy import Limits
     from gatekeeper.contract.values.change import Revision
     from gatekeeper.reports.terminal.progress import TerminalProgress
     from gatekeeper.runs.answers.kept import IsTracked
@@ -104,18 +107,33 @@ def _sample(
             if log.fault:
                 stop.set()  # an answer that cannot be kept is paid for in vain
 
+        def ask(
+            trials: Sequence[Trial], limits: Limits, known: Mapping[int, Completion]
+        ) -> Awaitable[Run]:
+            return run_trials(
+                trials,
+                client,
+                _EveryAnswer(progress),
+                limits,
+                known=known,
+                stop=stop,
+                price=price,
+                on_answer=keep,
+                on_refusal=progress.refused,
+            )
+
         progress.started(len(distinct_requests(trials)))
-        return await run_trials(
-            trials,
-            client,
-            _EveryAnswer(progress),
-            limits,
-            known=known,
-            stop=stop,
-            price=price,
-            on_answer=keep,
-            on_refusal=progress.refused,
-        )
+        started = time.monotonic()
+        run = await ask(trials, limits, known)
+        lost = lost_trials(run)
+        if not lost:
+            return run
+        progress.expect(len(distinct_requests(lost)))
+        left = limits_left(limits, run)
+        if left.minutes is not None:
+            passed = (time.monotonic() - started) / 60
+            left = replace(left, minutes=max(0.0, left.minutes - passed))
+        return retaken(run, await ask(lost, left, {}))
 
     return asyncio.run(with_signals(client, within))
 

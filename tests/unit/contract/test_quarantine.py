@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.fixtures.quarantine import in_force, quarantine_notes, without_quarantine
+from gatekeeper.contract.fixtures.quarantine import (
+    ended_quarantines,
+    in_force,
+    quarantine_notes,
+    without_quarantine,
+)
 from gatekeeper.contract.loading.contract_difference import differs
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import contract_digest
@@ -89,13 +94,25 @@ def test_one_entry_a_fixture_and_not_all_of_them(entries: list[str], said: str) 
 @given(st.integers(-400, 400))
 def test_it_holds_through_its_last_day_and_then_says_that_it_ended(days: int) -> None:
     contract, today = load(ENTRY), TODAY + timedelta(days=days)
-    ended = days > 0
-    assert (in_force(contract, today).fixtures[0].quarantine is None) == ended
+    ended, too_long = days > 0, days < -180
+    assert (in_force(contract, today).fixtures[0].quarantine is None) == (ended or too_long)
     (note,) = quarantine_notes(contract, today)
     assert ("ended on 2026-12-31" in note) == ended
-    assert ("does not decide" in note) != ended
+    assert ("longer than 180 days" in note) == too_long
+    assert ("does not decide" in note) != (ended or too_long)
     assert "team" in note
     assert "flickers" in note
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "2999-01-01", "2028-02-29"])
+def test_a_date_that_nobody_waits_for_holds_nothing(day: str) -> None:
+    assert ENTRY.count("2026-12-31") == 1
+    contract = load(ENTRY.replace("2026-12-31", day))
+    assert in_force(contract, TODAY).fixtures[0].quarantine is None
+    (problem,) = ended_quarantines(contract, TODAY)
+    latest = (TODAY + timedelta(days=180)).isoformat()
+    assert (problem.field, problem.fix) == ("quarantine", f"write a day until {latest}")
+    assert problem.line
 
 
 def test_many_are_counted() -> None:
