@@ -18,13 +18,16 @@ def read_own_file(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the content of a file that an earlier run wrote. Raises OSError, also for a link, a
     folder, and a file of more than `most` bytes."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(file, "rb") as opened:
-        found = os.fstat(opened.fileno())
+    try:
+        found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(None, "this is not a file")
+            raise OSError(None, "not a file")
         if found.st_size > most:
-            raise OSError(None, f"the file is larger than {most:,} bytes")
-        return opened.read(most)
+            raise OSError(None, f"larger than {most:,} bytes")
+        with os.fdopen(os.dup(file), "rb") as opened:
+            return opened.read(most)
+    finally:
+        os.close(file)
 
 
 def replace_file(path: Path, content: bytes) -> None:
