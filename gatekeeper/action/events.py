@@ -237,7 +237,8 @@ Activity = (
 
 _WRONG_PAYLOAD = "check that GITHUB_EVENT_PATH is the path of this event's payload"
 _COULD_COUNT = (
-    "GitHub could take a green run for the required check of a pull request with this commit"
+    "This run fails on purpose: GitHub could count a green one as the required check of another "
+    "pull request with this commit"
 )
 _CHECKED_EVENTS = "pull_request, merge_group, push, schedule or workflow_dispatch"
 _NO_COMMIT = re.compile("0+")
@@ -269,7 +270,7 @@ def _pull_request(name: str, payload: Mapping[str, Any], environ: Mapping[str, s
     number = _whole(payload, "pull_request.number")
     if payload.get("action") == "closed":
         return Nothing(
-            f"pull request {number} is closed, so gatekeeper tests nothing; "
+            f"pull request {number} is closed, so gatekeeper tests nothing. "
             f"{_COULD_COUNT}. Remove `closed` from the `types` of the workflow's `{name}`"
         )
     head_repository = _at(payload, "pull_request.head.repo.full_name", needed=False)
@@ -347,7 +348,7 @@ def _push(payload: Mapping[str, Any]) -> Activity:
     if ref != f"refs/heads/{name}":
         return Nothing(
             f"{ref} is not the default branch, so gatekeeper does not test this push, but only "
-            f"the pull request of the branch; {_COULD_COUNT}. Limit the workflow to "
+            f"the pull request of the branch. {_COULD_COUNT}. Limit the workflow to "
             f"`push: {{branches: [{name}]}}`"
         )
     known = None if _is_no_commit(before) else _sha(before, "before")
@@ -364,7 +365,7 @@ def _dispatch(payload: Mapping[str, Any], sha: str) -> Activity:
     started_on = _at(payload, "ref", needed=False)
     if started_on != f"refs/heads/{default}":
         return Nothing(
-            f"the workflow was started on {started_on}, which is not the default branch; "
+            f"the workflow was started on {started_on}, which is not the default branch. "
             f"{_COULD_COUNT}. Start the workflow on {default}, and name another commit in its "
             "input `ref`"
         )

@@ -7,7 +7,7 @@ A record therefore counts only if
 - a key of this run signed it, for this repository, pull request, commit and command,
 - the command is on the same pull request, by the same person and in the same words.
 
-`waiver_signature` checks the rest on GitHub: the person's present role, and whether the command was
+`proven_waivers` checks the rest on GitHub: the person's present role, and whether the command was
 edited. To withdraw a waiver, its author deletes or edits the command.
 """
 
@@ -40,7 +40,7 @@ _AGAIN = "Repeat the command"
 class Place:
     """The pull request that a waiver is for, and the keys that sign there.
 
-    Without keys nothing can be signed or verified; `waiver_signature` then checks times on GitHub.
+    Without keys nothing can be signed or verified; `proven_waivers` then checks times on GitHub.
     """
 
     repository: str

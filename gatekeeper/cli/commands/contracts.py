@@ -209,7 +209,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help=(
             "the folder to write into, in the same repository (default: the folder of FILE; with "
-            f"--to, {EXPORTS})"
+            f"--to: the folder {EXPORTS})"
         ),
     )
 

@@ -47,8 +47,8 @@ _RESERVED = frozenset(_KEYWORDS.split())
 """Names that have another meaning in a template."""
 _INSERTS = {
     "jinja": (
-        "write `{{{{ {} }}}}` with nothing else in the tag, because gatekeeper renders the "
-        "template before the step has an output"
+        "write only `{{{{ {} }}}}`, without filters or expressions: when gatekeeper renders the "
+        "template, the step has no output yet"
     ),
     "mustache": (
         "write `{{{{{{{}}}}}}}` with three braces, because Mustache escapes a text in two braces"

@@ -62,7 +62,7 @@ def _one_fault(tool: object) -> tuple[str, str] | None:
     return (
         None
         if isinstance(strict, bool)
-        else (f"`strict` of the tool {name!r} must be true or false", _BOOLEAN)
+        else (f"tool {name!r}: `strict` must be true or false", _BOOLEAN)
     )
 
 

@@ -60,7 +60,7 @@ def estimate_calls(
 
     Args:
         job: The contract.
-        levels: The level of each comparison of the run, as `gate.families.levels` returns them.
+        levels: The level of each comparison of the run, as `alpha.levels` returns them.
         most: How many distinct requests its trials have.
         concurrency: How many calls are under way when the result is certain. They are made too.
     """

@@ -175,9 +175,10 @@ def lent_reasons(job: Job) -> list[Reason]:
         return []
     names = ", ".join(f"`{name}`" for name in new)
     text = (
-        f"The new prompt reads {names}. The fixtures of the base contract got the one value that "
-        "this pull request's fixtures have, so another value was not tested. To decide this, add "
-        "the variable to the fixtures first, in a pull request that leaves the prompt as it is."
+        f"The new prompt reads {names}, which no fixture of the base contract has. Those fixtures "
+        "got the only value that this pull request uses, so no other value was tested. To settle "
+        f"this, first add {names} to the fixtures, in a pull request that leaves the prompt as it "
+        "is."
     )
     return [Reason("untested", text, "inconclusive", "base")]
 
