@@ -27,7 +27,7 @@ from support.site_history import (  # noqa: E402
     write_repository,
 )
 
-from gatekeeper.history.lines import to_lines  # noqa: E402
+from gatekeeper.history.stores.lines import to_lines  # noqa: E402
 
 SECONDS, BYTES = 3.0, 5_000_000
 

@@ -23,7 +23,7 @@ from gatekeeper.contract.values.trial import Completion, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.pipeline import RunContext, measure
 from gatekeeper.gate.work import plan_check
-from gatekeeper.history.lines import to_lines
+from gatekeeper.history.stores.lines import to_lines
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment
 from gatekeeper.reports.site.frame import page_path

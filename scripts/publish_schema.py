@@ -15,7 +15,7 @@ from gatekeeper.checks.judges.presets import PRESETS, answer_form
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.meaning.schemas import published_schema
 from gatekeeper.contract.simulated_user import messages
-from gatekeeper.history.lines import record_schema
+from gatekeeper.history.stores.lines import record_schema
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change, Revision
     from gatekeeper.gate.results.result import GateResult, Waiver
     from gatekeeper.gate.work import Work
-    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.history.stores.store import HistoryStore
     from gatekeeper.runs.answers.kept import KeptAnswers
     from gatekeeper.runs.history import MergedWaivers
     from gatekeeper.runs.run_plan import RunPlan
@@ -329,7 +329,7 @@ def history_of(settings: ActionInputs, policy: Policy, checkout: Checkout) -> Hi
     location = _location(settings, policy)
     if location == NO_HISTORY:
         return None
-    from gatekeeper.history.open import open_history
+    from gatekeeper.history.stores.open import open_history
 
     return open_history(location, checkout, settings.workspace)
 

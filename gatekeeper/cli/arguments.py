@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Revision
     from gatekeeper.contract.values.definition import Contract
     from gatekeeper.git import Repository
-    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.history.stores.store import HistoryStore
 
 
 Arguments = TypeVar("Arguments", bound=SuiteArguments)
@@ -165,7 +165,7 @@ def past_of(arguments: argparse.Namespace, repository: Repository, policy: Polic
 
     Raises UsageError if neither names one, or if the option names a file that does not exist.
     """
-    from gatekeeper.history.open import open_history, require_history
+    from gatekeeper.history.stores.open import open_history, require_history
 
     location = arguments.history or policy.history
     if location == NO_HISTORY:

@@ -288,6 +288,6 @@ def _is_file(place: str | Path) -> bool:
     """Return whether the place is a file or folder, and not the address of a history."""
     if isinstance(place, Path):
         return True
-    from gatekeeper.history.open import is_file
+    from gatekeeper.history.stores.open import is_file
 
     return is_file(place)

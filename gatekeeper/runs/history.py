@@ -20,7 +20,7 @@ from gatekeeper.providers.models.cost_estimate import FREE
 if TYPE_CHECKING:
     from gatekeeper.history.month_spending import MonthSpending
     from gatekeeper.history.record import Trigger
-    from gatekeeper.history.store import HistoryStore, Past
+    from gatekeeper.history.stores.store import HistoryStore, Past
 
 
 # The policy's `limits.month_usd`: full suites do not start when the month's money is spent.

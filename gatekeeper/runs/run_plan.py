@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
     from gatekeeper.gate.results.parts import Forecast
-    from gatekeeper.history.store import HistoryStore, Past
+    from gatekeeper.history.stores.store import HistoryStore, Past
     from gatekeeper.providers import ModelRouter
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.reports.terminal.progress import TerminalProgress
@@ -216,7 +216,7 @@ def _explained(found: Measurement, more: Explanation) -> Measurement:
 def _read_past(plan: RunPlan) -> tuple[Past, tuple[str, ...]]:
     """Return the history and what it says of the month's spending. Raises UsageError if the limit
     of the month is reached and counts."""
-    from gatekeeper.history.store import Past
+    from gatekeeper.history.stores.store import Past
     from gatekeeper.runs.history import require_month_limit
 
     past = plan.history.read() if plan.history else Past()

@@ -19,7 +19,7 @@ from support.past_runs import record
 from support.pull_request import CONTRACT, FILES, HARMLESS, PROMPT, answer
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.lines import to_lines
+from gatekeeper.history.stores.lines import to_lines
 
 KEY = "sk-Pr0j-4f9a1c7e2b8d6053f1aa"
 FORMS = (KEY, KEY[::-1], KEY.encode().hex(), base64.b64encode(KEY.encode()).decode().rstrip("="))

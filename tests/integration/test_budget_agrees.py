@@ -18,8 +18,8 @@ from support.recorded_repository import GOOD, WORDS, answers, check, result_of, 
 from gatekeeper import numbers
 from gatekeeper.cli.main import main
 from gatekeeper.contract.values.objectives import label_of
-from gatekeeper.history.file_store import FileHistory
 from gatekeeper.history.record import Record
+from gatekeeper.history.stores.file_store import FileHistory
 
 OTHER = "Please say {{ word }}.\n"
 SLO = (

@@ -12,8 +12,8 @@ from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.file_store import FileHistory
 from gatekeeper.history.record import Record
+from gatekeeper.history.stores.file_store import FileHistory
 
 OWN = "slo: {success_rate: 0.5}\n"
 SLO = "slo: {success_rate: 0.9, latency_p95_ms: 500, cost_per_call_usd: 1}\n"

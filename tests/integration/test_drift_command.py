@@ -11,7 +11,7 @@ from support.nightly_records import nights
 from support.recorded_repository import GOOD, PROMPT, WORDS, answers, result_of, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.file_store import FileHistory
+from gatekeeper.history.stores.file_store import FileHistory
 
 
 @pytest.fixture

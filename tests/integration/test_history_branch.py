@@ -16,10 +16,10 @@ from support.past_runs import line, record
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.git import Repository, data_branch
 from gatekeeper.git.command import GitCommand
-from gatekeeper.history import branch_store as history_branch
-from gatekeeper.history.lines import to_lines
-from gatekeeper.history.open import open_history
-from gatekeeper.history.store import Past
+from gatekeeper.history.stores import branch_store as history_branch
+from gatekeeper.history.stores.lines import to_lines
+from gatekeeper.history.stores.open import open_history
+from gatekeeper.history.stores.store import Past
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from support.past_runs import record
 from gatekeeper.git import Repository
-from gatekeeper.history.open import open_history
+from gatekeeper.history.stores.open import open_history
 
 def write(writer):
     with Repository.open(Path(sys.argv[1])) as repository:

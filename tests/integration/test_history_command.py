@@ -20,9 +20,9 @@ from gatekeeper.cli.commands.past import TRIGGERS
 from gatekeeper.cli.main import main
 from gatekeeper.gate.results.result import Waiver
 from gatekeeper.git import Repository
-from gatekeeper.history.lines import to_lines
-from gatekeeper.history.open import open_history
 from gatekeeper.history.record import Trigger
+from gatekeeper.history.stores.lines import to_lines
+from gatekeeper.history.stores.open import open_history
 
 NOVEMBER = datetime(2026, 11, 3, 10, 15, tzinfo=UTC)
 WAIVER = Waiver(None, "waive", "octocat", "b" * 40, "", "2026-11-03T09:00:00Z")

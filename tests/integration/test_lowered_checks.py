@@ -11,7 +11,7 @@ from support.proposals import MANY, NO_SLO, OTHER, PROMPT_FILE, all_say
 from support.recorded_repository import contract_files
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.lines import to_record
+from gatekeeper.history.stores.lines import to_record
 
 CHECKS = (
     "  - {type: regex, pattern: ok, name: says ok, severity: warn}\n"

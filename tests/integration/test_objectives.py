@@ -13,8 +13,8 @@ from support.git_repository import GitRepository
 from support.recorded_repository import GOOD, WORDS, answers, check, result_of, write_contract
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.file_store import FileHistory
 from gatekeeper.history.record import Record
+from gatekeeper.history.stores.file_store import FileHistory
 
 OTHER = "Please say {{ word }}.\n"
 NAMED = GOOD.replace("{type: regex, pattern: ok}", "{type: regex, pattern: ok, name: says-ok}")

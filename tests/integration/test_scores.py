@@ -16,7 +16,7 @@ from support.recorded_repository import check, result_of
 
 from gatekeeper import numbers
 from gatekeeper.cli.main import main
-from gatekeeper.history.file_store import FileHistory
+from gatekeeper.history.stores.file_store import FileHistory
 from gatekeeper.reports.formats.read_samples import read_run
 
 CONTRACT = """\

@@ -23,7 +23,7 @@ from support.recorded_repository import (
 
 from gatekeeper.cli.main import main
 from gatekeeper.history.counts import fixture_key
-from gatekeeper.history.file_store import FileHistory
+from gatekeeper.history.stores.file_store import FileHistory
 
 
 @pytest.fixture

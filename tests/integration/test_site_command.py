@@ -11,7 +11,7 @@ from support.past_runs import line
 from support.site_history import name_of, nightly_history, write_repository
 
 from gatekeeper.cli.main import main
-from gatekeeper.history.lines import to_lines
+from gatekeeper.history.stores.lines import to_lines
 from gatekeeper.reports.html.page import page
 from gatekeeper.reports.site.frame import page_path
 

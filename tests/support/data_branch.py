@@ -9,7 +9,7 @@ from support.git_repository import GitRepository
 from tenacity.wait import wait_none
 
 from gatekeeper.git import Repository
-from gatekeeper.history.branch_store import BranchHistory
+from gatekeeper.history.stores.branch_store import BranchHistory
 
 NAME = "gatekeeper-data"
 NOVEMBER = datetime(2026, 11, 3, 10, 15, tzinfo=UTC)

@@ -52,7 +52,7 @@ def add_history(parser: argparse.ArgumentParser) -> None:
 
 def history(arguments: argparse.Namespace) -> int:
     """List, filter and export past runs of the default branch. Calls no model."""
-    from gatekeeper.history.open import open_history, require_history
+    from gatekeeper.history.stores.open import open_history, require_history
     from gatekeeper.reports.redact import environment_redactor
 
     redact = environment_redactor()
@@ -97,7 +97,7 @@ def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
 
 
 def _print(records: Sequence[Record], form: str, *, begun: bool) -> None:
-    from gatekeeper.history.lines import to_document, to_lines
+    from gatekeeper.history.stores.lines import to_document, to_lines
     from gatekeeper.reports.described.history_table import describe_records, records_csv
     from gatekeeper.reports.terminal.console import print_blocks
 
@@ -236,7 +236,7 @@ def add_site(parser: argparse.ArgumentParser) -> None:
 
 def site(arguments: argparse.Namespace) -> int:
     """Write a static site about the history: trends, budgets, costs, drift. Calls no model."""
-    from gatekeeper.history.lines import without_collection
+    from gatekeeper.history.stores.lines import without_collection
 
     with without_collection():
         _write(arguments)

@@ -15,7 +15,7 @@ from gatekeeper.reports.formats import Format
 if TYPE_CHECKING:
     from gatekeeper.contract.values.change import Change
     from gatekeeper.git import Repository
-    from gatekeeper.history.store import HistoryStore
+    from gatekeeper.history.stores.store import HistoryStore
 
 
 AnyPath = str | os.PathLike[str]
@@ -123,7 +123,7 @@ def history_of(location: str | None, repository: Repository) -> HistoryStore | N
     """Return the history at the location, not yet read. Raises UsageError."""
     if location is None:
         return None
-    from gatekeeper.history.open import open_history
+    from gatekeeper.history.stores.open import open_history
 
     return open_history(location, repository)
 

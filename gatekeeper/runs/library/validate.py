@@ -68,8 +68,8 @@ def _measured(file: Path, found: Validation) -> list[Finding]:
     from gatekeeper.gate.decision.reasons import flickering_sentence
     from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
     from gatekeeper.history.counts import fixture_key
-    from gatekeeper.history.file_store import FileHistory
     from gatekeeper.history.flickering import flickering_fixtures
+    from gatekeeper.history.stores.file_store import FileHistory
 
     past: dict[str, list[Record]] = defaultdict(list)
     for record in FileHistory(file).read().records:

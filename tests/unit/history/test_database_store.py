@@ -16,9 +16,9 @@ from support.past_runs import STARTED, line, record
 from support.postgresql_server import postgresql_server
 
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.history import open as opening
-from gatekeeper.history.open import open_history
-from gatekeeper.history.store import HistoryStore, Past
+from gatekeeper.history.stores import open as opening
+from gatekeeper.history.stores.open import open_history
+from gatekeeper.history.stores.store import HistoryStore, Past
 
 
 class NoBranches:
@@ -134,7 +134,7 @@ def test_eight_writers_at_once_lose_and_double_nothing(location: str) -> None:
 
 
 def test_a_run_is_added_whole_or_not_at_all(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gatekeeper.history import database_store as database
+    from gatekeeper.history.stores import database_store as database
 
     store = history(location)
     store.append([record("old")])

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from support.past_runs import line, record
 
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.history import file_store as history_file
-from gatekeeper.history.file_store import FileHistory
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import Past
+from gatekeeper.history.stores import file_store as history_file
+from gatekeeper.history.stores.file_store import FileHistory
+from gatekeeper.history.stores.store import Past
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatekeeper.history.lineage import commits_of_the_gone, follow_renames, with_groups_of
-from gatekeeper.history.lines import read_past, to_lines
 from gatekeeper.history.record import Record
+from gatekeeper.history.stores.lines import read_past, to_lines
 
 START = datetime(2025, 6, 1, tzinfo=UTC)
 

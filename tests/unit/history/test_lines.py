@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from support.past_runs import STARTED, line, record
 
 from gatekeeper.gate.results.result import Waiver
-from gatekeeper.history import lines
-from gatekeeper.history.lines import read_past, record_schema, to_lines, to_record
 from gatekeeper.history.record import ModeRecord, Record
+from gatekeeper.history.stores import lines
+from gatekeeper.history.stores.lines import read_past, record_schema, to_lines, to_record
 from gatekeeper.stats.interval import ConfidenceInterval
 
 PUBLISHED = json.loads((Path(__file__).parents[3] / "docs" / "record.v1.json").read_text("utf-8"))

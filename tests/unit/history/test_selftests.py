@@ -13,9 +13,9 @@ from gatekeeper.contract.changes.affected import AffectedContract
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.gate.plan.plan import Job, plan_job
 from gatekeeper.history import selftests
-from gatekeeper.history.lines import to_lines, to_record
 from gatekeeper.history.record import Record
 from gatekeeper.history.selftests import RUNS_A_NIGHT, with_selftest
+from gatekeeper.history.stores.lines import to_lines, to_record
 
 NAMES = ("a", "b", "c")
 

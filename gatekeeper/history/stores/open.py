@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Protocol
 
 from gatekeeper.errors import UsageError
-from gatekeeper.history.branch_store import Branch, BranchHistory
-from gatekeeper.history.file_store import FileHistory
-from gatekeeper.history.store import HistoryStore
+from gatekeeper.history.stores.branch_store import Branch, BranchHistory
+from gatekeeper.history.stores.file_store import FileHistory
+from gatekeeper.history.stores.store import HistoryStore
 
 BRANCH = "branch:"
 DATABASE = "postgresql://"
@@ -78,7 +78,7 @@ def _branch(name: str, repository: HasBranches) -> HistoryStore:
 def _sqlite(path: Path) -> HistoryStore:
     from sqlalchemy import URL
 
-    from gatekeeper.history.database_store import DatabaseHistory
+    from gatekeeper.history.stores.database_store import DatabaseHistory
 
     return DatabaseHistory(URL.create("sqlite", database=str(path)), str(path))
 
@@ -91,7 +91,7 @@ def _postgresql(location: str) -> HistoryStore:
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
-    from gatekeeper.history.database_store import DatabaseHistory
+    from gatekeeper.history.stores.database_store import DatabaseHistory
 
     try:
         url = make_url(location)

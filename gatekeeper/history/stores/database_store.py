@@ -27,9 +27,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
 from gatekeeper.errors import MeasurementError
-from gatekeeper.history.lines import read_past, to_lines
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import Past
+from gatekeeper.history.stores.lines import read_past, to_lines
+from gatekeeper.history.stores.store import Past
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.history.lines import LARGEST_FILE, read_past, to_lines
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import Past
+from gatekeeper.history.stores.lines import LARGEST_FILE, read_past, to_lines
+from gatekeeper.history.stores.store import Past
 
 if TYPE_CHECKING:
     from tenacity.wait import wait_base

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gatekeeper.errors import MeasurementError, UsageError
-from gatekeeper.history.lines import LARGEST_FILE, read_past, to_lines
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import Past
+from gatekeeper.history.stores.lines import LARGEST_FILE, read_past, to_lines
+from gatekeeper.history.stores.store import Past
 
 
 class FileHistory:

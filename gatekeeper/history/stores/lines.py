@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gatekeeper.history.lineage import follow_renames
 from gatekeeper.history.record import Record
-from gatekeeper.history.store import Past
+from gatekeeper.history.stores.store import Past
 from gatekeeper.stats.objectives.error_budget import CLOCK_SKEW
 
 SCHEMA = 1
