@@ -39,8 +39,8 @@ from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.export.exported import rendered
+from gatekeeper.contract.formats.promptfoo.assertion_types import MAPPED
 from gatekeeper.contract.formats.promptfoo.providers import model_of
-from gatekeeper.contract.formats.promptfoo.rows import MAPPED
 from gatekeeper.contract.formats.recognise import read_suite
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.syntax.yaml_positions import parse_once

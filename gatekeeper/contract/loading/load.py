@@ -15,7 +15,6 @@ from gatekeeper.contract.checks.gate_problems import gate_problems
 from gatekeeper.contract.checks.gating_checks import ungated_fixtures
 from gatekeeper.contract.checks.judge_calibration import read_calibration
 from gatekeeper.contract.files.contract_document import ContractDocument, read_contract_document
-from gatekeeper.contract.fixtures.fixture_formats import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures.fixtures import (
     Row,
     fixture_from,
@@ -23,6 +22,7 @@ from gatekeeper.contract.fixtures.fixtures import (
     own_checks,
     read_rows,
 )
+from gatekeeper.contract.fixtures.other_data_sets import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures.quarantine import read_quarantine
 from gatekeeper.contract.loading.check_groups import read_groups
 from gatekeeper.contract.loading.contract_difference import recordings_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,12 @@ def test_the_hallway_is_short() -> None:
         "errors.py",
         "numbers.py",
     }
+
+
+def test_a_folder_has_at_most_twelve_modules() -> None:
+    """What holds more has no topic that a reader could guess."""
+    folders = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    assert [str(folder) for folder, count in folders.items() if count > 12] == []
 
 
 def test_a_module_says_what_it_is_for() -> None:

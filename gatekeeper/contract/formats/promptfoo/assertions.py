@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.contract.formats.foreign_suite import At
 from gatekeeper.contract.formats.promptfoo.assertion import Assertion, Scope
-from gatekeeper.contract.formats.promptfoo.javascript import read_transform
-from gatekeeper.contract.formats.promptfoo.providers import grading_of
-from gatekeeper.contract.formats.promptfoo.rows import (
+from gatekeeper.contract.formats.promptfoo.assertion_types import (
     IGNORES_NOT,
     RED_TEAM,
     RED_TEAM_REASON,
@@ -18,6 +16,8 @@ from gatekeeper.contract.formats.promptfoo.rows import (
     WHOLE,
     has,
 )
+from gatekeeper.contract.formats.promptfoo.javascript import read_transform
+from gatekeeper.contract.formats.promptfoo.providers import grading_of
 from gatekeeper.contract.formats.promptfoo.sources import (
     FILE,
     NoFunctionError,

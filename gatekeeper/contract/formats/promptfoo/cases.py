@@ -10,8 +10,7 @@ from typing import Any
 
 from gatekeeper.contract.fixtures.fixtures import csv_rows
 from gatekeeper.contract.formats.promptfoo.assertion import split_values
-from gatekeeper.contract.formats.promptfoo.keys import note_keys, note_keys_of_assertion
-from gatekeeper.contract.formats.promptfoo.rows import (
+from gatekeeper.contract.formats.promptfoo.assertion_types import (
     ALL_TYPES,
     AT_LEAST,
     LIST,
@@ -19,6 +18,7 @@ from gatekeeper.contract.formats.promptfoo.rows import (
     SET,
     has,
 )
+from gatekeeper.contract.formats.promptfoo.keys import note_keys, note_keys_of_assertion
 from gatekeeper.contract.formats.promptfoo.sources import FILE, Sources, is_program
 from gatekeeper.contract.formats.promptfoo.variables import names_in
 from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes, meant, root_of

@@ -16,6 +16,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_path,
 )
 from gatekeeper.contract.formats.promptfoo.assertion import Grading, NeedsVariablesError, Scope
+from gatekeeper.contract.formats.promptfoo.assertion_types import APART, SET, has
 from gatekeeper.contract.formats.promptfoo.assertions import Translation, distinct_names
 from gatekeeper.contract.formats.promptfoo.cases import Case, category_of, read_cases
 from gatekeeper.contract.formats.promptfoo.javascript import Transform, read_transform
@@ -28,7 +29,6 @@ from gatekeeper.contract.formats.promptfoo.providers import (
     read_providers,
     tools_of,
 )
-from gatekeeper.contract.formats.promptfoo.rows import APART, SET, has
 from gatekeeper.contract.formats.promptfoo.sources import Sources
 from gatekeeper.contract.formats.promptfoo.variables import combinations
 from gatekeeper.contract.formats.reader import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from gatekeeper.contract.formats.promptfoo.rows import ROWS, SET
+from gatekeeper.contract.formats.promptfoo.assertion_types import ROWS, SET
 from gatekeeper.contract.formats.reader import Keys, Node, Notes, keys
 
 _ATTACKS = "gatekeeper does not generate attacks; write each attack as a test"

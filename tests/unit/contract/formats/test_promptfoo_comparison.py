@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.contract.formats.promptfoo.rows import MAPPED
+from gatekeeper.contract.formats.promptfoo.assertion_types import MAPPED
 from scripts.compare_promptfoo.__main__ import report
 from scripts.compare_promptfoo.cases import generate
 from scripts.compare_promptfoo.grader import answer_promptfoo, embed

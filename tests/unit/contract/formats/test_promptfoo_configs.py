@@ -11,7 +11,7 @@ import pytest
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.export.convert import convert
-from gatekeeper.contract.formats.promptfoo.rows import ALL_TYPES, NOT_RUN, RED_TEAM
+from gatekeeper.contract.formats.promptfoo.assertion_types import ALL_TYPES, NOT_RUN, RED_TEAM
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import evaluation_meaning
 from gatekeeper.contract.prompts.render import render_messages

@@ -16,8 +16,8 @@ from support.promptfoo_suite import PATH, YES, kinds, read, refused, suite
 from gatekeeper.contract.files.contract_document import read_contract_documents
 from gatekeeper.contract.formats.promptfoo import recognises
 from gatekeeper.contract.formats.promptfoo.assertion import split_values
+from gatekeeper.contract.formats.promptfoo.assertion_types import ALL_TYPES, NOT_RUN
 from gatekeeper.contract.formats.promptfoo.javascript import NotJavaScriptError, translate_pattern
-from gatekeeper.contract.formats.promptfoo.rows import ALL_TYPES, NOT_RUN
 from gatekeeper.contract.formats.promptfoo.variables import script_number, script_text
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.rendering import render_prompt

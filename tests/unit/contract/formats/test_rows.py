@@ -19,7 +19,7 @@ from gatekeeper.contract.formats import (
     pcsl,
     promptfoo,
 )
-from gatekeeper.contract.formats.promptfoo import rows as promptfoo_rows
+from gatekeeper.contract.formats.promptfoo import assertion_types as promptfoo_rows
 from gatekeeper.contract.formats.promptfoo.assertion import Assertion
 from gatekeeper.contract.formats.reader import keys
 from gatekeeper.contract.formats.rows import Row, row, written_as
@@ -88,7 +88,7 @@ def in_promptfoo(kind: str) -> Contract:
         (harness, in_harness, lambda spec: spec, "a"),
         (openai_evals, in_openai, lambda item: item.get("type")[:1], "l"),
         (pcsl, in_pcsl, lambda item: item["value"], "a"),
-        (promptfoo.rows, in_promptfoo, Assertion.text, "a"),
+        (promptfoo.assertion_types, in_promptfoo, Assertion.text, "a"),
     ],
 )
 def test_one_more_assertion_is_one_row(
