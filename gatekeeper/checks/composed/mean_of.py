@@ -1,8 +1,8 @@
 """The weighted mean of the scores of the given checks is at least `min`.
 
-A check without a score counts 1 if it passes, else 0; `weight` (1) says how much. With five such
-checks, `min: 0.6` requires three. If an undetermined check could change the result, `mean_of` is
-undetermined.
+A check without a score counts 1 if it passes, else 0; `weight` (1 by default) says how much it
+counts. With five such checks, `min: 0.6` requires that three pass. If an undetermined check could
+change the result, `mean_of` is undetermined.
 """
 
 from __future__ import annotations

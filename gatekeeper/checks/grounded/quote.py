@@ -2,8 +2,8 @@
 
 A quotation is the text between `"…"`, “…”, „…“, «…» or »…« within a paragraph, from `min_length`
 characters on. Case, white space, forms of quotation marks and dashes, and punctuation at the end do
-not matter. `…` or `[...]` stands for words left out; what is around it must be in one document, in
-this order.
+not matter. `…` or `[...]` stands for words left out; the parts around it must be in one document,
+in this order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The [simulated user](contracts.md#simulated-users) says that its goal is reached after at most
 `max_messages` messages.
 
-It fails if the user gives up or writes all allowed messages. Where some fixtures have no simulated
-user, limit the check with `when`; applied to none that has one, it is an error.
+The check fails if the user gives up or writes all allowed messages. If some fixtures have no
+simulated user, limit the check with `when`. A check that applies to no fixture with a simulated
+user is an error.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Set `min`, `max` or both. Characters are Unicode code points, without white space around the output.
 Words are separated by white space; Chinese, Japanese, Thai, Lao, Khmer and Burmese need the [extra
-`text`](#limits), or are undetermined. `unit: tokens` is what the provider reported, without
-`field`, and undetermined if it reported nothing. A field that is not text is measured as JSON. For
-items of a list, use [count](#count).
+`text`](#limits); without it, the check is undetermined. `unit: tokens` counts the tokens that the
+provider reported, and cannot have a `field`. If the provider reported none, the check is
+undetermined. A field that is not text is measured as JSON. For items of a list, use
+[count](#count).
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ COST = _check(
     """
 The call cost at most `max_usd` US dollars.
 
-An unknown price is undetermined. An answer from a recording has the cost of the recorded call.
+If the price is unknown, the check is undetermined. An answer from a recording has the cost of the
+recorded call.
 """,
     ("max_usd", "The highest cost that passes, a number of US dollars above 0."),
     lambda completion: completion.cost_usd,
@@ -77,7 +78,8 @@ LATENCY = _check(
     """
 The request took at most `max_ms` milliseconds, without waiting for a free slot.
 
-An unknown time is undetermined. For the 95th percentile, use `slo: {latency_p95_ms: …}`.
+If the time is unknown, the check is undetermined. For the 95th percentile, use `slo:
+{latency_p95_ms: …}`.
 """,
     _MAX_MS,
     lambda completion: completion.latency_ms,

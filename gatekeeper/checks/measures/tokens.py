@@ -1,7 +1,7 @@
 """The call used at most `max` tokens.
 
-Undetermined if the provider reports none. For the answer alone, use [length](#length) with
-`unit: tokens`.
+The check is undetermined if the provider reports no tokens. For the answer alone, use
+[length](#length) with `unit: tokens`.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ def polite(output, vars):
 ```
 
 `python: tone.py:polite` calls it; the path is relative to the contract, and must match
-`checks.python` of the policy (`contracts/**/*.py` by default). The function gets those of `output`
-(text), `vars`, `expected` and `context` that it names, and returns `True` or `False`, a score from
-0 to 1 (passes from `pass` on), `Fail("…")`, or a mapping with `pass`, `score` and `reason`, as in
-promptfoo, whose `pass` must be true and whose score must reach the check's `pass` if set. If it
-raises, prints, takes too long or returns anything else, the check is undetermined, never passed;
-the message names file and line.
+`checks.python` of the policy (`contracts/**/*.py` by default). The function gets those of the
+arguments `output` (text), `vars`, `expected` and `context` that it names. It returns `True` or
+`False`, a score from 0 to 1 (which passes from the check's `pass` on), `Fail("…")`, or a mapping
+with `pass`, `score` and `reason`, as in promptfoo. In a mapping, `pass` must be true, and `score`
+must reach the check's `pass` if that is set. If it raises, prints, takes too long or returns
+anything else, the check is undetermined, never passed; the message names file and line.
 
 A pull request cannot change the code that evaluates it: the function runs as it is on the base
 branch. A changed file is a [weakening](contracts.md#what-a-change-affects) and applies after the

@@ -10,10 +10,11 @@ def weakest(scores, context):
     }
 ```
 
-It gets the scores by name, and `context`, and returns a mapping with `pass` (decides), `score` and
-`reason`. A check without a score counts 1 or 0. Names are those of the checks, or of `metrics`;
-checks of one name share the weighted mean. If a given check is undetermined, so is this one. All
-else is as for [python](#python).
+The function gets the scores by name, and `context`. It returns a mapping with `pass` (which
+decides), `score` and `reason`. A check without a score counts 1 or 0. The names are those of the
+checks, or those in `metrics`; checks with the same name get their weighted mean as one score. If
+one of the given checks is undetermined, this check is undetermined too. Everything else is as for
+[python](#python).
 """
 
 from __future__ import annotations

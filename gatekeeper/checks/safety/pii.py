@@ -4,14 +4,16 @@
 - `iban`: bank accounts with valid check digits. `ip`: IP addresses, but not loopback or
   unspecified.
 - `national_id`: tax, health and identity numbers of `countries`, by form, dates and check digits
-  (python-stdnum). Only if `countries` is set, as an order number may look like one.
+  (python-stdnum). They are looked for only if `countries` is set, because an order number may look
+  like one.
 - `phone`: valid numbers (phonenumbers) with a country code such as `+49 …`, or valid without one in
   one of `countries`.
 
-`kinds` chooses; by default, all are looked for. Names, postal addresses and numbers in words are
-not found. `allow` lists what may occur: an address, a number, or a domain such as `@shop.example`;
-spaces and hyphens in numbers do not matter. Messages show the first and last two characters;
-reports still show whole outputs. More than 10,000 candidates of a kind are undetermined.
+`kinds` chooses the kinds of data; by default, the check looks for all of them. It does not find
+names, postal addresses and numbers in words. `allow` lists values that may occur: an address, a
+number, or a domain such as `@shop.example`; spaces and hyphens in numbers do not matter. Messages
+show the first and last two characters; reports still show whole outputs. With more than 10,000
+candidates of a kind, the check is undetermined.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 It knows the forms of keys of AWS, Azure, Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe,
 Hugging Face, npm, PyPI, SendGrid and Telegram, private keys in PEM, JSON web tokens, and passwords
 in addresses (`https://user:password@host`). `assignment` finds a value after a word such as
-`password:` or `api_key =` with letters, digits and few repeated characters, placeholders too.
-`kinds` chooses, and `allow` lists values that may occur. Other forms and encoded secrets are not
-found. Messages show the first four characters. The keys of Gatekeeper's own environment are removed
-from everything anyway.
+`password:` or `api_key =` with letters, digits and few repeated characters; it also finds
+placeholders. `kinds` chooses what to look for, and `allow` lists values that may occur. Other forms
+and encoded secrets are not found. Messages show the first four characters. The keys of Gatekeeper's
+own environment are removed from everything anyway.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """The output, or one field of it, is written in the given language, or in one of several.
 
-Write languages as codes of ISO 639-1, such as `en` or `zh`; lingua knows 75. It passes if one of
-them has a confidence of at least `min` among all, or among those in `among`. A text of a few words
-can belong to many: "Uw terugbetaling is onderweg." is Dutch with 0.03 (Afrikaans: 0.97), but with
-0.99 among `en`, `de`, `fr` and `nl`. So set `among` if you can. In a trial with English texts, the
-check failed for 1.3 % of those with 60 characters or more (0.9 % with five languages in `among`),
-and for 31 % of shorter ones (16 %), which were often lists of names.
+Write languages as codes of ISO 639-1, such as `en` or `zh`; lingua knows 75 languages. The check
+passes if one of the expected languages has a confidence of at least `min` among all languages, or
+among those in `among`. A text of a few words can belong to many languages: "Uw terugbetaling is
+onderweg." is Dutch with a confidence of 0.03 (Afrikaans: 0.97), but with 0.99 among `en`, `de`,
+`fr` and `nl`. So set `among` if you can. In a trial with English texts, the check failed for 1.3 %
+of the texts with 60 characters or more (0.9 % with five languages in `among`), and for 31 % of the
+shorter texts (16 %), which were often lists of names.
 
 A text without words fails. The whole text is rated, so one foreign sentence passes. Needs the
 [extra `text`](#limits) (in the action, `lingua-language-detector`), with lingua's small models: 77

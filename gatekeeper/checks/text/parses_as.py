@@ -13,7 +13,7 @@
   tables that may be named, spelt as in the statements (`orders`, `shop.orders`). What a function
   does is unknown.
 
-Nothing is executed; the message says where reading stopped. The [repair](#repairs)
+The check executes nothing; the message says where reading stopped. The [repair](#repairs)
 `strip_markdown_fences` unwraps code blocks. For JSON, use [json_valid](#json_valid). A document
 that takes more than 1.2 seconds or 512 MB is undetermined.
 """

@@ -79,9 +79,9 @@ classes like `\p{Lu}` work. In a value from a template, special characters keep 
 literal text, use `equals` or `contains`.
 
 A search that takes longer than `timeout_ms` is tried once more, then the check is undetermined and
-its message names the pattern: the fault is the pattern's, not the model's. After five of them, the
-pattern is not tried again. Patterns that take more than 3 seconds or 512 MB to compile, such as
-`((a{1000}){1000}){1000}`, are refused before any call.
+its message names the pattern: the fault is the pattern's, not the model's. After five such
+searches, the pattern is not tried again. Patterns that take more than 3 seconds or 512 MB to
+compile, such as `((a{1000}){1000}){1000}`, are refused before any call.
 """,
     Example(r"{type: regex, pattern: '^[A-Z]{2,4}\$?$', name: is a tag}", "REF$", "Refund"),
     Example(

@@ -1,10 +1,11 @@
 """The answer calls the required tools, with the required arguments and in the required order, or
 calls no tool.
 
-All that you set must hold. With `tool` and `arguments` or `schema`, one call of the tool must
-have these arguments: each in `arguments` equals its value as JSON, and others may be anything.
-Malformed or cut-off arguments satisfy neither. If `allowed` is a mapping, the arguments of
-every call must be valid under the JSON Schema for its tool. An answer with calls needs no text.
+All parameters that you set must hold. With `tool` and `arguments` or `schema`, one call of the tool
+must have these arguments: each argument in `arguments` equals its value as JSON, and other
+arguments may be anything. Malformed or cut-off arguments satisfy neither parameter. If `allowed` is
+a mapping, the arguments of every call must be valid under the JSON Schema for its tool. An answer
+with calls needs no text.
 
 The model can only call what [`params.tools`](models.md#tool-calls) offers. For several calls,
 write several checks. The order is that in which the model wrote the calls.

@@ -1,9 +1,10 @@
 """The output contains a JSON object, alone or within other text; with `schema`, one that is valid
 under it.
 
-At each `{` from left to right, an object is looked for; a list does not count. Of several, one must
-be valid. The limits are those of [json_schema](#json_schema). More than 1,000 opening braces are
-undetermined. If the whole output must be JSON, use [json_valid](#json_valid).
+The check looks for an object at each `{` from left to right; a list does not count. If there are
+several objects, one must be valid. The limits are those of [json_schema](#json_schema). With more
+than 1,000 opening braces, the check is undetermined. If the whole output must be JSON, use
+[json_valid](#json_valid).
 """
 
 from __future__ import annotations

@@ -206,9 +206,9 @@ The F1 score of the items in the output is at least `min`: the harmonic mean of
 [precision](#precision) and [recall](#recall).
 
 Items are compared as sets: order, repetitions, white space and the order of keys do not matter.
-They come from a JSON list (the whole output or a `field`), from what a JSONPath selects, or from
-text with a `separator`. If nothing is expected and nothing there, the score is 1; if only one side
-is empty, 0. The message names missing and unexpected items.
+They come from a JSON list (the whole output or a `field`), from the values that a JSONPath selects,
+or from text with a `separator`. If no item is expected and the output has none, the score is 1; if
+only one side is empty, it is 0. The message names missing and unexpected items.
 """,
     lambda counts: counts.f1,
     Example(

@@ -5,7 +5,7 @@ The message has the most specific violation, its path, and the number of others.
 - A path is relative to the file with the check; a leading `/` is the repository root.
 - `$schema` names the draft: 4, 6, 7, 2019-09 or 2020-12 (default).
 - `$ref` reaches files of the repository and the published meta-schemas, nothing else; it is
-  resolved from its file, whatever `$id` says. An unknown one is an error before any call.
+  resolved from its file, whatever `$id` says. An unknown reference is an error before any call.
 - Searching a pattern may take 250 ms, and evaluating an output 500,000 steps (a step for each
   keyword applied, more for many names, items or long messages); else the check is undetermined.
 - A schema with its files has at most 20,000 mappings, and not both `patternProperties` and
