@@ -216,7 +216,7 @@ CHECK = Check(
             "type": "string",
             "minLength": 1,
             "description": (
-                "For `complies`: one rule. The judge grades only this rule, and reads the rule "
+                "For `complies`: one rule. The judge grades only this rule, and reads it "
                 "together with `instructions`. With `rule`, the default of `instructions` is "
                 "base's prompt, also for the outputs of head."
             ),
