@@ -33,7 +33,7 @@ def tables(results: Results, runs: int, seed: int) -> str:
             "**Regressions found**, in % of the runs in which head is worse.",
             _rates(results, "effect"),
             '**Runs that end with "not worse"**, in %. Head is worse by exactly the margin, so '
-            "at most 5 % may. The columns have base's pass rate; *half* is broken by half.",
+            "at most 5 % may end so. The columns have base's pass rate; *half*: broken by half.",
             _not_worse(results),
             _other_margins(results),
             f"**Could not be measured**: {_unmeasured(results)}.",
@@ -80,7 +80,7 @@ def _other_margins(results: Results) -> str:
         s.name for s in SCENARIOS if s.truth == "margin" and s.name.split(",")[0] not in suites
     ]
     rates = ", ".join(f"{_rate(results, name)} ({name})" for name in asked)
-    right = f"With {SCENARIOS[0].name}, {_rate(results, SCENARIOS[0].name)} % end so, rightly."
+    right = f"With {SCENARIOS[0].name}, {_rate(results, SCENARIOS[0].name)} % rightly end so."
     return f"With 100 fixtures and 5 points: {rates}. {right}"
 
 
