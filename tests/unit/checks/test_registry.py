@@ -51,9 +51,11 @@ def test_only_names_of_the_list_are_checks(name: str) -> None:
 def test_every_module_with_a_check_is_listed() -> None:
     folder = Path(gatekeeper.checks.__file__ or "").parent
     written = {
-        f"{group}.{path.stem}:{constant}".removesuffix(":CHECK")
+        f"{'.'.join(path.relative_to(folder).with_suffix('').parts)}:{constant}".removesuffix(
+            ":CHECK"
+        )
         for group in GROUPS
-        for path in (folder / group).glob("*.py")
+        for path in (folder / group).rglob("*.py")
         for constant in re.findall(r"^([A-Z0-9_]+) = _?[Cc]heck\(", path.read_text("utf-8"), re.M)
     }
     assert written == set(MODULES.values())
