@@ -34,7 +34,14 @@ from gatekeeper.gate.comparison.must_pass import must_pass_units
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.measuring.progress import ContractProgress, contract_progress
 from gatekeeper.gate.objectives.objectives import in_doubt, slo_results
-from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
+from gatekeeper.gate.plan.alpha import (
+    ALL,
+    alpha_shares,
+    claim_levels,
+    comparison_alpha,
+    confirms_fixtures,
+    levels,
+)
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import BrokenFixtures, PreferenceResult
 from gatekeeper.gate.results.result import SloResult, Stopped
@@ -111,6 +118,8 @@ class EvaluationMonitor:
         """The part of the evaluation that each slice is about."""
         self.slices = {n: Comparison(p, levels_of_claims[n]) for n, p in self.parts.items()}
         """The comparison of each category that is decided by itself."""
+        whole = level is not None and level >= comparison_alpha(evaluation.contract)
+        self._shares_alpha = not whole or bool(self.slices)
         self.slo: tuple[SloResult, ...] | None = None
         self.preferences: tuple[PreferenceResult, ...] = ()
         """The judges' preferences between pairs of answers. The run asks for them when all
@@ -123,8 +132,8 @@ class EvaluationMonitor:
         after the planned samples, and they are evidence of nothing else."""
         self.fresh: tuple[Outcome, ...] = ()
         self.spares_base = False
-        """Whether base is not sampled any more, because every claim about inputs has ended. What is
-        left is about head alone: fixtures not seen yet, and objectives in doubt."""
+        """Whether base is not sampled any more, because the comparison has ended. What is left is
+        about head alone: fixtures not seen yet, and objectives in doubt."""
         self.paired_rounds = evaluation.contract.sampling.samples
         """How many rounds have samples of base, the first one counted also if it has a part."""
         self._comparisons = AnswerComparisons(evaluation.contract)
@@ -241,11 +250,15 @@ class EvaluationMonitor:
         return next((t for t in self._expected if not (self.spares_base and t.arm == "base")), None)
 
     def _is_about_head_alone(self) -> bool:
-        """Return whether only head is still to be sampled. Where repeated requests get the same
-        answer, fixtures that broke are counted and not sampled again, so base is needed for all."""
+        """Return whether only head is still to be sampled.
+
+        Where repeated requests get the same answer, fixtures that broke are counted and not sampled
+        again, so base is needed for all. Where several comparisons share alpha, one that cannot
+        find anything takes none of it, and only both samples of every fixture show that it cannot.
+        """
         if self.comparison is None or not self._may_end or self._claims_open or self.settled:
             return False
-        return not self.evaluation.may_repeat
+        return not self.evaluation.may_repeat and not self._shares_alpha
 
     def _look_at_objectives(self) -> None:
         share = self._shares.get(self.rounds)
