@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.fixtures.quarantine import in_force
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.trial import Completion, Evaluated, Outcome, Trial
+from gatekeeper.contract.values.trial import Completion, Outcome, Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.decision.lowered_checks import GatingHistory
 from gatekeeper.gate.decision.verdict import (
@@ -108,8 +108,6 @@ class Measurement:
     notices: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
     fresh: tuple[Outcome, ...] = field(default=(), repr=False)
-    alone: frozenset[Evaluated] = frozenset()
-    """The evaluations that sampled head without base from some point on."""
     forecast: Forecast | None = None
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
@@ -165,7 +163,6 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
         (*around.notices, *_gaps(sampled), *map(agreement_text, agreements)),
         watches.outcomes,
         watches.fresh,
-        watches.alone,
         judge_agreement=agreements,
     )
 

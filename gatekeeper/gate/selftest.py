@@ -175,10 +175,7 @@ def ending(monitor: EvaluationMonitor) -> Ending:
     if decides and any(claims[c].evaluate(level).regressed for c, level in levels.items()):
         return "fail"
     complete = monitor.complete or not monitor.settled
-    paired = monitor.evaluation.paired
-    must = must_pass_results(
-        contract, monitor.outcomes, monitor.broken, complete=complete, paired=paired
-    )
+    must = must_pass_results(contract, monitor.outcomes, monitor.broken, complete=complete)
     broke = [r.verdict for r in broken_reasons(monitor.broken, better=False)]
     if "fail" in broke or any(result.found == "broke" for result in must):
         return "fail"

@@ -191,7 +191,7 @@ def execute(plan: RunPlan) -> GateResult:
     if plan.explain:
         found = _explained(found, plan.explain(work, found))
     more = [] if plan.replay else _unmeasured(found.outcomes, revisions)
-    more += remembered.keep(work, (*found.outcomes, *found.fresh), found.alone)
+    more += remembered.keep(work, (*found.outcomes, *found.fresh))
     more += _about_unfinished(log, unfinished, found) if log else ()
     found = replace(found, notices=(*found.notices, *more))
     if plan.history and plan.keep:

@@ -5,10 +5,8 @@ old answers from misleading:
 
 1. Both arms of a pair come from one run. If base were older than head, a change of the provider's
    model would look like an effect of the prompt. So a pair is the unit, and a trial without a
-   partner has none: a run on the default branch, which watches for drift, finds nothing here. An
-   answer that a run took alone on purpose, because no comparison needs its partner (monitor.py),
-   is kept alone, and leads to the same decision. Its partner can only be missed if the contract's
-   gate or the policy changes.
+   partner has none: a run on the default branch, which watches for drift, finds nothing here. A
+   fresh answer that made its partner needless (confirmation.py) is kept alone.
 2. A pair is sampled once. A repeated request within MOST_AGE gets the first answer, so that nobody
    can repeat a job until it passes by chance. Only evidence is kept: of the answers that were under
    way when a run ended, only the fast ones would be there.
@@ -37,7 +35,7 @@ unknown whether the answer passes. To sample the contract again would be a new c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -174,26 +172,24 @@ def measured(
     samples: Sequence[Sample],
     now: datetime,
     order_seeds: Mapping[str, str],
-    alone: Collection[Evaluated] = (),
 ) -> list[Entry]:
     """Return each contract's pairs for which this run has both answers from a model and as
     evidence, and the answers whose partner was left out on purpose.
 
-    `order_seeds` gave each contract its order, by its name. `alone` are the evaluations that
-    sampled head without base from some point on. An answer that was cut comes with the outcomes of
-    each evaluation that used it.
+    `order_seeds` gave each contract its order, by its name. An answer that was cut comes with the
+    outcomes of each evaluation that used it.
     """
     arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
     left_out: set[tuple[str, _Place]] = set()
-    for sample in _evidence(trials, samples, alone):
+    for sample in _evidence(trials, samples):
         trial, answer = sample.trial, sample.completion
         if answer is not None and not answer.replayed:
             arms[trial.contract, _place(trial)][trial.arm] = answer
-        if trial.confirms or (trial.contract, trial.contract_from) in alone:
+        if trial.confirms:
             left_out.add((trial.contract, _place(trial)))
     plans = _plans(trials)
     fresh = _plans(_fresh_trials(trials, samples))
-    judged = _judge_answers(trials, samples, alone)
+    judged = _judge_answers(trials, samples)
     measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
         if len(both) == 2 or (contract, place) in left_out:
@@ -293,9 +289,7 @@ def _meaning(request: Request) -> list[Any]:
     return [*meaning, "streamed"] if request.streamed else meaning
 
 
-def _evidence(
-    trials: Sequence[Trial], samples: Sequence[Sample], alone: Collection[Evaluated] = ()
-) -> Iterator[Sample]:
+def _evidence(trials: Sequence[Trial], samples: Sequence[Sample]) -> Iterator[Sample]:
     """Return the samples of each evaluation up to its first gap, as monitor.py does, and the
     fresh ones, of which confirmation.py leaves out what follows a gap."""
     planned: dict[Evaluated, list[Trial]] = defaultdict(list)
@@ -307,9 +301,6 @@ def _evidence(
             continue
         key = sample.trial.contract, sample.trial.contract_from
         evaluation = planned[key]
-        if key in alone and sample.trial.arm == "head":
-            while evaluation and evaluation[-1].arm == "base":
-                evaluation.pop()
         if evaluation and evaluation.pop() is sample.trial:
             yield sample
         else:
@@ -317,11 +308,11 @@ def _evidence(
 
 
 def _judge_answers(
-    trials: Sequence[Trial], samples: Sequence[Sample], alone: Collection[Evaluated]
+    trials: Sequence[Trial], samples: Sequence[Sample]
 ) -> dict[str, dict[str, Completion]]:
     """Return the judges' answers about the evidence of each contract, by `question_key`."""
     found: dict[str, dict[str, Completion]] = defaultdict(dict)
-    for sample in _evidence(trials, samples, alone):
+    for sample in _evidence(trials, samples):
         for answer in sample.judge_answers:
             if answer.completion is not None and answer.completion.cut is None:
                 own = found[sample.trial.contract]

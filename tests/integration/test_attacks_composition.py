@@ -38,6 +38,5 @@ def test_the_comment_names_checks_that_the_score_tolerates(check_of):
     checked = check_of(made.base, made.writes)
     assert checked.comment is not None
     assert (
-        "the check `odd` fails on 40 fixtures of head and on 24 of the 24 that were sampled on "
-        "base, in samples that pass"
+        "the check `odd` fails on 40 fixtures of head and on 40 of base, in samples that pass"
     ) in checked.comment

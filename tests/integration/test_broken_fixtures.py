@@ -375,7 +375,7 @@ def asked_again(desk: Desk, samples: int, **settings) -> tuple[Measurement, Meas
     first = asyncio.run(measure_contracts(work, RunContext(desk)))
     outcomes = [outcome.sample for outcome in (*first.outcomes, *first.fresh)]
     seeds = {job.contract.name: job.order_seed for job in work.jobs}
-    kept = measured(work.trials, outcomes, datetime.now(UTC), seeds, first.alone)
+    kept = measured(work.trials, outcomes, datetime.now(UTC), seeds)
     other = Desk(2)
     entries = live_entries(kept)
     return first, asyncio.run(measure_contracts(work, RunContext(other, remembered=entries))), other
@@ -440,34 +440,24 @@ def _contains(evaluation):
     return replace(evaluation, contract=contract, evaluator=prepare(contract))
 
 
-def on_head_alone(found: ContractResult) -> list[str]:
-    return [fixture.id for fixture in found.fixtures if fixture.base is None and fixture.head]
-
-
-def test_base_is_spared_once_more_pairs_could_hardly_show_a_drop() -> None:
-    work = planned(100, 1, order_seed="a" * 32)
-    measured_ = asyncio.run(measure_contracts(work, RunContext(Desk(1))))
-    (found,) = measured_.contracts
-    assert found.verdict == "pass"
-    assert found.head.samples == 100 > found.base.samples
-    assert len(on_head_alone(found)) == 100 - found.base.samples == found.paired.unknown
-    assert found.paired.stopped == "futile"
-    assert measured_.calls.made < 170
-    assert measured_.alone == {("triage", "head")}
+def test_every_fixture_is_sampled_on_both_arms() -> None:
+    """Also once more pairs could hardly show a drop: a fixture that nobody looked at may break, and
+    rates of different fixtures cannot be compared."""
+    result, found = check(Desk(1), 100, 1, order_seed="a" * 32)
+    assert result.exit_code == 0
+    assert found.head.samples == found.base.samples == 100
+    assert all(fixture.base is not None for fixture in found.fixtures)
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])
-def test_what_broke_is_found_among_fixtures_of_head_alone(number: int) -> None:
-    alone = 0
+def test_what_broke_is_found_in_every_order(number: int) -> None:
     for seed in range(4):
         result, found = check(Desk(seed, REFUNDS[:number]), 100, 1, order_seed=f"{seed}" * 32)
         assert result.exit_code == 1
         assert set(REFUNDS[:number]) <= {f.id for f in found.fixtures if f.change == "broke"}
-        alone += len(set(REFUNDS[:number]) & set(on_head_alone(found)))
-    assert alone
 
 
-def test_what_was_fixed_among_fixtures_of_head_alone_counts_too() -> None:
+def test_what_was_fixed_counts_in_every_order() -> None:
     for seed in range(4):
         desk = Desk(seed, REFUNDS[:1], fixed=REFUNDS[1:], rate=1.0)
         result, found = check(desk, 100, 1, order_seed=f"{seed}" * 32)
@@ -477,7 +467,7 @@ def test_what_was_fixed_among_fixtures_of_head_alone_counts_too() -> None:
 
 
 def test_many_fixtures_that_flicker_do_not_hide_the_one_that_broke() -> None:
-    """More of them pass on head alone by chance than are sampled again at most."""
+    """More of them pass by chance on head and not on base than are sampled again at most."""
     codes = [check(Desk(seed, REFUNDS[:1], rate=0.8), 100, 1)[0].exit_code for seed in range(3)]
     assert codes == [1, 1, 1]
 

@@ -13,9 +13,7 @@ favourable reading finds a broken fixture, and only the unfavourable one clears 
 
 What only names suspects is sampled sparingly. A fixture is worse in a pair if base passes and head
 fails, so the second sample of a pair is left out if the first one excludes that; and the same of
-those that seem fixed. Fixtures that were sampled on head alone get samples of base if head failed.
-All of them do if something broke, because others may have been fixed, and if repeated requests get
-the same answer.
+those that seem fixed.
 """
 
 from __future__ import annotations
@@ -57,8 +55,8 @@ fixed."""
 _LABEL_WORDS = 5
 """Longer texts that are the same every time come from a cache."""
 
-Step = Literal["seem broken", "broke", "base", "seem fixed", "fixed"]
-STEPS: tuple[Step, ...] = ("seem broken", "base", "broke", "base", "seem fixed", "fixed")
+Step = Literal["seem broken", "broke", "seem fixed", "fixed"]
+STEPS: tuple[Step, ...] = ("seem broken", "broke", "seem fixed", "fixed")
 _Next = tuple[range, Sequence[Arm]]
 """The next fresh samples of a fixture: their repetitions, and the arms that are asked."""
 
@@ -117,7 +115,6 @@ class Confirming:
         level: That of the comparison of the suite.
         outcomes: The planned samples.
         order_seed: What gives the fresh samples their order.
-        spares_base: Whether the planned samples of some fixtures are of head alone.
     """
 
     def __init__(
@@ -126,8 +123,6 @@ class Confirming:
         level: float,
         outcomes: Iterable[Outcome],
         order_seed: str,
-        *,
-        spares_base: bool = False,
     ) -> None:
         self.unrecorded = False
         """Whether a recording has no fresh samples."""
@@ -157,8 +152,6 @@ class Confirming:
         self._suspects: tuple[Unit, ...] = ()
         self._wanted: frozenset[str] = frozenset()
         self._next: dict[str, _Next] = {}
-        self._spared = frozenset(f for f in both if (f, "base") not in self._outcomes)
-        self._spared = self._spared if spares_base else frozenset()
 
     def begin(self, step: Step) -> tuple[Trial, ...]:
         """Begin a step, or go on with it. Returns the trials that may follow, in their order; none
@@ -214,14 +207,13 @@ class Confirming:
         lifted = self._lifted(self._choose_fixed()[:MOST_FIXED])
         known = {unit: change for unit, change in lifted.items() if change in ("fixed", "kept")}
         changes |= known
-        unseen = len(self._unseen_on_base()) if "broke" in changes.values() else 0
         return BrokenFixtures(
             confirmations={
                 unit: _tallied(self._drawn(unit), changes[unit] or "unknown")
                 for unit in self._units
                 if unit in changes
             },
-            maybe_fixed=len(self._choose_fixed()) - len(known) + unseen,
+            maybe_fixed=len(self._choose_fixed()) - len(known),
             level=self._level,
             left_out=self._left_out(suspects),
             unrecorded=self.unrecorded,
@@ -260,18 +252,12 @@ class Confirming:
             likely: Sequence[Arm] = ("head", "base") if broke else ("base", "head")
             left = [a for a in likely if repetition not in self._outcomes[fixture, a]]
             return range(repetition, repetition + 1), left[:1]
-        if self._step == "base":
-            return range(1), ("base",)
         drawn = len(self._drawn(Unit(fixture)))
         return self._confirming[drawn : drawn + PAIRS_AT_ONCE], ARMS
 
     def _still_wanted(self) -> Iterable[str]:
         if self._step == "seem broken":
             return (unit.fixture for unit in self._units if self._is_open(unit))
-        if self._step == "base":
-            unseen = self._unseen_on_base()
-            may_lift = self._can_lift(len(self._choose_fixed()) + len(unseen))
-            return unseen if self._copies or may_lift else ()
         if self.unrecorded or self._copies:
             return ()
         if self._step == "broke":
@@ -285,15 +271,6 @@ class Confirming:
         lifted = self._lifted(candidates[:MOST_FIXED])
         return (unit.fixture for unit, change in lifted.items() if change is None)
 
-    def _unseen_on_base(self) -> list[str]:
-        """Return the fixtures that passed on head and were not sampled on base."""
-        return [
-            fixture
-            for fixture in self._spared
-            if 0 not in self._outcomes[fixture, "base"]
-            and any(o.passed for o in self._outcomes[fixture, "head"].values())
-        ]
-
     def _can_lift(self, candidates: int) -> bool:
         """Return whether broken fixtures fail the contract, unless so many are fixed."""
         found = self.result
@@ -302,7 +279,7 @@ class Confirming:
 
     def _is_open(self, unit: Unit) -> bool:
         seen = self._seen(unit)
-        if unit.fixture not in self._spared and all(pair == (None, None) for pair in seen):
+        if all(pair == (None, None) for pair in seen):
             return False  # nothing suggests that it passed on base
         return suspicion([pair.harshly for pair in seen]) == "open"
 
@@ -371,7 +348,7 @@ class Confirming:
                 found[unit] = _tallied(seen, "unknown")
         return BrokenFixtures(
             confirmations=found,
-            maybe_fixed=len(self._unseen_on_base()) if broke else 0,
+            maybe_fixed=0,
             level=self._level,
             allowed=self._allowed,
             claimed=claims_fixtures(self._contract),
@@ -406,8 +383,6 @@ class Confirming:
         base, head = (None if o is None else unit.passed(o) for o in outcomes)
         if None not in outcomes:
             return _Pair(base, head)
-        if repetition == 0 and unit.fixture in self._spared and outcomes[1] is not None:
-            return _Half(base, head) if head else _Pair(base, head)
         if repetition in self._screening:
             seems_broken = sum(p.harshly for p in self._pairs(unit, self._planned)) > 0
             if base is not seems_broken and base is not None:

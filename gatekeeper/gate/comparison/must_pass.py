@@ -7,7 +7,7 @@ broken.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Arm, Outcome
@@ -32,7 +32,6 @@ def must_pass_results(
     broken: BrokenFixtures | None,
     *,
     complete: bool,
-    paired: Collection[str] = (),
 ) -> tuple[MustPassResult, ...]:
     """Return the result of each unit.
 
@@ -43,13 +42,9 @@ def must_pass_results(
             worse anyway.
         complete: Whether every sample that is planned should be there. What is missing then counts
             as unknown; otherwise sampling ended before, and only the samples taken count.
-        paired: The fixtures that base can answer, also if it was not asked.
     """
     planned = contract.sampling.samples if complete else None
-    results = (
-        _result(unit, outcomes, broken, planned, paired=unit.fixture in paired)
-        for unit in _units(contract)
-    )
+    results = (_result(unit, outcomes, broken, planned) for unit in _units(contract))
     return tuple(result for result in results if result is not None)
 
 
@@ -69,12 +64,10 @@ def _result(
     outcomes: Sequence[Outcome],
     broken: BrokenFixtures | None,
     planned: int | None,
-    *,
-    paired: bool,
 ) -> MustPassResult | None:
     own = [o for o in outcomes if o.sample.trial.fixture == unit.fixture]
     # A fixture that the base prompt cannot take has no base arm; it is not one that was lost.
-    compared = paired or any(o.sample.trial.arm == "base" for o in own)
+    compared = any(o.sample.trial.arm == "base" for o in own)
     base, head = _tally(unit, own, "base"), _tally(unit, own, "head")
     most = max(head.samples, base.samples if compared else 0) if planned is None else planned
     if not most:

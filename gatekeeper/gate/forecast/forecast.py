@@ -96,8 +96,7 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
     if not test.early:
         return _Pairs(None, most, float(most), most)
     looks_at_all = bool(contract.slo) or confirms_fixtures(contract)
-    alone = not evaluation.may_repeat
-    found = stopping_time(test, first_round=looks_at_all, alone=alone)
+    found = stopping_time(test, first_round=looks_at_all)
     if alpha_shares(contract).limits or contract.gate.tolerance is not None:
         return _Pairs(found.fewest_regressed, most, float(most), most)
     fewest, expected = found.fewest, found.expected
@@ -105,7 +104,7 @@ def _pairs(evaluation: Evaluation, level: float | None) -> _Pairs:
         # Sampling goes on until the last category is decided.
         of_slice = Comparison(parts[name], own).test
         if of_slice.fixtures:
-            own_time = stopping_time(of_slice, first_round=looks_at_all, alone=alone)
+            own_time = stopping_time(of_slice, first_round=looks_at_all)
             scale = test.fixtures / of_slice.fixtures
             fewest = min(most, max(fewest, math.ceil(own_time.fewest * scale)))
             expected = min(float(most), max(expected, own_time.expected * scale))

@@ -33,13 +33,7 @@ async def confirm_broken(jobs: Sequence[Job], watches: Watches, sampled: Run, as
     found = [
         (
             monitor,
-            Confirming(
-                monitor.evaluation,
-                monitor.level,
-                monitor.outcomes,
-                job.order_seed,
-                spares_base=monitor.spares_base,
-            ),
+            Confirming(monitor.evaluation, monitor.level, monitor.outcomes, job.order_seed),
         )
         for job in jobs
         if not any(w.regressed for w in watches.of(job))

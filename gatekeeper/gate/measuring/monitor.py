@@ -22,7 +22,6 @@ from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import (
     Completion,
     ContractFrom,
-    Evaluated,
     Outcome,
     QuestionId,
     Request,
@@ -38,7 +37,6 @@ from gatekeeper.gate.plan.alpha import (
     ALL,
     alpha_shares,
     claim_levels,
-    comparison_alpha,
     confirms_fixtures,
     levels,
 )
@@ -118,8 +116,6 @@ class EvaluationMonitor:
         """The part of the evaluation that each slice is about."""
         self.slices = {n: Comparison(p, levels_of_claims[n]) for n, p in self.parts.items()}
         """The comparison of each category that is decided by itself."""
-        whole = level is not None and level >= comparison_alpha(evaluation.contract)
-        self._shares_alpha = not whole or bool(self.slices)
         self.slo: tuple[SloResult, ...] | None = None
         self.preferences: tuple[PreferenceResult, ...] = ()
         """The judges' preferences between pairs of answers. The run asks for them when all
@@ -131,14 +127,9 @@ class EvaluationMonitor:
         """What `fresh` samples show of the fixtures that seemed to have broken. The run takes them
         after the planned samples, and they are evidence of nothing else."""
         self.fresh: tuple[Outcome, ...] = ()
-        self.spares_base = False
-        """Whether base is not sampled any more, because the comparison has ended. What is left is
-        about head alone: fixtures not seen yet, and objectives in doubt."""
-        self.paired_rounds = evaluation.contract.sampling.samples
         """How many rounds have samples of base, the first one counted also if it has a part."""
         self._comparisons = AnswerComparisons(evaluation.contract)
         self._gap = False
-        self._expected = iter(evaluation.trials)
         self._left = Counter(trial.repetition for trial in evaluation.trials)
         sampling = evaluation.contract.sampling
         self._adaptive = sampling.mode == "adaptive"
@@ -185,34 +176,18 @@ class EvaluationMonitor:
         if self.complete or self.regressed:
             return True
         contract = self.evaluation.contract
-        if not self._may_end:
+        if not self._adaptive or contract.gate.tolerance is not None or self._whole:
             return False
         if self.comparison is None:
             return bool(self.slo) and all(result.met is not None for result in self.slo or ())
-        if not self.spares_base and self._claims_open:
+        if any(c.stopped is None and not c.futile for c in self.claims.values()):
             return False
         if self._looks_at_all and not self.rounds:
             return False
-        if self.rounds == contract.sampling.samples:
-            return True
         # An objective that looks met may stay open; one in doubt is worth more samples.
         return not contract.slo or (
             self.slo is not None and not any(in_doubt(result) for result in self.slo)
         )
-
-    @property
-    def _may_end(self) -> bool:
-        """Whether sampling may end before all samples are taken, if head is not worse."""
-        tolerated = self.evaluation.contract.gate.tolerance is not None
-        return self._adaptive and not tolerated and not self._whole
-
-    @property
-    def _claims_open(self) -> bool:
-        return any(c.stopped is None and not c.futile for c in self.claims.values())
-
-    def wants(self, trial: Trial) -> bool:
-        """Return whether the trial can still change anything."""
-        return not self.settled and not (self.spares_base and trial.arm == "base")
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:
         """Return what judges are still to be asked about the sample."""
@@ -230,7 +205,7 @@ class EvaluationMonitor:
         """Add the next evaluated sample, in plan order."""
         sample = outcome.sample
         # Samples beyond a gap of an interrupted run are reported, but are not evidence.
-        self._gap = self._gap or self._next_expected() is not sample.trial
+        self._gap = self._gap or self.evaluation.trials[len(self.outcomes)] is not sample.trial
         self.outcomes.append(outcome)
         if self._gap:
             return
@@ -240,25 +215,6 @@ class EvaluationMonitor:
         if self._left[sample.trial.repetition] == 0:
             self.rounds = sample.trial.repetition + 1
             self._look_at_objectives()
-        if not self.spares_base and self._is_about_head_alone():
-            self.spares_base, self.paired_rounds = True, max(1, self.rounds)
-            # Fixtures are sampled pair by pair, so none has only base to come.
-            ahead = self.evaluation.trials[len(self.outcomes) :]
-            self._left.subtract(trial.repetition for trial in ahead if trial.arm == "base")
-
-    def _next_expected(self) -> Trial | None:
-        return next((t for t in self._expected if not (self.spares_base and t.arm == "base")), None)
-
-    def _is_about_head_alone(self) -> bool:
-        """Return whether only head is still to be sampled.
-
-        Where repeated requests get the same answer, fixtures that broke are counted and not sampled
-        again, so base is needed for all. Where several comparisons share alpha, one that cannot
-        find anything takes none of it, and only both samples of every fixture show that it cannot.
-        """
-        if self.comparison is None or not self._may_end or self._claims_open or self.settled:
-            return False
-        return not self.evaluation.may_repeat and not self._shares_alpha
 
     def _look_at_objectives(self) -> None:
         share = self._shares.get(self.rounds)
@@ -348,12 +304,6 @@ class Watches:
         each = (watch for watches in self._watches.values() for watch in watches.values())
         return tuple(outcome for watch in each for outcome in watch.fresh)
 
-    @property
-    def alone(self) -> frozenset[Evaluated]:
-        """Return the evaluations that sampled head without base from some point on."""
-        each = ((name, key, w) for name, by in self._watches.items() for key, w in by.items())
-        return frozenset((name, key) for name, key, watch in each if watch.spares_base)
-
     def expect(self, trials: Sequence[Trial]) -> None:
         """Show that these trials may follow."""
         if self._progress:
@@ -363,8 +313,8 @@ class Watches:
         """Return whether the trial's evaluation still needs it: one regression is enough for
         all."""
         monitors = self._watches[trial.contract]
-        return monitors[trial.contract_from].wants(trial) and not any(
-            w.regressed for w in monitors.values()
+        return not (
+            monitors[trial.contract_from].settled or any(w.regressed for w in monitors.values())
         )
 
     def questions(self, sample: Sample) -> tuple[Request, ...]:

@@ -19,7 +19,6 @@ from gatekeeper.gate.objectives.objectives import objective_status, slo_results,
 from gatekeeper.gate.plan.plan import Evaluation
 from gatekeeper.gate.results.parts import (
     BrokenFixtures,
-    Confirmation,
     FixtureResult,
     LimitResult,
     MustPassResult,
@@ -82,7 +81,6 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
             outcomes,
             watch.broken,
             complete=watch.complete or not stopped,
-            paired=evaluation.paired,
         ),
         broken=watch.broken,
         limits=limit_results(
@@ -120,20 +118,12 @@ def _fixtures(watch: EvaluationMonitor, *, stopped: bool) -> list[FixtureResult]
         evaluation.same_input,
         planned,
         paired=evaluation.base is not None,
-        on_base=min(planned, watch.paired_rounds),
         copies=_copies(evaluation),
     )
     if broken is None or broken.p_value is not None:
         return fixtures
-    return [_with_confirmation(f, broken.confirmations.get(Unit(f.id))) for f in fixtures]
-
-
-def _with_confirmation(fixture: FixtureResult, found: Confirmation | None) -> FixtureResult:
-    """Return the result with its fresh samples. They alone tell that a fixture broke of which the
-    planned samples are of head alone."""
-    broke = found is not None and found.found == "broke" and not fixture.quarantine
-    change = "broke" if broke and fixture.change is None else fixture.change
-    return replace(fixture, confirmation=found, change=change)
+    again = broken.confirmations
+    return [replace(f, confirmation=again.get(Unit(f.id))) for f in fixtures]
 
 
 def _objectives(watch: EvaluationMonitor, *, stopped: bool) -> tuple[SloResult, ...]:

@@ -152,11 +152,6 @@ class Evaluation:
         return any(arm.params.get("temperature") == 0 for arm in arms)
 
     @property
-    def paired(self) -> frozenset[str]:
-        """Return the fixtures that base can answer."""
-        return frozenset(trial.fixture for trial in self.trials if trial.arm == "base")
-
-    @property
     def unknown_on_head(self) -> tuple[str, ...]:
         """Return the fixtures that base can answer and that cannot be sent to head."""
         apart = self.apart

@@ -118,15 +118,13 @@ def fixture_results(
     *,
     paired: bool,
     copies: bool = False,
-    on_base: int | None = None,
 ) -> list[FixtureResult]:
     """Return one result per fixture of the contract, in its order, measured or not.
 
     With several samples a fixture and arm, each has its own p-value: Fisher's exact test that it
     got worse, adjusted over the fixtures by Benjamini-Hochberg. It identifies the broken fixtures
     and does not affect the verdict. If the samples are `copies`, taken at temperature 0, there is
-    none. `planned` is how many samples complete data would have had, and `on_base` how many on base
-    if they are fewer.
+    none. `planned` is how many samples complete data would have had.
     """
     results = [
         fixture_result(
@@ -136,7 +134,6 @@ def fixture_results(
             same_input.get(fixture.id),
             planned,
             paired=paired,
-            on_base=on_base,
         )
         for fixture in contract.fixtures
     ]
@@ -163,13 +160,12 @@ def fixture_result(
     planned: int,
     *,
     paired: bool,
-    on_base: int | None = None,
 ) -> FixtureResult:
     """Return the result of one fixture from the samples so far."""
     base = groups.get((fixture.id, "base"), ())
     head = groups.get((fixture.id, "head"), ())
     rule = contract.sampling.aggregate
-    before = aggregate(rule, base, on_base or planned) if paired else None
+    before = aggregate(rule, base, planned) if paired else None
     after = aggregate(rule, head, planned)
     return FixtureResult(
         id=fixture.id,

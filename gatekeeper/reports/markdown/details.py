@@ -73,15 +73,10 @@ def _add_fixtures(page: Page, contract: ContractResult, depth: Depth, several: b
         page, f"🚫 {_fixtures(lost)} had samples that could not be measured{of}", lost, depth.others
     )
     _add_group(page, f"✅ {_fixtures(fixed)} fixed{of}", fixed, "base", depth.others, depth)
-    compared = [f for f in failing if known and f.base_passed is not None]
-    alone = [f for f in failing if f not in compared]
-    for found, where in (
-        (compared, "on base as well"),
-        (alone, "on head, without a planned sample of base" if known else "on head"),
-    ):
-        verb = "fails" if len(found) == 1 else "fail"
-        summary = f"{_fixtures(found)} {verb} {where}{of}"
-        _add_group(page, summary, found, "head", depth.others, depth)
+    before = "on base as well" if known else "on head"
+    verb = "fails" if len(failing) == 1 else "fail"
+    summary = f"{_fixtures(failing)} {verb} {before}{of}"
+    _add_group(page, summary, failing, "head", depth.others, depth)
 
 
 def _add_group(

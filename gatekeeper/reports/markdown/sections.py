@@ -156,11 +156,7 @@ def _before_and_now(contract: ContractResult, arms: Mapping[Arm, set[str]]) -> s
     now = numbers.count(len(arms["head"]), "fixture")
     if contract.base is None:
         return f"{now} of head"
-    before = f"{len(arms['base']):,}"
-    sampled = sum(1 for fixture in contract.fixtures if fixture.base is not None)
-    if sampled < len(contract.fixtures):
-        return f"{now} of head and on {before} of the {sampled:,} that were sampled on base"
-    return f"{now} of head and on {before} of base"
+    return f"{now} of head and on {len(arms['base']):,} of base"
 
 
 def _twins(contract: ContractResult) -> list[str]:

@@ -177,7 +177,7 @@ def early_stop(paired: PairedResult) -> str:
         part, of_each = f"{_drawn(paired):,} of {numbers.count(paired.fixtures, 'fixture')}", ""
     if paired.stopped == "futile":
         because = "because more could hardly have changed the answer"
-        return f"the comparison ended after {part} {because}"
+        return f"sampling ended after {part} {because}"
     return f"the result was certain after {part}{of_each}"
 
 

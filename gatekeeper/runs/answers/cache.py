@@ -16,7 +16,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +42,7 @@ from gatekeeper.sampling.cache import (
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.values.trial import Completion, Evaluated, Outcome, Request
+    from gatekeeper.contract.values.trial import Completion, Outcome, Request
     from gatekeeper.providers import ModelRouter
 
 VERSION = 4
@@ -98,11 +98,9 @@ class SampleCache:
         )
         return replace(work, jobs=tuple(jobs))
 
-    def keep(
-        self, work: Work, outcomes: Sequence[Outcome], alone: Collection[Evaluated] = ()
-    ) -> tuple[str, ...]:
-        """Add the run's samples, without those that repeat a secret. `alone` are the evaluations
-        that sampled head without base from some point on. Returns notices about failures."""
+    def keep(self, work: Work, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+        """Add the run's samples, without those that repeat a secret. Returns notices about
+        failures."""
         if self.key is None:
             return ()
         now = datetime.now(UTC)
@@ -118,7 +116,7 @@ class SampleCache:
         ]
         new = []
         seeds = {job.contract.name: job.order_seed for job in work.jobs}
-        for entry in measured(work.trials, samples, now, seeds, alone):
+        for entry in measured(work.trials, samples, now, seeds):
             pairs = tuple(pair for pair in entry.pairs if redact.value(pair) == pair)
             judged = {key: a for key, a in entry.judged.items() if redact.value(a) == a}
             earlier = self.entries.get(entry.plan)

@@ -42,15 +42,12 @@ class StoppingTime:
 
 
 @lru_cache(maxsize=256)
-def stopping_time(
-    test: SequentialTest, *, first_round: bool = False, alone: bool = False
-) -> StoppingTime:
+def stopping_time(test: SequentialTest, *, first_round: bool = False) -> StoppingTime:
     """Return when the test stops.
 
     Args:
         test: The plan.
         first_round: Whether the first round is completed in any case, unless head regressed.
-        alone: Whether it is completed with samples of head alone, each of which is half a pair.
     """
     most = test.fixtures * test.rounds
     if not test.early or not most:
@@ -62,7 +59,7 @@ def stopping_time(
     def whole(pairs: int) -> float:
         if not first_round or pairs >= test.fixtures:
             return pairs
-        return (pairs + test.fixtures) / 2 if alone else test.fixtures
+        return test.fixtures
 
     def sample() -> Differences:
         shape = (2, test.fixtures, 1)

@@ -121,12 +121,12 @@ def test_a_p_value_is_a_bound_only_where_samples_were_not_measured() -> None:
         ),
         (
             {"unknown": 30, "stopped": "futile", "rounds": 0},
-            "1 broke, 2 fixed; the comparison ended after 10 of 40 fixtures because more could "
+            "1 broke, 2 fixed; sampling ended after 10 of 40 fixtures because more could "
             "hardly have changed the answer",
         ),
         (
             {"stopped": "futile", "rounds": 3, "planned_rounds": 10},
-            "1 broke, 2 fixed; the comparison ended after 3 of 10 samples because more could "
+            "1 broke, 2 fixed; sampling ended after 3 of 10 samples because more could "
             "hardly have changed the answer",
         ),
         (
