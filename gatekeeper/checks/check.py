@@ -13,12 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gatekeeper.contract.checks.own_code_paths import MODULES
+from gatekeeper.contract.templates.plain import TEMPLATE_MARKS
 from gatekeeper.contract.values.definition import CheckShape, Fixture, Message, Prompt
 from gatekeeper.contract.values.trial import Arm, Completion, Sample, Vote
-
-# Text between these marks is rendered per fixture. `{#` is left out: patterns such as
-# `{#\d+}` are likelier in a check than a template comment.
-TEMPLATE_MARKS = ("{{", "{%")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 
 from gatekeeper.checks.check import (
-    TEMPLATE_MARKS,
     Check,
     Files,
     Finding,
@@ -39,6 +38,7 @@ from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
 from gatekeeper.contract.syntax.schema import conforms
 from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.templates.plain import is_template
 from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,
@@ -429,7 +429,7 @@ def _templates(spec: CheckSpec, check: Check) -> Mapping[str, Any]:
 
 
 def _has_template(value: Any) -> bool:
-    return any(mark in text for text in nested_texts(value) for mark in TEMPLATE_MARKS)
+    return any(map(is_template, nested_texts(value)))
 
 
 @lru_cache(maxsize=2048)

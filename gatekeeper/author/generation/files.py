@@ -10,7 +10,7 @@ from posixpath import relpath
 from typing import Any
 
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.generation.rule_checks import literal, require_sound_check
+from gatekeeper.author.generation.rule_checks import require_sound_check
 from gatekeeper.author.onboarding.skeleton import contract_folder, propose_name
 from gatekeeper.author.specification.merge import content_digest
 from gatekeeper.author.specification.spec_file import (
@@ -28,6 +28,7 @@ from gatekeeper.contract.files.references import References
 from gatekeeper.contract.loading.load import load_text
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
+from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.reading.specification_path import SUFFIX
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
@@ -330,12 +331,12 @@ def contract_check(rule: Rule) -> dict[str, Any]:
     """Return the check of a rule as a contract writes it."""
     if rule.check is not None:
         return {"name": rule.id, **{k: v for k, v in rule.check.items() if k != "name"}}
-    return {"name": rule.id, "judge": "complies", "rule": literal(rule.text)}
+    return {"name": rule.id, "judge": "complies", "rule": as_parameter(rule.text)}
 
 
 def _metric_check(metric: Metric) -> dict[str, Any]:
     """Return the check of a person's metric: a judge that grades it by its criteria."""
-    return {"name": metric.id, "judge": "rubric", "criteria": literal(metric.text)}
+    return {"name": metric.id, "judge": "rubric", "criteria": as_parameter(metric.text)}
 
 
 def _require_sound_checks(

@@ -19,6 +19,7 @@ from gatekeeper.author.specification.spec_file import Rule
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.syntax.yaml_positions import parse_json
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.values.change import MemoryRevision, Revision
@@ -27,7 +28,6 @@ from gatekeeper.errors import ContractError
 
 _ANY_OF = ("enum", "contains", "not_contains", "starts_with", "ends_with", "language")
 _ONE_OF = ("regex", "not_regex")
-_MARKS = ("{{", "{%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +90,6 @@ def is_proven(proposal: Proposal, samples: Sequence[str] = ()) -> bool:
     return all(found is True for found in passed) and all(found is False for found in failed)
 
 
-def literal(value: Any) -> Any:
-    """Return a check's parameter so that no text in it is read as a template."""
-    if isinstance(value, str) and any(mark in value for mark in _MARKS):
-        return "{% raw %}" + value.replace("{%", "{ %") + "{% endraw %}"
-    if isinstance(value, Mapping):
-        return {name: literal(item) for name, item in value.items()}
-    return [literal(item) for item in value] if isinstance(value, list | tuple) else value
-
-
 def _proposal(rule: Rule, row: Mapping[str, Any] | None) -> Proposal:
     if row is None:
         return Proposal(rule, None)
@@ -110,9 +101,9 @@ def _written(proposed: Mapping[str, Any]) -> Mapping[str, Any] | None:
     kind, values = proposed["type"], [value for value in proposed["values"] if value]
     if kind in _ANY_OF and values:
         name = "value" if kind == "language" else "values"
-        return {"type": kind, name: literal(values)}
+        return {"type": kind, name: as_parameter(values)}
     if kind in _ONE_OF and len(values) == 1:
-        return {"type": kind, "pattern": literal(values[0])}
+        return {"type": kind, "pattern": as_parameter(values[0])}
     if kind == "length":
         limits = {name: proposed[name] for name in ("min", "max") if proposed[name] >= 0}
         return {"type": kind, **limits, "unit": proposed["unit"]} if limits else None
@@ -123,7 +114,7 @@ def _written(proposed: Mapping[str, Any]) -> Mapping[str, Any] | None:
             schema = parse_json(values[0], "rule_checks").data
         except ContractError:
             return None
-        return {"type": kind, "schema": literal(schema)} if isinstance(schema, dict) else None
+        return {"type": kind, "schema": as_parameter(schema)} if isinstance(schema, dict) else None
     return None
 
 

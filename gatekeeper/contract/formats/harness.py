@@ -23,7 +23,8 @@ from gatekeeper.contract.formats.foreign_suite import (
 )
 from gatekeeper.contract.formats.reader import SCHEMA, Keys, Node, SuiteFiles, keys
 from gatekeeper.contract.formats.rows import Check, Row, checks_of, refuse_unknown, row, table
-from gatekeeper.contract.formats.texts import format_fields, from_format_fields, literal
+from gatekeeper.contract.formats.texts import format_fields, from_format_fields
+from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError
 
@@ -116,7 +117,8 @@ def _literal(value: Any) -> Any:
         return [_literal(item) for item in value]
     if not isinstance(value, str):
         return value
-    return "{{ expected }}" if value.strip() in ("{expected}", "{{ expected }}") else literal(value)
+    is_expected = value.strip() in ("{expected}", "{{ expected }}")
+    return "{{ expected }}" if is_expected else as_parameter(value)
 
 
 def _schema(spec: Any) -> Any:
@@ -142,7 +144,7 @@ def _criteria(spec: Any) -> str:
     given = spec.get("criteria", spec.get("rubric")) if isinstance(spec, Mapping) else spec
     if not isinstance(given, str):
         raise _UnclearError
-    return literal(given)
+    return str(as_parameter(given))
 
 
 def _judge_model(spec: Any) -> str | None:

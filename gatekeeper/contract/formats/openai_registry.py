@@ -33,7 +33,7 @@ from gatekeeper.contract.formats.reader import (
     root_of,
 )
 from gatekeeper.contract.formats.rows import Check, least_passing, refuse_unknown, row, table
-from gatekeeper.contract.formats.texts import literal
+from gatekeeper.contract.prompts.styles.literal import as_parameter, literal
 from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
@@ -124,7 +124,7 @@ def _judge(spec: Mapping[str, Any]) -> Check | str:
         return "the prompt of this eval contains a field other than `{completion}`"
     shown = "(the data named `output`)"
     criteria = "".join(text + (shown if field else "") for text, field, _, _ in parts)
-    judge = {"judge": "rubric", "criteria": literal(criteria)}
+    judge = {"judge": "rubric", "criteria": as_parameter(criteria)}
     return {**judge, "choices": dict(scores), "pass": least}
 
 

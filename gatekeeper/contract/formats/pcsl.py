@@ -31,7 +31,8 @@ from gatekeeper.contract.formats.rows import (
     row,
     table,
 )
-from gatekeeper.contract.formats.texts import format_fields, from_format_fields, literal
+from gatekeeper.contract.formats.texts import format_fields, from_format_fields
+from gatekeeper.contract.prompts.styles.literal import as_parameter, literal
 from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_FILES
 from gatekeeper.contract.values.change import prefetch
@@ -70,15 +71,15 @@ def _field(item: Written) -> Any:
 
 
 def _allowed(item: Written) -> list[Any]:
-    return [literal(value) if isinstance(value, str) else value for value in item["allowed"]]
+    return [as_parameter(value) for value in item["allowed"]]
 
 
 def _fields(item: Written) -> list[str]:
-    return [literal(str(name)) for name in item.get("fields") or item["keys"]]
+    return [as_parameter(str(name)) for name in item.get("fields") or item["keys"]]
 
 
 def _literals(key: str) -> Callable[[Written], list[str]]:
-    return lambda item: [literal(str(value)) for value in item[key]]
+    return lambda item: [as_parameter(str(value)) for value in item[key]]
 
 
 def _any_case(item: Written) -> bool:
@@ -87,7 +88,7 @@ def _any_case(item: Written) -> bool:
 
 def _pattern(item: Written) -> str:
     flags = "".join(sorted(set(str(item.get("flags", "")).lower()) & {*"ims"}))
-    return literal(f"(?{flags}){item['pattern']}" if flags else item["pattern"])
+    return str(as_parameter(f"(?{flags}){item['pattern']}" if flags else item["pattern"]))
 
 
 def _words(item: Written) -> int:
@@ -104,7 +105,7 @@ ROWS = table(
         keys=_of_check("field allowed case_insensitive"),
     ),
     row(
-        "regex_absent", "not_regex", pattern=lambda item: literal(item["pattern"]),
+        "regex_absent", "not_regex", pattern=lambda item: as_parameter(item["pattern"]),
         keys=_of_check("pattern"),
     ),
     row(
@@ -125,7 +126,7 @@ ROWS = table(
         ignore_case=_any_case, keys=_of_check("options case_sensitive"),
     ),
     row(
-        "judge", "judge rubric", criteria=lambda item: literal(item["criteria"]),
+        "judge", "judge rubric", criteria=lambda item: as_parameter(item["criteria"]),
         model=lambda item: name_of_model(item.get("model", _JUDGE_MODEL)),
         keys=_of_check("criteria model"),
     ),

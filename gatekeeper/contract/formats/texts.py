@@ -7,23 +7,17 @@ import string
 from collections.abc import Callable, Collection
 
 from gatekeeper.contract.formats.reader import Node
-from gatekeeper.contract.prompts.styles import literal as styles
+from gatekeeper.contract.prompts.styles.literal import literal
 
 _HOLE = re.compile(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_.]*)\s*-?\}\}")
-_OPENS = re.compile(r"\{\{|\{%|\{#")
-
-
-def literal(text: str) -> str:
-    """Return a template that renders to the text."""
-    if not _OPENS.search(text):
-        return text
-    # `{% endraw %}` itself would end the raw block.
-    return "{{ '" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "' }}"
+_SPECIAL = re.compile(r"\{[{%#]|\r")
 
 
 def fill(text: str, name: Callable[[str], str | None]) -> str:
     """Return a template with each `{{ variable }}` replaced by what `name` makes of it, and all
     other text as it is. If it makes nothing of it, the braces stay text."""
+    if not _SPECIAL.search(text):
+        return text
     parts: list[str] = []
     start = 0
     for match in _HOLE.finditer(text):
@@ -61,7 +55,7 @@ def from_format_fields(node: Node) -> str:
         raise node.problem(f"the text is not a valid format string: {error}", fix) from None
     template = ""
     for plain, name, spec, conversion in parts:
-        template += styles.literal(plain)
+        template += literal(plain)
         if name is None:
             continue
         if not name.isidentifier() or spec or conversion:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
+from gatekeeper.contract.templates.plain import is_template
 from gatekeeper.errors import Problem
 
 COMMON_KEYS = ("type", "name", "severity", "must_pass", "not", "when", "weight", "turn")
@@ -108,7 +109,7 @@ def _condition(document: Document, key: KeyPath, when: Any) -> Iterator[Problem]
             f"the expression has {len(when):,} characters, but the limit is {LONGEST_CONDITION:,}"
         )
         yield document.problem(key, what, "write a shorter expression")
-    elif "{{" in when or "{%" in when:
+    elif is_template(when):
         what = "the expression contains `{{` or `{%`"
         yield document.problem(key, what, "write the expression without `{{`, `}}`, `{%` and `%}`")
 

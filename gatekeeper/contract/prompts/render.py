@@ -13,14 +13,11 @@ from gatekeeper.contract.templates.client import (
     evaluate_texts,
     render_parts,
 )
-from gatekeeper.contract.templates.plain import is_plain
+from gatekeeper.contract.templates.plain import is_plain, is_template
 from gatekeeper.contract.templates.value_faults import ValueFault
 from gatekeeper.contract.values.definition import Fixture, Message, Position, Prompt
 from gatekeeper.contract.values.nested_texts import nested_texts
 from gatekeeper.errors import ContractError, Problem
-
-# `{#` is not among them: in a regular expression it is likelier than a template comment.
-_MARKS = ("{{", "{%")
 
 Messages = tuple[Message, ...]
 
@@ -73,7 +70,7 @@ def render_value(
             return {key: made(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [made(item) for item in value]
-        if not isinstance(value, str) or not _is_template(value):
+        if not isinstance(value, str) or not is_template(value):
             return value
         if known and value in known:
             return _or_raise(known[value], value, position or Position("?"))
@@ -88,7 +85,7 @@ def render_value(
 def evaluate_ahead(value: Any, fixture: Fixture, budget: Budget) -> Mapping[str, Any]:
     """Return the values, or the faults, of those templates in a value that the child evaluates: for
     all of them together, it is asked once."""
-    texts = {t for t in nested_texts(value) if _is_template(t) and not is_plain(t)}
+    texts = {t for t in nested_texts(value) if is_template(t) and not is_plain(t)}
     if len(texts) < 2:
         return {}
     ordered, variables = sorted(texts), _variables(fixture)
@@ -98,10 +95,6 @@ def evaluate_ahead(value: Any, fixture: Fixture, budget: Budget) -> Mapping[str,
 
 def _variables(fixture: Fixture) -> Mapping[str, Any]:
     return {**fixture.vars, "expected": fixture.expected}
-
-
-def _is_template(text: str) -> bool:
-    return any(mark in text for mark in _MARKS)
 
 
 def _or_raise(found: Any, text: str, at: Position) -> Any:

@@ -1,11 +1,15 @@
-"""Decides which templates are plain: text, names, fields of names, and a few filters whose cost is
-in proportion to the text. Reads the includes of those that are plain but for them."""
+"""Decides which texts are templates, and which of them are plain: text, names, fields of names, and
+a few filters whose cost is in proportion to the text. Reads the includes of those that are plain
+but for them."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
+# `{#` is not among them: in a regular expression it is likelier than a template comment.
+TEMPLATE_MARKS = ("{{", "{%")
+"""Make a parameter of a check a template, which is rendered for each fixture."""
 MAX_TAGS = 1_000
 MAX_FILTERS = 50
 
@@ -26,6 +30,11 @@ _INCLUDE = re.compile(
     (?: "([^"\\{}%\#\r\n]+)" | '([^'\\{}%\#\r\n]+)' ) [ \t]* -?%\}""",
     re.VERBOSE,
 )
+
+
+def is_template(text: str) -> bool:
+    """Return whether a parameter of a check is a template."""
+    return any(mark in text for mark in TEMPLATE_MARKS)
 
 
 @lru_cache(maxsize=2048)

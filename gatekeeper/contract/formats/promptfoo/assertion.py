@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from gatekeeper.contract.formats.promptfoo.variables import (
 )
 from gatekeeper.contract.formats.reader import CannotRunError, Node
 from gatekeeper.contract.formats.rows import Check
+from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 
 _QUOTED = re.compile(r'"((?:\\["\\]|""|[^"])*)"')
@@ -201,17 +201,6 @@ class Assertion:
                 "only a part"
             )
         return check
-
-
-def as_parameter(value: Any) -> Any:
-    """Return a value so that the check does not take its texts for templates."""
-    if isinstance(value, str) and ("{{" in value or "{%" in value):
-        return "{{ " + json.dumps(value, ensure_ascii=False) + " }}"
-    if isinstance(value, Mapping):
-        return {name: as_parameter(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [as_parameter(item) for item in value]
-    return value
 
 
 def split_values(value: str) -> list[str] | None:

@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gatekeeper.contract.formats.promptfoo.assertion import Assertion, as_parameter
+from gatekeeper.contract.formats.promptfoo.assertion import Assertion
 from gatekeeper.contract.formats.promptfoo.javascript import NotJavaScriptError, translate_pattern
 from gatekeeper.contract.formats.promptfoo.sources import FILE, NoFunctionError
 from gatekeeper.contract.formats.reader import keys
 from gatekeeper.contract.formats.rows import Check, Row, not_run, row, table
+from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.syntax.parsing import PythonFunction
 
 _SHOWN = 60

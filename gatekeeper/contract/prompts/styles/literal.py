@@ -1,9 +1,14 @@
-"""Writes what all translations have in common: literal text, and the value of a variable."""
+"""Writes what all translations have in common: literal text, a parameter of a check, and the
+value of a variable."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
+
+from gatekeeper.contract.templates.plain import is_template
 
 # What begins a tag, a brace at the end that the next tag would join, and what Jinja turns into \n.
 _SPECIAL = re.compile(r"\{(?=[{%#]|\Z)|\r")
@@ -25,6 +30,17 @@ class StyleFault(Exception):
 def literal(text: str) -> str:
     """Return a template that renders to the text, whatever braces are in it."""
     return _SPECIAL.sub(lambda found: "{{ '{' }}" if found[0] == "{" else "{{ '\\r' }}", text)
+
+
+def as_parameter(value: Any) -> Any:
+    """Return a value so that the check does not take its texts for templates."""
+    if isinstance(value, str) and is_template(value):
+        return "{{ " + json.dumps(value, ensure_ascii=False) + " }}"
+    if isinstance(value, Mapping):
+        return {name: as_parameter(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_parameter(item) for item in value]
+    return value
 
 
 def variable(name: str, steps: tuple[str | int, ...], line: int) -> str:

@@ -10,10 +10,10 @@ from gatekeeper.author.generation.rule_checks import (
     Proposal,
     _proposal,
     is_proven,
-    literal,
     prove_checks,
 )
 from gatekeeper.author.specification.spec_file import Rule
+from gatekeeper.contract.prompts.styles.literal import as_parameter
 
 RULE = Rule("tag", "The output is a tag.")
 
@@ -40,7 +40,7 @@ def proposed(kind: str, *values: str, obeys: str, breaks: str, **more) -> Propos
         ),
         (
             proposed("not_contains", "{{", obeys="Dear Ann", breaks="Dear {{ name }}"),
-            {"type": "not_contains", "values": ["{% raw %}{{{% endraw %}"]},
+            {"type": "not_contains", "values": ['{{ "{{" }}']},
         ),
         (
             proposed("length", max=2, obeys="very good", breaks="one two three"),
@@ -85,9 +85,5 @@ def test_a_check_that_fails_on_a_sample_is_not_taken():
 
 @given(st.text("ab{}%# raw", max_size=12))
 def test_a_text_with_marks_of_a_template_means_itself(text):
-    check = {"type": "contains", "values": literal([f"x{text}"])}
-    marked = "{%" in text or "{{" in text
-    proposal = Proposal(
-        RULE, check, (f"x{text}".replace("{%", "{ %") if marked else f"x{text}",), ("",)
-    )
-    assert is_proven(proposal)
+    check = {"type": "contains", "values": as_parameter([f"x{text}"])}
+    assert is_proven(Proposal(RULE, check, (f"x{text}",), ("",)))

@@ -21,6 +21,7 @@ from support.foreign_files import (
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.export.convert import convert
 from gatekeeper.contract.files.contract_files import contract_paths
+from gatekeeper.contract.prompts.render import render_value
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, UsageError
 
@@ -44,8 +45,9 @@ def test_github_evaluators_are_checks() -> None:
     assert (near.params["model"], near.params["pass"]) == ("openai/gpt-4o", 2)
     assert kind.params["model"] == "github/meta/Llama-3.3-70B-Instruct"
     assert kind.params["choices"] == {"yes": 1, "no": 0}
-    assert "(the data named `output`)" in kind.params["criteria"]
-    assert "{{ '? {{ other }}' }}" in kind.params["criteria"]
+    criteria = render_value(kind.params["criteria"], contract.fixtures[0])
+    assert criteria.startswith("Is (the data named `output`) a kind answer")
+    assert criteria.endswith("? {{ other }}")
     assert kind.params["question"] == "{{ input }}"
     assert skipped(contract) == [("github/groundedness", "evals/c.prompt.yml", 23)]
 
@@ -63,6 +65,24 @@ def _asking(text: str) -> dict[str, str]:
 def test_github_fills_in_names_and_nothing_else(tail: str) -> None:
     contract = loaded(_asking("{{input}} " + tail), "evals/c.prompt.yml")
     assert sent(contract)[1] == ("user", f"What is the capital of France {tail}?")
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("{{{expected}}}", "{Paris}"),
+        ("{%{{expected}}%}", "{%Paris%}"),
+        ("a\r\n{{expected}}", "a\r\nParis"),
+        ("a\r\n{{no name}}", "a\r\n{{no name}}"),
+        ("{# {{expected}}{", "{# Paris{"),
+    ],
+)
+def test_braces_around_a_name_are_text(written: str, wanted: str) -> None:
+    before, found, after = GITHUB.partition('"{{expected}}"')
+    assert found
+    files = {"evals/c.prompt.yml": before + json.dumps(written) + after}
+    contract = loaded(files, "evals/c.prompt.yml")
+    assert render_value(contract.checks[0].params["value"], contract.fixtures[0]) == wanted
 
 
 @pytest.mark.parametrize("written", ["{{ input }}", "{{input }}", "{{ input}}"])
@@ -231,6 +251,10 @@ def test_an_eval_of_the_api_has_items_and_criteria() -> None:
     source["source"] = {"type": "file_id", "id": "rows.jsonl"}
     files = {"evals/e.json": json.dumps(data), "evals/rows.jsonl": '{"item": {"text": "Yo"}}\n'}
     assert sent(loaded(files, "evals/e.json")) == [("developer", "Label Yo.")]
+    [message] = source["input_messages"]["template"]
+    message["content"] = "Label {{{ item.text }}}\r\n{# now #}"
+    files["evals/e.json"] = json.dumps(data)
+    assert sent(loaded(files, "evals/e.json")) == [("developer", "Label {Yo}\r\n{# now #}")]
 
 
 @pytest.mark.parametrize(
