@@ -6,7 +6,7 @@ at.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import ContractError
 
-_MOST_KEPT = 64
+_MOST_KEPT = 128
 _MOST_CONTRACTS = 500
 """The most contracts in one foreign file. The combinations of prompts and models can be any
 number."""
@@ -88,9 +88,9 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
     found = find_format(document.path, document.data)
     if found is None:
         return None
-    for kept in reversed(_kept.get(id(document), [])):
-        if kept.document is document and kept.stands(revision):
-            return kept.suite
+    for known, suite, state in reversed(_kept):
+        if known is document and state == _state(revision, suite):
+            return suite
     files = SuiteFiles(revision)
     try:
         contracts = _contracts(found, files, document)
@@ -98,10 +98,9 @@ def read_suite(revision: Revision, document: Document) -> ReadSuite | None:
         _note_named(files, document)
         error.paths, error.patterns = frozenset(files.paths), frozenset(files.patterns)
         raise
-    suite = ReadSuite(
-        contracts, frozenset(files.paths - {document.path}), frozenset(files.patterns)
-    )
-    _keep(document, revision, suite)
+    paths = frozenset(files.paths - {document.path})
+    suite = ReadSuite(contracts, paths, frozenset(files.patterns))
+    _kept.append((document, suite, _state(revision, suite)))
     return suite
 
 
@@ -163,39 +162,12 @@ def _has_checks(data: Mapping[str, Any]) -> bool:
     return bool(data.get("checks")) or any(item.get("checks") for item in fixtures)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A suite, with what it was made of."""
-
-    document: Document
-    suite: ReadSuite
-    ids: tuple[tuple[str, str | None], ...]
-    matched: tuple[tuple[str, frozenset[str]], ...]
-
-    def stands(self, revision: Revision) -> bool:
-        """Return whether another reading, of this revision, would find the same files."""
-        return all(_id(revision, path) == known for path, known in self.ids) and all(
-            frozenset(matching(revision.entries, pattern)) == known
-            for pattern, known in self.matched
-        )
+_kept: deque[tuple[Document, ReadSuite, object]] = deque(maxlen=_MOST_KEPT)
+"""The suites that were read last, each with the document and the files that it was made of."""
 
 
-_kept: OrderedDict[int, list[_Kept]] = OrderedDict()
-
-
-def _keep(document: Document, revision: Revision, suite: ReadSuite) -> None:
-    ids = tuple((path, _id(revision, path)) for path in sorted(suite.paths))
-    matched = tuple(
-        (pattern, frozenset(matching(revision.entries, pattern)))
-        for pattern in sorted(suite.patterns)
-    )
-    known = _kept.setdefault(id(document), [])
-    known.append(_Kept(document, suite, ids, matched))
-    del known[:-2]  # base and head
-    while len(_kept) > _MOST_KEPT:
-        _kept.popitem(last=False)
-
-
-def _id(revision: Revision, path: str) -> str | None:
-    entry = revision.entries.get(path)
-    return entry.id if entry else None
+def _state(revision: Revision, suite: ReadSuite) -> object:
+    """Return the files on which a suite depends: as long as they are the same, so is the suite."""
+    entries = revision.entries
+    ids = {path: entries[path].id if path in entries else None for path in suite.paths}
+    return ids, {pattern: set(matching(entries, pattern)) for pattern in suite.patterns}
