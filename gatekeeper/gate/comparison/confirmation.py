@@ -186,9 +186,9 @@ class Confirming:
         fixture."""
         found = []
         for fixture, arms in self._first.items():
-            for repetition in (0, *self._screening, *self._confirming):
+            for repetition in (*self._screening, *self._confirming):
                 taken = [self._outcomes[fixture, arm].get(repetition) for arm in arms]
-                pair = [o for o in taken if o is not None and o.sample.trial.confirms]
+                pair = [outcome for outcome in taken if outcome is not None]
                 if repetition in self._confirming and len(pair) < len(arms):
                     break
                 found += pair

@@ -60,10 +60,7 @@ def _units(contract: Contract) -> Iterator[Unit]:
 
 
 def _result(
-    unit: Unit,
-    outcomes: Sequence[Outcome],
-    broken: BrokenFixtures | None,
-    planned: int | None,
+    unit: Unit, outcomes: Sequence[Outcome], broken: BrokenFixtures | None, planned: int | None
 ) -> MustPassResult | None:
     own = [o for o in outcomes if o.sample.trial.fixture == unit.fixture]
     # A fixture that the base prompt cannot take has no base arm; it is not one that was lost.

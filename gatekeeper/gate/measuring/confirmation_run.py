@@ -31,10 +31,7 @@ async def confirm_broken(jobs: Sequence[Job], watches: Watches, sampled: Run, as
     """Sample the fixtures again that seem to have broken, in every contract in which they can
     decide anything, and give each monitor what they show. Returns the run with these calls."""
     found = [
-        (
-            monitor,
-            Confirming(monitor.evaluation, monitor.level, monitor.outcomes, job.order_seed),
-        )
+        (monitor, Confirming(monitor.evaluation, monitor.level, monitor.outcomes, job.order_seed))
         for job in jobs
         if not any(w.regressed for w in watches.of(job))
         for monitor in watches.of(job)

@@ -33,13 +33,7 @@ from gatekeeper.gate.comparison.must_pass import must_pass_units
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.measuring.progress import ContractProgress, contract_progress
 from gatekeeper.gate.objectives.objectives import in_doubt, slo_results
-from gatekeeper.gate.plan.alpha import (
-    ALL,
-    alpha_shares,
-    claim_levels,
-    confirms_fixtures,
-    levels,
-)
+from gatekeeper.gate.plan.alpha import ALL, alpha_shares, claim_levels, confirms_fixtures, levels
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import BrokenFixtures, PreferenceResult
 from gatekeeper.gate.results.result import SloResult, Stopped
@@ -127,7 +121,6 @@ class EvaluationMonitor:
         """What `fresh` samples show of the fixtures that seemed to have broken. The run takes them
         after the planned samples, and they are evidence of nothing else."""
         self.fresh: tuple[Outcome, ...] = ()
-        """How many rounds have samples of base, the first one counted also if it has a part."""
         self._comparisons = AnswerComparisons(evaluation.contract)
         self._gap = False
         self._left = Counter(trial.repetition for trial in evaluation.trials)

@@ -77,10 +77,7 @@ def summarise(watch: EvaluationMonitor, *, stopped: bool) -> Evidence:
         preferences=watch.preferences,
         burns=burns(evaluation, outcomes),
         must_pass=must_pass_results(
-            evaluation.contract,
-            outcomes,
-            watch.broken,
-            complete=watch.complete or not stopped,
+            evaluation.contract, outcomes, watch.broken, complete=watch.complete or not stopped
         ),
         broken=watch.broken,
         limits=limit_results(

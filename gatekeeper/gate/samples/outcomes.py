@@ -128,12 +128,7 @@ def fixture_results(
     """
     results = [
         fixture_result(
-            contract,
-            fixture,
-            groups,
-            same_input.get(fixture.id),
-            planned,
-            paired=paired,
+            contract, fixture, groups, same_input.get(fixture.id), planned, paired=paired
         )
         for fixture in contract.fixtures
     ]

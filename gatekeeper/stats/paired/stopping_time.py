@@ -8,7 +8,6 @@ Analysis, chapter 3, by Monte Carlo.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -55,11 +54,7 @@ def stopping_time(test: SequentialTest, *, first_round: bool = False) -> Stoppin
     import numpy as np
 
     rng = np.random.default_rng(_SEED)
-
-    def whole(pairs: int) -> float:
-        if not first_round or pairs >= test.fixtures:
-            return pairs
-        return test.fixtures
+    least = test.fixtures if first_round else 0
 
     def sample() -> Differences:
         shape = (2, test.fixtures, 1)
@@ -71,12 +66,12 @@ def stopping_time(test: SequentialTest, *, first_round: bool = False) -> Stoppin
         return _pairs(test, lambda: np.full((test.fixtures, 1), difference, dtype=np.int8))
 
     runs = max(_FEWEST_RUNS, min(_RUNS, _MOST_PAIRS // most))
-    each = [whole(_pairs(test, sample)) for _ in range(runs)]
+    each = [max(least, _pairs(test, sample)) for _ in range(runs)]
     broken = constant(1)
     # What changes alike in every round leaves nothing to later rounds, whichever way it changes.
     settled = min(constant(-1), constant(0), 2 * test.fixtures)
     return StoppingTime(
-        fewest=min(broken, math.floor(whole(settled)), most),
+        fewest=min(broken, max(least, settled), most),
         fewest_regressed=broken,
         expected=sum(each) / runs,
         most=most,
