@@ -6,7 +6,8 @@ old answers from misleading:
 1. Both arms of a pair come from one run. If base were older than head, a change of the provider's
    model would look like an effect of the prompt. So a pair is the unit, and a trial without a
    partner has none: a run on the default branch, which watches for drift, finds nothing here. A
-   fresh answer that made its partner needless (confirmation.py) is kept alone.
+   fresh answer whose partner was not asked for (confirmation.py) is kept alone, because it only
+   names suspects. If the partner was lost, both are asked for again.
 2. A pair is sampled once. A repeated request within MOST_AGE gets the first answer, so that nobody
    can repeat a job until it passes by chance. Only evidence is kept: of the answers that were under
    way when a run ended, only the fast ones would be there.
@@ -60,7 +61,7 @@ _Place = tuple[ContractFrom, str, int]
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The answers of both arms in one run. `key` names their two requests. One answer is None if
-    it was left out on purpose."""
+    it was not asked for."""
 
     key: str
     base: Completion | None
@@ -174,26 +175,27 @@ def measured(
     order_seeds: Mapping[str, str],
 ) -> list[Entry]:
     """Return each contract's pairs for which this run has both answers from a model and as
-    evidence, and the answers whose partner was left out on purpose.
+    evidence, and the fresh answers whose partner was not asked for.
 
     `order_seeds` gave each contract its order, by its name. An answer that was cut comes with the
     outcomes of each evaluation that used it.
     """
     arms: dict[tuple[str, _Place], dict[Arm, Completion]] = defaultdict(dict)
-    left_out: set[tuple[str, _Place]] = set()
+    lost: set[tuple[str, _Place]] = set()
     for sample in _evidence(trials, samples):
         trial, answer = sample.trial, sample.completion
-        if answer is not None and not answer.replayed:
+        if answer is None:
+            lost.add((trial.contract, _place(trial)))
+        elif not answer.replayed:
             arms[trial.contract, _place(trial)][trial.arm] = answer
-        if trial.confirms:
-            left_out.add((trial.contract, _place(trial)))
     plans = _plans(trials)
     fresh = _plans(_fresh_trials(trials, samples))
     judged = _judge_answers(trials, samples)
     measured: dict[str, dict[str, Pair]] = defaultdict(dict)
     for (contract, place), both in arms.items():
-        if len(both) == 2 or (contract, place) in left_out:
-            key = plans[contract].pairs.get(place) or fresh[contract].pairs[place]
+        planned = plans[contract].pairs.get(place)
+        if len(both) == 2 or not (planned or (contract, place) in lost):
+            key = planned or fresh[contract].pairs[place]
             pair = Pair(key, both.get("base"), both.get("head"))
             measured[contract][key] = _joined(pair, measured[contract].get(key))
     # An entry without pairs has new answers of judges about pairs that were known before.

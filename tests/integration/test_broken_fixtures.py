@@ -391,6 +391,20 @@ def test_the_same_commit_gets_the_same_answers_without_a_call(broken, samples) -
     assert again.calls.made == 0
 
 
+def test_a_pair_that_lost_an_answer_is_asked_for_again_as_a_whole() -> None:
+    """The answer that came is older than the other one would be."""
+    first, again, _ = asked_again(Lossy(1, REFUNDS, rate=1.0, again=True), 2)
+    assert any(o.sample.completion is None for o in first.fresh)
+    runs: dict[tuple[str, int], set[bool]] = {}
+    for outcome in again.fresh:
+        trial, answer = outcome.sample.trial, outcome.sample.completion
+        assert answer is not None
+        runs.setdefault((trial.fixture, trial.repetition), set()).add(answer.replayed)
+    assert {True} in runs.values()
+    assert {False} in runs.values()
+    assert {True, False} not in runs.values()
+
+
 def test_an_interrupted_confirmation_is_resumed() -> None:
     work = planned(order_seed="a" * 32)
     kept: dict[tuple[str, str, int], Completion] = {}

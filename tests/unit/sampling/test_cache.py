@@ -357,6 +357,20 @@ def test_half_a_pair_is_not_kept(samples: list[Sample]) -> None:
     assert measured(ASKED, samples, NOW, SEEDS) == []
 
 
+@pytest.mark.parametrize("arm", [0, 1])
+def test_a_fresh_answer_is_kept_alone_only_if_its_partner_was_not_asked_for(arm: int) -> None:
+    """Whoever asks for a lost partner again would compare answers of two runs."""
+    planned = [sampled(trial) for trial in ASKED]
+    again = [trial.again(3) for trial in ASKED]
+    alone = [*planned, sampled(again[arm], "fresh")]
+    (entry,) = measured(ASKED, alone, NOW, SEEDS)
+    assert [len(pair.answers) for pair in entry.pairs] == [2, 1]
+    assert recall(again, live_entries([entry]), ASKED)[arm].text == "fresh"
+    (entry,) = measured(ASKED, [*alone, sampled(again[1 - arm], None)], NOW, SEEDS)
+    assert [len(pair.answers) for pair in entry.pairs] == [2]
+    assert recall(again, live_entries([entry]), ASKED) == {}
+
+
 def test_what_comes_after_a_gap_is_not_kept() -> None:
     """Of each evaluation: the other's samples are complete."""
     trials = [
