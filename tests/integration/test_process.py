@@ -28,6 +28,7 @@ from support.recorded_repository import (
 from gatekeeper.cli.main import main
 
 HEAVY = ("litellm", "openai", "scipy", "numpy", "github", "xllamacpp", "rich", "jsonschema")
+MEASURING = ("gatekeeper.gate.measuring.monitor", "gatekeeper.gate.comparison.paired_comparison")
 
 
 @pytest.fixture
@@ -82,7 +83,9 @@ def test_a_signal_ends_the_run_with_what_was_gathered(number, hosted, tmp_path):
     assert b"Traceback" not in error
 
 
-def test_a_change_without_prompts_is_answered_without_the_heavy_packages(git_repository, tmp_path):
+def test_a_change_without_prompts_is_answered_without_what_is_heavy_or_measures(
+    git_repository, tmp_path
+):
     made: GitRepository = git_repository("words")
     write_contract(made)
     made.commit("sound")
@@ -90,7 +93,7 @@ def test_a_change_without_prompts_is_answered_without_the_heavy_packages(git_rep
     made.commit("docs", {"README.md": "hello\n"})
     program = (
         "import sys; from gatekeeper.cli.main import main; code = main(sys.argv[1:]);"
-        f"print(code, [name for name in {HEAVY} if name in sys.modules])"
+        f"print(code, [name for name in {HEAVY + MEASURING} if name in sys.modules])"
     )
 
     arms = ["check", "--repo", str(made.path), "--base", "main", "--head", "pr"]

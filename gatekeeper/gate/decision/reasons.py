@@ -12,7 +12,6 @@ from gatekeeper.contract.values.definition import Contract, NotRun
 from gatekeeper.contract.values.objectives import Objective, label_of, measure_of
 from gatekeeper.contract.values.trial import ContractFrom
 from gatekeeper.gate.comparison.missing_answers import missing_reasons
-from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.comparison.repairs import repair_reasons
 from gatekeeper.gate.comparison.resource_limits import limit_reasons
 from gatekeeper.gate.decision.fixture_reasons import (
@@ -34,7 +33,6 @@ from gatekeeper.gate.decision.unit_words import (
     size_of,
     unit_noun,
 )
-from gatekeeper.gate.measuring.summarise import Evidence
 from gatekeeper.gate.objectives.error_budgets import is_exempt
 from gatekeeper.gate.objectives.objectives import objective_status
 from gatekeeper.gate.plan.alpha import compares_pairs_alone
@@ -49,6 +47,8 @@ from gatekeeper.gate.results.result import (
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 if TYPE_CHECKING:
+    from gatekeeper.gate.comparison.paired_comparison import Comparison
+    from gatekeeper.gate.measuring.summarise import Evidence
     from gatekeeper.sampling.runner import Run
 
 

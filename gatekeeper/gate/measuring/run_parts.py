@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.trial import Completion, Outcome, QuestionId, Request, Sample, Trial
-from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
-from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.parts import Calls, JudgeCalls, sum_if_all_known
 
 if TYPE_CHECKING:
+    from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches
+    from gatekeeper.gate.plan.plan import Job
     from gatekeeper.sampling.judging import JudgeTally
     from gatekeeper.sampling.runner import Run, Watch
 
