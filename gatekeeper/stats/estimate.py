@@ -16,15 +16,12 @@ class Estimate:
     interval: ConfidenceInterval | None
 
 
-def symmetric(
-    value: float, error: float, quantile: float, low: float = -1.0, high: float = 1.0
-) -> Estimate:
-    """Return the value with `quantile` standard errors either way, kept within its possible
-    range."""
+def symmetric(value: float, error: float, quantile: float) -> Estimate:
+    """Return the value with `quantile` standard errors either way, kept between -1 and 1."""
     if error == 0:
         return Estimate(value, None)
     half = quantile * error
-    return Estimate(value, ConfidenceInterval(max(low, value - half), min(high, value + half)))
+    return Estimate(value, ConfidenceInterval(max(-1.0, value - half), min(1.0, value + half)))
 
 
 def normal_quantile(confidence: float) -> float:

@@ -198,12 +198,7 @@ class _Range(NamedTuple):
 
 
 def forecast_contract(
-    requests: Sequence[Request],
-    asked: Questions,
-    calls: int,
-    planned: int,
-    amounts: Amounts,
-    fresh: int = 0,
+    requests: Sequence[Request], asked: Questions, calls: int, planned: int, amounts: Amounts
 ) -> Forecast:
     """Forecast the calls of one contract.
 
@@ -213,9 +208,8 @@ def forecast_contract(
         calls: How many of the requests are expected to be made.
         planned: How many requests the contract has if none is answered before the run.
         amounts: What a request takes.
-        fresh: How many fresh samples may follow.
     """
-    found = _range(requests, asked, calls, planned, amounts, fresh)
+    found = _range(requests, asked, calls, planned, amounts)
     return Forecast(found.expected.amounts(), found.most.amounts())
 
 

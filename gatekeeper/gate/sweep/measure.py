@@ -24,7 +24,6 @@ from gatekeeper.gate.sweep.grid import Setting
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.client import ModelClient
 from gatekeeper.sampling.limits import Price
-from gatekeeper.sampling.retries import RetryPolicy
 from gatekeeper.sampling.runner import run_trials
 from gatekeeper.sampling.trials import plan_trials
 
@@ -42,18 +41,16 @@ class Measured:
     ended: str | None = None
 
 
-def plan_sweep(
-    contract: Contract, settings: Sequence[Setting], generator: random.Random | None = None
-) -> tuple[Trial, ...]:
+def plan_sweep(contract: Contract, settings: Sequence[Setting]) -> tuple[Trial, ...]:
     """Return the trials: repetition by repetition, fixture by fixture, all settings of it together.
 
-    `generator` chooses the order of the fixtures, and the order of the settings for each fixture:
-    if one setting always went first, a bad replica of the provider could make it look worse. A
-    trial's `contract` is the setting's number, so that no two settings share a call. Raises
-    ContractError if a prompt cannot take the fixtures.
+    The order of the fixtures is random, and so is that of the settings for each fixture: if one
+    setting always went first, a bad replica of the provider could make it look worse. A trial's
+    `contract` is the setting's number, so that no two settings share a call. Raises ContractError
+    if a prompt cannot take the fixtures.
     """
     require_few_trials([(contract, len(settings))])
-    generator = generator or random.SystemRandom()
+    generator = random.SystemRandom()
     groups: dict[tuple[int, str], list[Trial]] = defaultdict(list)
     for number, setting in enumerate(settings):
         for trial in plan_trials(contract, setting.target, None, {}).trials:
@@ -103,7 +100,6 @@ async def measure_sweep(
     *,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
-    retry: RetryPolicy | None = None,
     price: Price | None = None,
 ) -> Measured:
     """Take and evaluate every sample. `price` gives the most that a request can cost. Raises
@@ -113,7 +109,7 @@ async def measure_sweep(
     require_within(trials, limits, price, watch.forecast(trials))
     if progress:
         progress.started(len(distinct_requests(trials)))
-    run = await run_trials(trials, client, watch, limits, retry=retry, stop=stop, price=price)
+    run = await run_trials(trials, client, watch, limits, stop=stop, price=price)
     if run.ended == "fatal" and run.author:
         raise UsageError(run.detail or "the model cannot be called")
     replayed = sum(bool(s.completion and s.completion.replayed) for s in run.samples)

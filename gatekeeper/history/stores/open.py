@@ -51,13 +51,13 @@ def open_history(location: str, repository: HasBranches, folder: Path = Path()) 
     raise UsageError(f"history {_shown(location)}: not a valid location; give {KINDS}")
 
 
-def require_history(location: str, option: str, folder: Path = Path()) -> None:
+def require_history(location: str, option: str) -> None:
     """Refuse a file that does not exist, for commands that only read: a misspelt name must not look
     like a history without runs. Raises UsageError.
 
     A branch or a database may hold no record yet: the first run makes them.
     """
-    if not is_file(location) or (folder / location).exists():
+    if not is_file(location) or Path(location).exists():
         return
     raise UsageError(
         f"{option} {_shown(location)}: the file does not exist; `gatekeeper run --history` "

@@ -238,10 +238,10 @@ def _change(
 
 
 def _difference(after: Floats, before: Floats) -> Estimate:
-    """Return the difference of the means over nights; Welch, B.
+    """Return the difference of the means over nights.
 
-    L. (1947), The generalization of "Student's" problem when several different population variances
-    are involved, Biometrika 34:28-35.
+    Welch, B. L. (1947), The generalization of "Student's" problem when several different population
+    variances are involved, Biometrika 34:28-35.
     """
     from scipy.special import stdtrit
 
