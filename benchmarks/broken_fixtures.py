@@ -4,7 +4,7 @@
 
 Every run is decided twice with the same samples. Before: by the comparison of the suite alone, with
 all of alpha, 0.4 of it in the first round, and no end for futility. Now: as by default, where fresh
-samples of single fixtures confirm what seems broken (`stats.confirmation`). Prints the tables, or
+samples of single fixtures confirm what seems broken (confirmation.py). Prints the tables, or
 writes them between the markers of a page. Ends with exit status 1 if a promise is broken.
 """
 

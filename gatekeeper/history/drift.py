@@ -2,7 +2,7 @@
 
 Each run of a contract on the default branch counts as a night. A stretch is a series of nights with
 the same prompt, contract and model name. A change of one of them starts a new stretch, because the
-cause of a difference is then known. The statistics are those of `stats.drift`.
+cause of a difference is then known. The statistics are those of `stats.nights.drift`.
 """
 
 from __future__ import annotations

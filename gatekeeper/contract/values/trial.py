@@ -276,7 +276,7 @@ class CheckResult:
 @dataclass(frozen=True, slots=True)
 class KeptOutcome:
     """How a long answer was evaluated. `evaluation` is the digest of the rules by which it was
-    (`contract.digests.fixture_evaluation_digest`); the other fields are those of the `Outcome` and
+    (`digests.fixture_evaluation_digest`); the other fields are those of the `Outcome` and
     its sample."""
 
     evaluation: str

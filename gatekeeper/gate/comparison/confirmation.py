@@ -1,9 +1,9 @@
 """Decides with fresh samples whether the fixtures that seem to have broken did break.
 
 The planned samples only name suspects. Each suspect then gets fresh pairs of samples, and those
-alone decide (stats/confirmation.py). Fixtures that seem fixed are sampled again only if others
-broke, because they can only lift the verdict. Fixtures and checks with `must_pass` are suspects
-like all others, and one that broke fails the contract whatever was fixed.
+alone decide (stats/paired/confirmation.py). Fixtures that seem fixed are sampled again only if
+others broke, because they can only lift the verdict. Fixtures and checks with `must_pass` are
+suspects like all others, and one that broke fails the contract whatever was fixed.
 
 If repeated requests always get the same answer, fresh samples prove nothing. Each fixture then
 counts once, and the exact McNemar test over distinct inputs, or clusters, decides.

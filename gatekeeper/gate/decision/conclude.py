@@ -99,7 +99,7 @@ def conclude(
     gated: GatingHistory = MappingProxyType({}),
     anchors: AnchorResults = MappingProxyType({}),
 ) -> list[ContractResult]:
-    """Return each job's result. All comparisons of a family (plan/families.py) share the level by
+    """Return each job's result. All comparisons of a family (plan/alpha.py) share the level by
     Holm's procedure.
 
     `history` is None if there is none, or if it could not be read (`unread`): then it is not known

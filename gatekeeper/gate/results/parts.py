@@ -341,7 +341,7 @@ class LimitResult:
     inputs_needed: int
     found: LimitFinding
     uneven: bool = False
-    """Whether base was too irregular for so few inputs: see `stats.relative_change.Rise`."""
+    """Whether base was too irregular for so few inputs: see `relative_change.Rise`."""
 
     @property
     def relative(self) -> float | None:

@@ -359,7 +359,7 @@ def _judge_row(agreement: Mapping[str, Any]) -> Sequence[Words]:
 def budget_left(records: Sequence[Record], objective: Objective) -> list[float | None]:
     """Return the share of the error budget that was left after each run; below 0 if overspent.
 
-    The values are those of `stats.error_budget`, for all runs in one pass. None if the window had
+    The values are those of `error_budget`, for all runs in one pass. None if the window had
     no event, or the objective allows no failure. `records` are oldest first.
     """
     good = objective.good_share

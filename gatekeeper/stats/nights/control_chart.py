@@ -2,7 +2,7 @@
 
 The chart shows an exponentially weighted moving average (EWMA) of the scores, in standard
 deviations. If nothing changes, the average crosses the limits once in a given number of nights.
-The chart reacts quickly and gives false alarms at that rate; `stats.drift` decides with a bounded
+The chart reacts quickly and gives false alarms at that rate; `drift.py` decides with a bounded
 rate.
 
 The true mean and standard deviation are not known. A chart that estimates them once, from a

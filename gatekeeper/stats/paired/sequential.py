@@ -10,7 +10,7 @@ changes the sign of all its differences together. Every probability here is over
 the observed sizes of the differences.
 
 **When it looks.** In the first round, each fixture is sampled once, and the test looks after every
-pair (`stats.first_round_boundary`). A later round is one more pair of samples of every fixture. The
+pair (`first_round_boundary.py`). A later round is one more pair of samples of every fixture. The
 test looks at the end of some of these rounds, with the sign-flip statistic. Each look may spend a
 part of alpha; the first and the last spend most of it. The looks are correlated, and the alpha that
 they spend together is computed jointly instead of added up, so the last look has nearly all of it:
@@ -25,7 +25,7 @@ Biometrika 70:659-663, with the exact conditional distribution instead of Browni
 - `exhausted`: all samples are taken, or more rounds could not make the result more precise because
   only the variation between fixtures remains, as at temperature 0.
 
-More samples may also be *futile* (`stats.futility`): they could hardly show that head is worse. The
+More samples may also be *futile* (`futility.py`): they could hardly show that head is worse. The
 test goes on if samples come in nevertheless.
 """
 
@@ -122,7 +122,7 @@ class SequentialTest:
     `level` is the probability of a false alarm, `alpha` that of calling a drop of `margin` or more
     "not worse". Both are the same unless several comparisons share the level. If not `early`, the
     test looks once, at the end, and is the fixed sign-flip test. `weights` multiply each fixture's
-    differences in the looks for "regressed" (`stats.fixture_weights`); without any, all are 1. If
+    differences in the looks for "regressed" (`fixture_weights.py`); without any, all are 1. If
     the test does not `walk`, it looks at sums alone, at the ends of rounds: the first round's
     boundary counts how many units broke, which says little if units stand for unequal numbers of
     inputs, or have scores instead of passes.
