@@ -120,8 +120,9 @@ def completion_record(completion: Completion) -> dict[str, Any]:
     }
 
 
-def read_completion(record: Mapping[str, Any]) -> Completion:
+def read_completion(record: object) -> Completion:
     """Read what `completion_record` returned."""
+    record = _read_object(record)
     plain: dict[str, Any] = {name: record[name] for name in _KEPT}
     plain |= {name: record.get(name) for name in _LATER}
     found = Completion(
@@ -152,7 +153,7 @@ def _turn_record(turn: Turn) -> dict[str, Any]:
 
 
 def _read_turn(record: Mapping[str, Any]) -> Turn:
-    if record["answer"].get("turns"):
+    if _read_object(record["answer"]).get("turns"):
         raise TypeError("a turn with turns")
     return Turn(read_text(record["request"]), read_completion(record["answer"]))
 
@@ -166,10 +167,17 @@ def _read_user(record: Mapping[str, Any]) -> JudgeAnswer:
     model, asked, repetition = record["asked"]
     if isinstance(repetition, bool) or not isinstance(repetition, int):
         raise TypeError("not a repetition")
-    if record["answer"].get("turns") or record["answer"].get("users"):
+    answer = _read_object(record["answer"])
+    if answer.get("turns") or answer.get("users"):
         raise TypeError("the answer of a simulated user has turns")
     question = QuestionId(read_text(model), read_text(asked), repetition)
-    return JudgeAnswer(question, read_completion(record["answer"]))
+    return JudgeAnswer(question, read_completion(answer))
+
+
+def _read_object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
+    return value
 
 
 def tool_call_records(calls: Iterable[ToolCall]) -> list[dict[str, str | None]]:

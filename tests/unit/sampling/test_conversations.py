@@ -177,6 +177,16 @@ def test_a_conversation_is_kept_with_its_turns() -> None:
         read_completion(nested)
 
 
+@pytest.mark.parametrize("value", [[], "text", 7, None, True])
+@pytest.mark.parametrize("place", ["turns", "users", "answer"])
+def test_an_answer_that_is_no_object_cannot_be_read(place: str, value: object) -> None:
+    record = completion_record(Completion("yes"))
+    asked = {"request": "r", "asked": ["model", "question", 0], "answer": value}
+    whole = value if place == "answer" else {**record, place: [asked]}
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        read_completion(whole)
+
+
 def test_long_answers_before_the_last_one_are_cut_as_well() -> None:
     def long(request: Request) -> Completion:
         return Completion("a" * 2 * MOST_CHARACTERS if len(request.messages) == 2 else "short")
