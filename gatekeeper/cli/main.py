@@ -77,10 +77,10 @@ EXITS = "Exit codes: 0 pass, 1 fail, 2 invalid input, 3 could not measure."
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Only --help and bad flags raise SystemExit."""
     open_missing_streams()
-    given = sys.argv[1:] if argv is None else argv
-    arguments = command_parser(_needed(given)).parse_args(given)
     _take_any_text(sys.stdout)
     _take_any_text(sys.stderr)
+    given = sys.argv[1:] if argv is None else argv
+    arguments = command_parser(_needed(given)).parse_args(given)
     with no_secrets_in_errors():
         exit_code = _run(arguments.command, arguments)
     return settle_streams(exit_code)

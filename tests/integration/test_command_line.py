@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -305,6 +306,13 @@ def test_a_terminal_of_few_characters_is_enough(repository, tmp_path):
 
     assert ran.returncode == 1, ran.stderr
     assert "Do not merge" in ran.stdout
+
+
+def test_the_help_needs_few_characters_too(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "-h"])
+    assert ended.value.code == 0
 
 
 def test_a_missing_key_is_the_authors_mistake_before_any_call(
