@@ -119,6 +119,7 @@ class BatchRun(ModelSource):
             if log.fault:
                 raise MeasurementError(log.fault)
             self.client.journal.note = log.note_batch
+            self.client.journal.place = str(log.path)
         limits = replace(work.policy.limits, requests_per_minute=None, tokens_per_minute=None)
         ready = replace(around, retry=_RETRY, limits=limits, together=True)
         return replace(ready, on_fresh=self.add_names)

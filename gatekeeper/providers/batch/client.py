@@ -327,7 +327,7 @@ class BatchClient:
         seconds = _FIRST_POLL_SECONDS
         self.wait.saw(batch, requests)
         try:
-            while not (state := await self._despite_outages(lambda: api.state(batch))).ended:
+            while not (state := await self._of_batch(batch, lambda: api.state(batch))).ended:
                 self.wait.saw(batch, requests, state.done)
                 await self._sleep(seconds)
                 seconds = min(seconds * _POLL_GROWTH, _LAST_POLL_SECONDS)
@@ -336,6 +336,21 @@ class BatchClient:
         if state.fault:
             self._running.pop(batch)
         return state
+
+    async def _of_batch(self, batch: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask for what the provider has of a batch. Raises CallFailed, which is not the author's
+        fault if the provider does not know the batch: it had accepted it."""
+        try:
+            return await self._despite_outages(ask)
+        except CallFailed as failure:
+            if not failure.author:
+                raise
+            self._running.pop(batch, None)
+            said = (
+                f"{failure}; the provider no longer has the batch {batch}: use the key and the "
+                f"address that it was submitted with, or delete {self.journal.place} and run again"
+            )
+            raise CallFailed(said, fatal=True, billable=True) from failure
 
     async def _despite_outages(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask about a batch that may be billed, also if the provider does not answer for a while.
@@ -378,7 +393,7 @@ class BatchClient:
 
         try:
             for place in state.places:
-                await self._despite_outages(partial(transport.read_rows, place, on_row))
+                await self._of_batch(batch, partial(transport.read_rows, place, on_row))
         finally:
             # Answers first: a failure may end the run, and these are paid for.
             await asyncio.sleep(0)

@@ -22,12 +22,13 @@ class KnownBatch:
 
 
 class BatchJournal:
-    """Keeps records with `note`, which raises MeasurementError if it cannot. `known` are the
-    batches of earlier processes and of this one."""
+    """Keeps records with `note`, which raises MeasurementError if it cannot, and says in messages
+    that they are in `place`. `known` are the batches of earlier processes and of this one."""
 
     def __init__(self, known: Iterable[KnownBatch] = ()) -> None:
         self.known = list(known)
         self.note: Callable[[Mapping[str, Any]], object] = lambda _: None
+        self.place = "the file of answers"
 
     def intend(self, key: str, model: str, names: Sequence[str]) -> None:
         """Note a batch that is about to be submitted."""
