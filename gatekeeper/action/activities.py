@@ -281,12 +281,20 @@ def _unfinished_batches(settings: ActionInputs, revision: Revision) -> KeptAnswe
     an earlier attempt's."""
     from gatekeeper.runs.answers.kept import read_unfinished
 
-    if any(PurePosixPath(path).name == UNFINISHED for path in revision.entries):
+    if any(PurePosixPath(path).name.casefold() == UNFINISHED for path in revision.entries):
         raise UsageError(
             f"input batch: {UNFINISHED} is under version control, so anybody could have written "
             "the answers in this file; remove the file from the repository"
         )
     file = out_folder(settings.workspace, settings.out) / UNFINISHED
+    above = PurePosixPath(file.relative_to(settings.workspace.resolve())).parents
+    places = {str(folder).casefold() for folder in above}
+    for path, entry in revision.entries.items():
+        if entry.kind == "submodule" and path.casefold() in places:
+            raise UsageError(
+                f"input batch: the folder of `out` is in the submodule {path}, so anybody could "
+                f"have written the answers in its {UNFINISHED}; choose a folder outside of it"
+            )
     return read_unfinished(file, lambda _: False) if file.exists() else None
 
 
