@@ -26,7 +26,7 @@ from gatekeeper.action.workspace import cache_file, give_to_owner, out_folder, p
 from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_in_force
 from gatekeeper.errors import PublishError, UsageError
 from gatekeeper.history.tampering import refuse_own_history
-from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+from gatekeeper.runs.answers.files import UNFINISHED
 
 if TYPE_CHECKING:
     from gatekeeper.action.checkout import Checkout
@@ -315,12 +315,6 @@ def _in_batches(run: RunPlan, unfinished: KeptAnswers | None, answers: Path) -> 
         )
     source = open_batches(run.work, unfinished.batches.values() if unfinished else ())
     return replace(run, answers=answers, unfinished=unfinished, source=source)
-
-
-def forget_batches(out: Path, result: GateResult) -> None:
-    """Delete the answers of a run in batches that has a verdict and all of its reports."""
-    if result.verdict != "error" and (out / "result.json").exists():
-        forget_unfinished(out / UNFINISHED)
 
 
 def _commit(activity: RunFull, api: RepositoryApi) -> str:

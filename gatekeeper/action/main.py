@@ -16,7 +16,6 @@ from typing import Any
 from gatekeeper.action.activities import (
     CheckActivity,
     Run,
-    forget_batches,
     found_pull_request,
     result_of,
 )
@@ -51,6 +50,7 @@ from gatekeeper.errors import Bug, GatekeeperError, PublishError, UsageError, as
 from gatekeeper.reports.escape import code
 from gatekeeper.reports.markers import run_marker
 from gatekeeper.reports.write import forget_reports, require_formats
+from gatekeeper.runs.answers.files import forget_unfinished
 
 
 def main() -> int:
@@ -143,8 +143,8 @@ def _run_gate(settings: ActionInputs, activity: CheckActivity | Run, api: Reposi
         result = result_of(settings, activity, checkout, api)
         after = look_back(settings, activity, checkout, result)
     answer = answer_to(result, out, settings, (*after.news, *after.known))
-    if settings.batch:
-        forget_batches(out, result)
+    if (out / "result.json").exists():
+        forget_unfinished(result.spent_answers)
     return replace(
         answer, news=(*answer.news, *after.news), drifts=after.drifts, judges=after.judges
     )

@@ -25,13 +25,8 @@ _WRITTEN = ("out", "cache", "history", "labels", "page")
 """The options that name what a command writes, in every command that has one of them."""
 
 
-def report(
-    result: GateResult, out: Path, formats: Sequence[Format] = (), answers: Path | None = None
-) -> int:
+def report(result: GateResult, out: Path, formats: Sequence[Format] = ()) -> int:
     """Write the reports to `out`, those of `formats` too; print the result; return its exit code.
-
-    `answers` is the file of this run's answers; it is deleted once the run has ended and every
-    report is written.
 
     If something cannot be written, print the error to standard error. The exit code is then 3
     unless the result blocks anyway.
@@ -55,8 +50,8 @@ def report(
         print_error(f"gatekeeper: {result.verdict}: {headline_text(result)}")
     for fault in unwritten:
         print_error(f"gatekeeper: {fault}")
-    if answers and result.verdict != "error" and not unwritten:
-        forget_unfinished(answers)
+    if not unwritten:
+        forget_unfinished(result.spent_answers)
     return result.exit_code or (unwritten[0].exit_code if unwritten else 0)
 
 

@@ -53,6 +53,11 @@ class RunHooks:
         """Return the measurement with the calls and costs that this process does not know of."""
         return found
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the source still works on answers that the run has not got."""
+        return False
+
     def notices(self) -> Iterable[str]:
         """Return what there is to say of the source after the run."""
         return ()
@@ -139,6 +144,10 @@ class BatchRun(ModelSource):
         )
 
         return Amounts(expected_batch_cost, worst_batch_cost, count_tokens)
+
+    @property
+    def unfinished(self) -> bool:
+        return bool(self.client.running)
 
     def notices(self) -> Iterator[str]:
         """Say what was asked in batches, and what was not collected."""

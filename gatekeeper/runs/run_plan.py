@@ -192,11 +192,21 @@ def execute(plan: RunPlan) -> GateResult:
         found = _explained(found, plan.explain(work, found))
     more = [] if plan.replay else _unmeasured(found.outcomes, revisions)
     more += remembered.keep(work, (*found.outcomes, *found.fresh))
-    more += _about_unfinished(log, unfinished, found) if log else ()
+    needed = _still_needed(plan, found)
+    more += _about_unfinished(log, unfinished, needed) if log else ()
     found = replace(found, notices=(*found.notices, *more))
     if plan.history and plan.keep:
         found = keep_run(plan.history, past, work, redact.value(found), plan.keep, old_names)
-    return redact.value(build_result(work, found, past_runs(past.records)))
+    result = redact.value(build_result(work, found, past_runs(past.records)))
+    return replace(result, spent_answers=None if needed else plan.answers)
+
+
+def _still_needed(plan: RunPlan, found: Measurement) -> bool:
+    """Return whether `--resume` can go on with the answers of the run: some part of a contract
+    could not be measured, whatever the others say, or a batch is not collected."""
+    reasons = (reason for contract in found.contracts for reason in contract.reasons)
+    unmeasured = any(reason.verdict == "error" for reason in reasons)
+    return unmeasured or (plan.source is not None and plan.source.unfinished)
 
 
 def _explained(found: Measurement, more: Explanation) -> Measurement:
@@ -356,9 +366,7 @@ def _answer_log(
     return log
 
 
-def _about_unfinished(
-    log: AnswerLog, unfinished: KeptAnswers | None, found: Measurement
-) -> list[str]:
+def _about_unfinished(log: AnswerLog, unfinished: KeptAnswers | None, needed: bool) -> list[str]:
     """Return notices about the answers that were kept."""
     said = []
     if unfinished:
@@ -374,7 +382,7 @@ def _about_unfinished(
         said.append(f"The answers of an earlier, unfinished run are in {log.set_aside}.")
     if log.fault:
         said.append(log.fault)
-    elif log.count and any(contract.verdict == "error" for contract in found.contracts):
+    elif log.count and needed:
         said.append(
             "The answers of this run are kept. To continue without paying again, add --resume."
         )

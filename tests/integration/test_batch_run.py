@@ -22,8 +22,7 @@ from support.pull_request import CONTRACT, FILES, answer
 
 from gatekeeper.cli.main import main
 from gatekeeper.providers.batch import client as batch_client
-from gatekeeper.runs.answers.files import UNFINISHED
-from gatekeeper.runs.answers.kept import refuse_unfinished_batches
+from gatekeeper.runs.answers.files import UNFINISHED, refuse_unfinished_batches
 
 CONTRACT_FILE = "contracts/sentiment.yaml"
 POLICY_FILE = ".github/gatekeeper.yml"
@@ -305,6 +304,61 @@ class TestAnInterruptedRun:
         assert main(arguments(made, out, "--batch", "--resume")) == 0
         assert len(server.batches) == 1
         assert len(samples_of(out)) == FIXTURES
+
+
+def both(made: GitRepository, contract: str) -> None:
+    """Add a contract of another model, so that its requests go into a batch of their own."""
+    named = contract.replace("name: sentiment", "name: other").replace(MODEL, "openai/gpt-4o")
+    made.commit("other", {"contracts/other.yaml": named})
+
+
+def test_a_failed_contract_loses_no_batch_of_another(
+    server: OpenAIBatchServer, suite: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    made = suite(CONTRACT + "slo: {success_rate: 0.99}\n", "limits: {cost_usd: 100}\n")
+    both(made, CONTRACT)
+    out = tmp_path / "out"
+    rows = server.rows
+
+    def wrong(batch: Submitted) -> list[Any]:
+        slow = next(iter(batch.requests.values()))["model"] == "gpt-4o"
+        if slow:
+            return rows(batch)
+        return [answered(name, chat_of(body)) for name, body in batch.requests.items()]
+
+    def polled(batch: Submitted) -> None:
+        slow = next(iter(batch.requests.values()))["model"] == "gpt-4o"
+        server.polls = 1_000_000 if slow and not ended else 1
+        if slow and not ended and any("content" in line for line in server.log) and batch.polls > 9:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    ended: list[bool] = []
+    server.rows, server.polled = wrong, polled
+    assert main(arguments(made, out, "--batch")) == 1
+    verdicts = {one["name"]: one["verdict"] for one in result_of(out)["contracts"]}
+    assert verdicts == {"sentiment": "fail", "other": "error"}
+    assert "--resume" in " ".join(result_of(out)["notices"])
+    ended.append(True)
+    assert main(arguments(made, out, "--batch", "--resume")) == 1
+    verdicts = {one["name"]: one["verdict"] for one in result_of(out)["contracts"]}
+    assert verdicts["other"] != "error"
+    assert len(server.batches) == 2
+    assert not (out / UNFINISHED).exists()
+
+
+@pytest.mark.parametrize("place", ["GET batch_0", "GET content"])
+def test_a_batch_that_the_provider_no_longer_has_could_not_be_measured(
+    place: str, server: OpenAIBatchServer, suite: Callable[..., GitRepository], tmp_path: Path
+) -> None:
+    made, out = suite(), tmp_path / "out"
+    server.faults = {place: [Fault(404)] * 9}
+    assert main(arguments(made, out, "--batch")) == 3
+    said = json.dumps(result_of(out))
+    assert f"delete {out / UNFINISHED}" in said
+    assert "To collect the answers" not in said
+    (out / UNFINISHED).unlink()
+    server.faults = {}
+    assert main(arguments(made, out, "--batch")) == 0
 
 
 def process(arguments: list[str]) -> subprocess.Popen[bytes]:

@@ -6,12 +6,14 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import webhook_payloads as payloads
 from support.bot_comments import CheckedPull
+from support.git_repository import GitRepository
 from support.github_server import FakeGithub
 from support.native_clients import point_at
 from support.openai_batch_server import OpenAIBatchServer
@@ -96,6 +98,23 @@ def test_a_second_attempt_collects_what_the_first_one_submitted(
     assert not (out(pull) / UNFINISHED).exists()
 
 
+def test_only_a_run_in_batches_deletes_the_answers_of_one(
+    nights: Callable[..., CheckedPull],
+    batches: OpenAIBatchServer,
+    model: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pull = nights()
+    interrupt(pull, batches)
+    kept = (out(pull) / UNFINISHED).read_bytes()
+    monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+    assert pull.run_check(batch="true") == 1
+    assert pull.result()["verdict"] == "fail"
+    pull.act("workflow_dispatch", payloads.dispatch(), batch="true")
+    assert pull.result()["verdict"] != "error"
+    assert (out(pull) / UNFINISHED).read_bytes() == kept
+
+
 def test_the_answers_of_another_plan_are_refused(
     nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
 ) -> None:
@@ -113,6 +132,19 @@ def test_answers_in_the_repository_are_refused(
     nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
 ) -> None:
     pull = nights({f"somewhere/{UNFINISHED}": "{}\n"})
+    assert pull.act("schedule", NIGHT, batch="true") == 2
+    assert batches.batches == []
+
+
+@pytest.mark.parametrize("place", [".gatekeeper", ".gatekeeper/out", ".Gatekeeper/Out"])
+def test_answers_in_a_submodule_are_refused(
+    place: str, nights: Callable[..., CheckedPull], batches: OpenAIBatchServer
+) -> None:
+    pull = nights()
+    made = GitRepository(pull.change.workspace)
+    made.git("update-index", "--add", "--cacheinfo", f"160000,{pull.change.base},{place}")
+    made.git("commit", "--quiet", "--message", "bring a submodule")
+    pull.change = replace(pull.change, merge=made.head())
     assert pull.act("schedule", NIGHT, batch="true") == 2
     assert batches.batches == []
 

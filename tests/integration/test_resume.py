@@ -15,13 +15,24 @@ from typing import Any
 
 import pytest
 from support.git_repository import GitRepository
-from support.openai_server import Fault, OpenAIServer, hang
-from support.pull_request import BROKEN, CONTRACT, FILES, HARMLESS, PROMPT, answer
+from support.openai_server import Fault, OpenAIServer, bad_request, hang
+from support.pull_request import (
+    BROKEN,
+    CONTRACT,
+    FEW,
+    FILES,
+    GOOD,
+    HARMLESS,
+    PROMPT,
+    answer,
+    files,
+)
 
+import gatekeeper
 from gatekeeper.cli.main import main
 from gatekeeper.gate.comparison.confirmation import MOST_FIXED, MOST_TO_LIFT, most_suspects
 from gatekeeper.runs.answers.files import UNFINISHED
-from gatekeeper.runs.answers.kept import EARLIER, AnswerLog, read_unfinished
+from gatekeeper.runs.answers.kept import AnswerLog, read_unfinished
 from gatekeeper.stats.paired.confirmation import MOST_PAIRS
 
 KEY = "sk-0123456789abcdef"
@@ -196,10 +207,24 @@ def test_a_new_run_keeps_the_answers_of_an_unfinished_one(
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 1
-    assert (tmp_path / EARLIER).read_bytes() == kept
+    assert (tmp_path / "unfinished-earlier.jsonl").read_bytes() == kept
     assert not (tmp_path / UNFINISHED).exists()
     notices = json.loads((tmp_path / "result.json").read_text())["notices"]
-    assert any(EARLIER in notice for notice in notices)
+    assert any("unfinished-earlier.jsonl" in notice for notice in notices)
+
+
+def test_no_new_run_loses_what_was_set_aside_before(
+    proposed: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    for answers in (2, 3, 4):
+        leave_unfinished(answers, proposed, tmp_path)
+        kept.append((tmp_path / UNFINISHED).read_bytes())
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main(arguments(proposed, tmp_path)) == 1
+    names = ("unfinished-earlier.jsonl", "unfinished-earlier-2.jsonl", "unfinished-earlier-3.jsonl")
+    assert [(tmp_path / name).read_bytes() for name in names] == kept
 
 
 def test_a_change_after_the_interruption_is_refused(
@@ -337,8 +362,63 @@ def test_the_folder_of_a_run_in_batches_is_left_alone(
 ) -> None:
     kept = '{"version": 1}\n{"intended":"k","model":"m","names":[]}\n'
     (tmp_path / UNFINISHED).write_text(kept, "utf-8")
+    (tmp_path / "result.json").write_text("of the run in batches", "utf-8")
     with OpenAIServer(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(arguments(proposed, tmp_path)) == 2
         assert server.requests == []
     assert (tmp_path / UNFINISHED).read_text("utf-8") == kept
+    assert (tmp_path / "result.json").read_text("utf-8") == "of the run in batches"
+
+
+def refusing_other(body: Mapping[str, Any]) -> str | Fault:
+    """Answer as always, and refuse what the contract `other` asks."""
+    return bad_request() if "Judge" in body["messages"][-1]["content"] else answer(body)
+
+
+@pytest.fixture
+def half_measured(git_repository: Callable[..., GitRepository]) -> GitRepository:
+    """A change of two prompts: one contract fails, and `other` can be left without answers."""
+    made = git_repository("half")
+    other = CONTRACT.replace("name: sentiment", "name: other").replace("sentiment.md", "other.md")
+    prompt = GOOD.replace("Is the review", "Judge: is the review")
+    few = files(FEW // 2)["contracts/sentiment.fixtures.jsonl"]  # too few failures to end the run
+    other = other.replace("sentiment.fixtures.jsonl", "few.jsonl")
+    more = {"contracts/other.yaml": other, "prompts/other.md": prompt, "contracts/few.jsonl": few}
+    made.commit("sound", {**files(FEW), **more})
+    made.branch("pr")
+    reworded = prompt.replace("is the review", "is this review")
+    made.commit("reword", {PROMPT: BROKEN, "prompts/other.md": reworded})
+    return made
+
+
+@pytest.mark.parametrize("way", ["command", "library"])
+def test_the_answers_of_a_contract_outlive_the_failure_of_another(
+    way: str, half_measured: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def check(*more: str) -> int:
+        if way == "command":
+            return main(arguments(half_measured, out, *more))
+        made = half_measured.path
+        resume = "--resume" in more
+        return gatekeeper.check(repo=made, base="main", head="pr", out=out, resume=resume).exit_code
+
+    with OpenAIServer(refusing_other) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert check() == 1
+    result = json.loads((out / "result.json").read_text())
+    verdicts = {contract["name"]: contract["verdict"] for contract in result["contracts"]}
+    assert verdicts == {"sentiment": "fail", "other": "error"}
+    assert any("add --resume" in notice for notice in result["notices"])
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert check("--resume") == 1
+        asked = [request["messages"][-1]["content"] for request in server.requests]
+    result = json.loads((out / "result.json").read_text())
+    verdicts = {contract["name"]: contract["verdict"] for contract in result["contracts"]}
+    assert verdicts == {"sentiment": "fail", "other": "inconclusive"}
+    assert asked
+    assert all("Judge" in text for text in asked)
+    assert not (out / UNFINISHED).exists()

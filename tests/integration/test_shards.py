@@ -279,6 +279,25 @@ def test_of_two_answers_the_first_one_stands(
     assert sampled.result["calls"]["made"] == 2 * CALLS
 
 
+def test_a_shard_that_is_sampled_again_says_where_the_first_answers_are(
+    sampled: Machines,
+    served: Callable[[OpenAIServer], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    first = [sampled.file(1).read_bytes(), sampled.file(2).read_bytes()]
+    assert sampled.decide() == 0
+    with OpenAIServer(answer) as server:
+        served(server)
+        for shard in (1, 2):
+            assert sampled.sample(shard) == 0
+    names = [f"shard-{shard}-of-{SHARDS}-earlier.jsonl" for shard in (1, 2)]
+    assert [(sampled.answers / name).read_bytes() for name in names] == first
+    said = capsys.readouterr().err
+    assert all(name in said for name in names)
+    assert sampled.decide() == 0
+    assert sampled.result["calls"]["made"] == CALLS
+
+
 def test_the_same_answers_make_one_record_of_the_history(sampled: Machines) -> None:
     history = sampled.folder / "history.jsonl"
     assert sampled.decide("--history", str(history)) == 0

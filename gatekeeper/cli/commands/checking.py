@@ -29,8 +29,8 @@ def check(arguments: argparse.Namespace) -> int:
     from gatekeeper.runs.library.suite import measure_check
 
     given = library_arguments(CheckArguments, arguments)
-    measured = measure_check(given, terminal=True, explain=explain_promises)
-    return report(measured.result, arguments.out, arguments.format, measured.answers)
+    result = measure_check(given, terminal=True, explain=explain_promises)
+    return report(result, arguments.out, arguments.format)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gatekeeper.runs.library.suite import measure_run
 
     given = library_arguments(RunArguments, arguments)
-    measured = measure_run(given, terminal=True, say=print_error)
-    return report(measured.result, arguments.out, arguments.format, measured.answers)
+    result = measure_run(given, terminal=True, say=print_error)
+    return report(result, arguments.out, arguments.format)
 
 
 def add_affected(parser: argparse.ArgumentParser) -> None:

@@ -111,7 +111,7 @@ def sample(arguments: argparse.Namespace) -> int:
         known = None
         if arguments.resume:
             known = answers_to_resume(sharded, shard, arguments.out, tracked)
-        run = sample_shard(sharded, revision, shard, arguments.out, known)
+        run = sample_shard(sharded, revision, shard, arguments.out, known, print_error)
     failed = f", {numbers.count(run.failed, 'failed call')}" if run.failed else ""
     cost = numbers.dollars(run.cost_usd if run.made else 0.0)
     print_error(f"shard {shard}/{of}: {numbers.count(run.made, 'call')} made{failed}, {cost}")

@@ -91,8 +91,11 @@ def mutate(arguments: argparse.Namespace) -> int:
         plan_mutation,
         too_few_fixtures,
     )
-    from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
-    from gatekeeper.runs.answers.kept import refuse_unfinished_batches
+    from gatekeeper.runs.answers.files import (
+        UNFINISHED,
+        forget_unfinished,
+        refuse_unfinished_batches,
+    )
     from gatekeeper.runs.run_plan import RunPlan
 
     if arguments.resume and arguments.replay:
@@ -132,8 +135,7 @@ def mutate(arguments: argparse.Namespace) -> int:
         notices = tuple(dict.fromkeys((*asked.notices, *result.notices)))
         result = replace(result, notices=notices)
     code = _report_mutation(result, measured, arguments.out)
-    if answers and not result.count("unknown"):
-        forget_unfinished(answers)
+    forget_unfinished(measured.spent_answers)
     return code
 
 

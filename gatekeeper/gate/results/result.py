@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from gatekeeper.contract.meaning.modes import Negotiation
@@ -438,3 +439,6 @@ class GateResult:
     judge_agreement: tuple[JudgeAgreement, ...] = ()
     blame: tuple[ContractBlame, ...] = ()
     promises: tuple[PromptPromises, ...] = ()
+    spent_answers: Path | None = field(default=None, repr=False, compare=False)
+    """The file of the run's answers, to delete once the reports are written; None if there is none,
+    or if it is still needed."""

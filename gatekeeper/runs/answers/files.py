@@ -10,6 +10,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from gatekeeper.errors import UsageError
+
 MOST_BYTES = 1_000_000_000
 UNFINISHED = "unfinished.jsonl"
 
@@ -83,9 +85,31 @@ def is_locked(path: Path) -> bool:
         os.close(file)
 
 
-def forget_unfinished(path: Path) -> None:
-    """Delete the file of a run that has ended. What cannot be deleted is left, and so is what
-    another run is writing."""
-    if not is_locked(path):
+def names_batches(folder: Path) -> bool:
+    """Return whether a run in batches has not ended in the folder."""
+    with suppress(OSError):
+        return _INTENDED in read_own_file(folder / UNFINISHED)
+    return False
+
+
+_INTENDED = b'\n{"intended":'
+"""How a line begins that notes a batch. In the text of an answer, the quotes are escaped."""
+
+
+def refuse_unfinished_batches(folder: Path) -> None:
+    """Raise UsageError if a run in batches has not ended in the folder: another run would remove
+    the answers that it has collected, and ask again what its batches answer."""
+    if names_batches(folder):
+        raise UsageError(
+            f"{folder / UNFINISHED}: an earlier run in batches is unfinished, and the provider "
+            "bills the batches of that run in any case; collect the answers with "
+            "`gatekeeper run --batch --resume`, use another --out, or delete this file"
+        )
+
+
+def forget_unfinished(path: Path | None) -> None:
+    """Delete the file of a run that has ended, if it has one. What cannot be deleted is left, and
+    so is what another run is writing."""
+    if path and not is_locked(path):
         with suppress(OSError):
             path.unlink(missing_ok=True)

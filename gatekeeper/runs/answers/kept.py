@@ -1,9 +1,9 @@
 """The answers of a run, a line for each, so that a later run pays for none of them twice.
 
 While a run samples, it appends each answer to `unfinished.jsonl` in the folder for the reports. A
-run that ends with a verdict deletes the file. One that is interrupted, killed or stopped by a limit
-leaves it there for `--resume`. A shard of a run on several machines leaves its answers in the same
-way, in `shard-3-of-8.jsonl`.
+run that has measured everything deletes the file. One that is interrupted, killed or stopped by a
+limit leaves it there for `--resume`. A shard of a run on several machines leaves its answers in the
+same way, in `shard-3-of-8.jsonl`.
 
 The first line names everything that the run asks, by a digest, and the seed of its order. A resumed
 run is planned with the same seed and refused if it asks anything else. So it asks for the same
@@ -35,13 +35,7 @@ from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
 from gatekeeper.providers.batch.journal import KnownBatch
-from gatekeeper.runs.answers.files import (
-    UNFINISHED,
-    is_locked,
-    lock,
-    read_own_file,
-    write_line,
-)
+from gatekeeper.runs.answers.files import is_locked, lock, read_own_file, write_line
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
 
 if TYPE_CHECKING:
@@ -49,8 +43,8 @@ if TYPE_CHECKING:
     from gatekeeper.reports.redact import Redactor
     from gatekeeper.sampling.runner import Run
 
-EARLIER = "unfinished-earlier.jsonl"
-"""What the file is renamed to when a new run begins over it. The answers are paid for."""
+EARLIER = "-earlier"
+"""What the name of a file gets when a new run begins over it. The answers are paid for."""
 
 _LAST_YEAR = 9000
 
@@ -267,23 +261,6 @@ def require_untracked(path: Path, tracked: IsTracked) -> None:
         )
 
 
-def refuse_unfinished_batches(folder: Path) -> None:
-    """Raise UsageError if a run in batches has not ended in the folder: another run would remove
-    the answers that it has collected, and ask again what its batches answer."""
-    file = folder / UNFINISHED
-    with contextlib.suppress(OSError):
-        if _INTENDED in read_own_file(file):
-            raise UsageError(
-                f"{file}: an earlier run in batches is unfinished, and the provider bills the "
-                "batches of that run in any case; collect the answers with "
-                "`gatekeeper run --batch --resume`, use another --out, or delete this file"
-            )
-
-
-_INTENDED = b'\n{"intended":'
-"""How a line begins that notes a batch. In the text of an answer, the quotes are escaped."""
-
-
 class AnswerLog:
     """Appends answers to a file.
 
@@ -310,7 +287,7 @@ class AnswerLog:
         if is_locked(self.path):
             raise _in_use(self.path)
         with contextlib.suppress(OSError):  # if it stays, it is in the way of the first answer
-            aside = self.path.with_name(EARLIER)
+            aside = _free_name(self.path)
             self.path.replace(aside)
             self.set_aside = aside
 
@@ -403,6 +380,15 @@ class AnswerLog:
             reason = error.strerror or error
             self.fault = f"{self.path}: the answers cannot be stored for --resume: {reason}"
             self.close()
+
+
+def _free_name(path: Path) -> Path:
+    """Return what the file can be renamed to without the loss of one that was set aside before."""
+    aside, number = path.with_stem(f"{path.stem}{EARLIER}"), 1
+    while os.path.lexists(aside):
+        number += 1
+        aside = path.with_stem(f"{path.stem}{EARLIER}-{number}")
+    return aside
 
 
 def _in_use(path: Path) -> UsageError:

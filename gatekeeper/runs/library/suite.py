@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,12 @@ from gatekeeper.errors import UsageError, WriteError
 from gatekeeper.git import Repository
 from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
 from gatekeeper.numbers import count
-from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished
+from gatekeeper.runs.answers.files import (
+    UNFINISHED,
+    forget_unfinished,
+    names_batches,
+    refuse_unfinished_batches,
+)
 from gatekeeper.runs.library.affected import left_out_of_run, uncommitted
 from gatekeeper.runs.library.arguments import (
     AnyPath,
@@ -43,14 +48,6 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], object]
 """Takes a sentence for the person at a terminal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A result, and the file that keeps the answers of its run until the reports are written."""
-
-    result: GateResult
-    answers: Path | None = None
 
 
 def check(
@@ -144,7 +141,7 @@ def measure_check(
     *,
     terminal: bool = False,
     explain: Callable[[Change], Explain | None] | None = None,
-) -> Measured:
+) -> GateResult:
     """Measure a change, and write no report. Raises what `check` raises.
 
     On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
@@ -173,7 +170,7 @@ def measure_check(
 
 def measure_run(
     given: RunArguments, *, terminal: bool = False, say: Say = lambda _: None
-) -> Measured:
+) -> GateResult:
     """Measure the full suite, and write no report. Raises what `run` raises.
 
     On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
@@ -223,7 +220,7 @@ def _measure(
     sources: Sources = lambda *_: contextlib.nullcontext(),
     *,
     collects_batches: bool = False,
-) -> Measured:
+) -> GateResult:
     """Execute a plan, which `make` returns for an order seed. `sources` returns what answers
     instead of this process's models; `collects_batches` says that it goes on with earlier
     batches."""
@@ -231,16 +228,16 @@ def _measure(
     from gatekeeper.runs.run_plan import execute
 
     require_formats(given.format)
-    if given.out and not given.resume:
+    # A run that ends early has no reports, and one that is refused, because the folder belongs to
+    # an unfinished run, leaves those of that run.
+    if given.out and not (given.resume or names_batches(given.out)):
         forget_reports(given.out)
     with Repository.open(given.repo) as repository:
         unfinished = _unfinished(given, repository)
         plan = make(repository, unfinished.header.order_seed if unfinished else given.order_seed)
         work = plan.work
-        if unfinished and given.out:
-            # A run that is refused leaves the reports as they are.
+        if unfinished:
             unfinished.require_same(work.trials)
-            forget_reports(given.out)
         kept = work.trials and not given.replay
         plan = replace(
             plan,
@@ -251,11 +248,11 @@ def _measure(
         )
         require_writable(given.out, work.called_models, given.replay)
         if plan.answers and not collects_batches:
-            from gatekeeper.runs.answers.kept import refuse_unfinished_batches
-
             refuse_unfinished_batches(plan.answers.parent)
+        if given.out:
+            forget_reports(given.out)
         with sources(plan, unfinished) as source:
-            return Measured(execute(replace(plan, source=source)), plan.answers)
+            return execute(replace(plan, source=source))
 
 
 def _unfinished(given: SuiteArguments, repository: Repository) -> KeptAnswers | None:
@@ -277,20 +274,19 @@ def _refuse_replay(given: RunArguments) -> None:
             )
 
 
-def write_measured(measured: Measured, given: SuiteArguments) -> GateResult:
+def write_measured(result: GateResult, given: SuiteArguments) -> GateResult:
     """Write the reports if a folder is named for them, and return the result.
 
     Raises WriteError, whose `result` is the result, if a file cannot be written.
     """
     if given.out is None:
-        return measured.result
+        return result
     from gatekeeper.reports.write import write_reports
 
     try:
-        write_reports(measured.result, given.out, given.format)
+        write_reports(result, given.out, given.format)
     except WriteError as error:
-        error.result = measured.result
+        error.result = result
         raise
-    if measured.answers and measured.result.verdict != "error":
-        forget_unfinished(measured.answers)
-    return measured.result
+    forget_unfinished(result.spent_answers)
+    return result

@@ -21,7 +21,13 @@ from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.forecast.forecast import forecast_run
 from gatekeeper.gate.pipeline import Measurement, RunContext
-from gatekeeper.runs.answers.kept import KeptAnswers, Session, known_answers, request_key
+from gatekeeper.runs.answers.kept import (
+    EARLIER,
+    KeptAnswers,
+    Session,
+    known_answers,
+    request_key,
+)
 from gatekeeper.runs.model_source import ModelSource
 from gatekeeper.runs.shards.plan import ANSWER_FILES, read_shard
 from gatekeeper.sampling.client import AnswerMissing
@@ -201,7 +207,7 @@ def _files_in(folders: Sequence[Path]) -> Iterator[Path]:
             raise UsageError(
                 f"--answers {folder}: this is a file; give the folder that contains it"
             )
-        yield from sorted(folder.rglob(ANSWER_FILES))
+        yield from sorted(f for f in folder.rglob(ANSWER_FILES) if EARLIER not in f.stem)
 
 
 def _fault(own: Sequence[KeptAnswers], missing: set[str], planned: int) -> str:

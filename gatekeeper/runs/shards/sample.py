@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,8 +36,10 @@ def sample_shard(
     shard: int,
     folder: Path,
     known: Mapping[str, Completion] | None,
+    say: Callable[[str], object],
 ) -> Run:
-    """Sample one shard within its part of the limits. Returns how that went.
+    """Sample one shard within its part of the limits. Returns how that went. `say` gets what a
+    person wants to know of the file.
 
     Every answer of the share is needed: whether a contract is decided early is only known when
     the answers of all shards are together. `known` are the answers of an earlier session by
@@ -50,6 +52,8 @@ def sample_shard(
     log = AnswerLog(sharded.file_of(shard, folder), environment_redactor())
     if known is None:
         log.start(sharded.header_of(shard))
+        if log.set_aside:
+            say(f"the answers of an earlier run of this shard are in {log.set_aside}")
     else:
         log.resume()
     try:
