@@ -19,8 +19,7 @@ from benchmarks.simulated_time import SimulatedLoop
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
-from gatekeeper.sampling import runner as runner
-from gatekeeper.sampling import runner as wait_for_slow_calls
+from gatekeeper.sampling import runner
 from gatekeeper.sampling.retries import RetryPolicy
 
 CONCURRENCY = 16
@@ -70,7 +69,7 @@ def main() -> None:
     print("spread stuck | calls ahead per slot | seconds to the end | calls to an early stop")
     for spread, stuck in ((0.5, 0.0), (1.0, 0.0), (0.5, 0.01)):
         for distance in DISTANCES:
-            wait_for_slow_calls.CALLS_AHEAD = distance
+            runner.CALLS_AHEAD = distance
             seeds = range(options.runs)
             whole = [_run(trials, seed, spread, stuck, options.calls)[0] for seed in seeds]
             early = [_run(trials, seed, spread, stuck, options.enough)[1] for seed in seeds]

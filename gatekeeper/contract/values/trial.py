@@ -167,6 +167,12 @@ class Completion:
     None for no pause. Only the run uses it; no file contains it."""
 
     @property
+    def tokens(self) -> int | None:
+        """Return the tokens of the prompt and of the answer; None if one of them is unknown."""
+        prompt, answer = self.prompt_tokens, self.completion_tokens
+        return None if prompt is None or answer is None else prompt + answer
+
+    @property
     def is_part(self) -> bool:
         """Whether only the beginning of the answer, or of one in its conversation, is here."""
         inner = (*(t.completion for t in self.turns), *(u.completion for u in self.users))

@@ -17,7 +17,7 @@ from gatekeeper.gate.calibration.labels import (
     settle_labels,
 )
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import estimated_rate
 from gatekeeper.stats.judges.judge_bias import Choice, position_bias
 
 _CHOICES: Mapping[str, Choice] = {"A>B": "first", "B>A": "second", "A=B": "tie", "B=A": "tie"}
@@ -152,11 +152,11 @@ def _pair_agreement(judge: str, mine: Sequence[PairDecision]) -> PairAgreement:
         judge,
         n,
         len(mine) - n,
-        _share(right, n),
-        _share(n - right - tied, n),
-        _share(tied, n),
-        _share(sum(d.conclusion == d.right for d in longer), len(longer)),
-        _share(sum(d.conclusion == d.right for d in shorter), len(shorter)),
+        estimated_rate(right, n),
+        estimated_rate(n - right - tied, n),
+        estimated_rate(tied, n),
+        estimated_rate(sum(d.conclusion == d.right for d in longer), len(longer)),
+        estimated_rate(sum(d.conclusion == d.right for d in shorter), len(shorter)),
     )
 
 
@@ -167,10 +167,6 @@ def _right_is_longer(decision: PairDecision) -> bool | None:
 
 def _passes_first(conclusion: Choice | None) -> bool | None:
     return None if conclusion in (None, "tie") else conclusion == "first"
-
-
-def _share(hits: int, n: int) -> Estimate | None:
-    return Estimate(hits / n, rate_interval(hits, n)) if n else None
 
 
 def _choice(row: LabelRow, name: str, written: str) -> Choice:

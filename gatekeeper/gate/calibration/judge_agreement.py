@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from gatekeeper.contract.values.calibration_record import CheckCalibration
+from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
@@ -164,10 +165,6 @@ def _held_out(verdicts: Sequence[Verdict]) -> HeldOutRate | None:
 # Finds out whether a judge grades worse than when it was calibrated, on the same outputs.
 
 
-ALPHA = 0.01
-"""As for the drift of models: the check runs every night."""
-
-
 @dataclass(frozen=True, slots=True)
 class JudgeDrift:
     """How the verdicts on the same outputs changed. `lost` were graded as people do and no longer
@@ -186,7 +183,7 @@ class JudgeDrift:
 
     @property
     def drifted(self) -> bool:
-        return self.p_value <= ALPHA
+        return self.p_value <= JUDGE_DRIFT_LEVEL
 
 
 def find_judge_drift(check: str, before: CheckCalibration, now: CheckCalibration) -> JudgeDrift:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gatekeeper.checks.reading.output import as_text
 from gatekeeper.contract.meaning.digests import digest
 from gatekeeper.contract.values.definition import Fixture
 from gatekeeper.contract.values.trial import Outcome
@@ -89,11 +90,7 @@ def _json_rows(path: Path, text: str) -> Iterator[LabelRow]:
             raise UsageError(f"{place}: not JSON ({error})") from None
         if not isinstance(row, dict):
             raise UsageError(f"{place}: not a JSON object")
-        yield LabelRow(place, {k: _as_text(v) for k, v in row.items() if v is not None})
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield LabelRow(place, {k: as_text(v) for k, v in row.items() if v is not None})
 
 
 def columns(rows: Sequence[LabelRow]) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 from typing import Literal
@@ -165,7 +165,7 @@ def count_pairs(fixtures: Sequence[FixtureResult]) -> Pairs:
     An input broke when more of the fixtures that share it broke than were fixed (a sign for each
     of them, as the exact sign test on clusters asks for).
     """
-    return _counted(_fate_of_inputs(fixtures).values())
+    return Pairs(**Counter[str](_fate_of_inputs(fixtures).values()))
 
 
 def count_clusters(fixtures: Sequence[FixtureResult], counts_with: Mapping[str, str]) -> Pairs:
@@ -174,7 +174,7 @@ def count_clusters(fixtures: Sequence[FixtureResult], counts_with: Mapping[str, 
     units: dict[str, list[Fate]] = defaultdict(list)
     for fixture, of_input in _fate_of_inputs(fixtures).items():
         units[counts_with.get(fixture, fixture)].append(of_input)
-    return _counted(_fate_of_unit(fates) for fates in units.values())
+    return Pairs(**Counter[str](map(_fate_of_unit, units.values())))
 
 
 def _fate_of_inputs(fixtures: Sequence[FixtureResult]) -> dict[str, Fate]:
@@ -192,17 +192,6 @@ def _fate_of_unit(fates: Sequence[Fate]) -> Fate:
     if more_fixed:
         return "fixed" if more_fixed > 0 else "broke"
     return "both" if fates.count("both") >= fates.count("neither") else "neither"
-
-
-def _counted(fates: Iterable[Fate]) -> Pairs:
-    counts = Counter(fates)
-    return Pairs(
-        both=counts["both"],
-        broke=counts["broke"],
-        fixed=counts["fixed"],
-        neither=counts["neither"],
-        unknown=counts["unknown"],
-    )
 
 
 def paired_result(

@@ -16,8 +16,7 @@ from gatekeeper.contract.values.trial import CheckResult, Outcome, Request, Samp
 from gatekeeper.gate.comparison.paired_comparison import Comparison
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import PreferenceResult, name_against_base
-from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import estimated_rate
 
 PairKey = tuple[str, int]
 """A fixture and a repetition."""
@@ -134,8 +133,8 @@ class PreferenceTest:
             base_preferred=chosen.count("base"),
             head_preferred=chosen.count("head"),
             unmeasured=self._comparison.unmeasured,
-            contradictory=_share(sum(f.contradictions for f in known), orders),
-            for_first=_share(first, placed),
+            contradictory=estimated_rate(sum(f.contradictions for f in known), orders),
+            for_first=estimated_rate(first, placed),
             p_value=found.p_value,
             level=level,
             difference=None if drop is None else -drop,
@@ -271,7 +270,3 @@ def _pair_checks(evaluation: Evaluation) -> list[str]:
         if compares_pairs(check.evaluate)
     }
     return list(names)
-
-
-def _share(hits: int, n: int) -> Estimate | None:
-    return Estimate(hits / n, rate_interval(hits, n)) if n else None

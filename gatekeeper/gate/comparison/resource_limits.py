@@ -43,14 +43,9 @@ class Measure:
     fixtures: int
 
 
-def _tokens(completion: Completion) -> float | None:
-    prompt, answer = completion.prompt_tokens, completion.completion_tokens
-    return None if prompt is None or answer is None else float(prompt + answer)
-
-
 MEASURES: Mapping[Resource, Measure] = {
     "cost_per_call_usd": Measure(lambda completion: completion.cost_usd, None, 20),
-    "tokens_per_call": Measure(_tokens, None, 20),
+    "tokens_per_call": Measure(lambda completion: completion.tokens, None, 20),
     "latency_p50_ms": Measure(lambda completion: completion.latency_ms, 0.5, 20),
     "latency_p95_ms": Measure(lambda completion: completion.latency_ms, 0.95, 40),
 }

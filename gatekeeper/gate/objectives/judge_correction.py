@@ -55,15 +55,10 @@ def correct_score(
 ) -> Estimate | None:
     """Return the mean score as people would give it. `means` are the judge's, of each unit. None if
     the labels say too little of the judge's scores."""
-    n = len(means)
-    if n < 2:
+    if len(means) < 2:
         return None
-    mean = math.fsum(means) / n
-    variance = math.fsum((value - mean) ** 2 for value in means) / (n - 1)
-    if variance == 0:
-        variance = 1 / n  # as if one unit had another score
     human, judge = zip(*calibration.scores, strict=True)
-    return corrected_mean(mean, math.sqrt(variance / n), human, judge, confidence)
+    return corrected_mean(*_mean_and_error(means), human, judge, confidence)
 
 
 def rests_on_judges(objective: Objective, outcomes: Sequence[Outcome]) -> bool:
@@ -79,15 +74,20 @@ def rests_on_judges(objective: Objective, outcomes: Sequence[Outcome]) -> bool:
 def correct_difference(drops: Sequence[float], calibration: CheckCalibration) -> Difference | None:
     """Return head's pass rate minus base's as people would find it. `drops` are base's minus
     head's as judged, of each unit. None below two units, or if the judge tells too little."""
-    n = len(drops)
-    if n < 2:
+    if len(drops) < 2:
         return None
-    mean = math.fsum(drops) / n
-    variance = math.fsum((drop - mean) ** 2 for drop in drops) / (n - 1)
-    if variance == 0:
-        variance = 1 / n  # as if one pair had differed
-    found = corrected_difference(-mean, math.sqrt(variance / n), calibration.confusion)
+    drop, error = _mean_and_error(drops)
+    found = corrected_difference(-drop, error, calibration.confusion)
     return None if found is None else Difference(found.value, found.interval)
+
+
+def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean over units and its standard error. If all are equal, it is as if one had
+    differed."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return mean, math.sqrt((variance or 1 / n) / n)
 
 
 # Keeps a judge that drifted from counting against the prompt. Pure.

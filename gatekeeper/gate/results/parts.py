@@ -383,7 +383,8 @@ class StepResult:
 
 
 JUDGE_DRIFT_LEVEL = 0.01
-"""Of the test whether a judge grades differently than at its calibration."""
+"""Of the test whether a judge grades differently than at its calibration, which runs every
+night."""
 
 
 @dataclass(frozen=True, slots=True)

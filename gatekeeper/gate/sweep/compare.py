@@ -121,8 +121,7 @@ def _amount(completion: Completion, measure: str) -> float | None:
         return completion.cost_usd
     if measure == "latency":
         return completion.latency_ms
-    prompt, answer = completion.prompt_tokens, completion.completion_tokens
-    return None if prompt is None or answer is None else float(prompt + answer)
+    return completion.tokens
 
 
 __all__ = ["Cell", "PairOfSettings", "Recommendation", "SweepResult", "summarise_sweep"]
@@ -191,11 +190,7 @@ def _cell(contract: Contract, setting: Setting, outcomes: Sequence[Outcome]) -> 
         contract, groups, {}, contract.sampling.samples, paired=False, copies=True
     )
     answered = [o.sample.completion for o in outcomes if o.sample.completion]
-    tokens = [
-        c.prompt_tokens + c.completion_tokens
-        for c in answered
-        if c.prompt_tokens is not None and c.completion_tokens is not None
-    ]
+    tokens = [c.tokens for c in answered if c.tokens is not None]
     known = answered and len(tokens) == len(answered)
     return Cell(
         setting,

@@ -16,7 +16,7 @@ from gatekeeper.stats.arguments import (
     require_passed,
     require_same_length,
 )
-from gatekeeper.stats.estimate import normal_quantile
+from gatekeeper.stats.estimate import Estimate, normal_quantile
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.gaffke import gaffke_interval
 
@@ -73,6 +73,12 @@ def rate_interval(passed: int, n: int, confidence: float = 0.95) -> ConfidenceIn
         return None
     method = jeffreys if n < SMALL_SAMPLE or passed in (0, n) else wilson
     return method(passed, n, confidence)
+
+
+def estimated_rate(passed: int, n: int, confidence: float = 0.95) -> Estimate | None:
+    """Return one rate with the interval that the gate shows; None without a sample."""
+    interval = rate_interval(passed, n, confidence)
+    return Estimate(passed / n, interval) if n else None
 
 
 def clustered_rate_interval(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gatekeeper.stats.arguments import require_count, require_inside, require_same_length
+from gatekeeper.stats.arguments import require_count, require_same_length
 from gatekeeper.stats.estimate import Estimate
-from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import estimated_rate
 from gatekeeper.stats.judges.agreement import cohen_kappa
 
 
@@ -42,15 +42,15 @@ class Confusion:
 
     def sensitivity(self, confidence: float = 0.95) -> Estimate | None:
         """Return the share of the outputs that people pass and the judge passes too."""
-        return _share(self.true_pass, self.human_passes, confidence)
+        return estimated_rate(self.true_pass, self.human_passes, confidence)
 
     def specificity(self, confidence: float = 0.95) -> Estimate | None:
         """Return the share of the outputs that people fail and the judge fails too."""
-        return _share(self.true_fail, self.human_fails, confidence)
+        return estimated_rate(self.true_fail, self.human_fails, confidence)
 
     def accuracy(self, confidence: float = 0.95) -> Estimate | None:
         """Return the share of outputs with the same verdict of people and the judge."""
-        return _share(self.true_pass + self.true_fail, self.labels, confidence)
+        return estimated_rate(self.true_pass + self.true_fail, self.labels, confidence)
 
     def kappa(self, confidence: float = 0.95) -> Estimate | None:
         """Return Cohen's kappa of the judge with people."""
@@ -75,8 +75,3 @@ def count_confusion(human: Sequence[bool], judge: Sequence[bool]) -> Confusion:
         true_fail=pairs.count((False, False)),
         false_fail=pairs.count((True, False)),
     )
-
-
-def _share(hits: int, n: int, confidence: float) -> Estimate | None:
-    require_inside("confidence", confidence)
-    return Estimate(hits / n, rate_interval(hits, n, confidence)) if n else None

@@ -11,7 +11,7 @@ from typing import Literal
 from gatekeeper.stats.arguments import require_finite, require_inside, require_same_length
 from gatekeeper.stats.estimate import Estimate, normal_quantile
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals.intervals import rate_interval
+from gatekeeper.stats.intervals.intervals import estimated_rate
 from gatekeeper.stats.judges.calibration import roc_auc
 
 Choice = Literal["first", "second", "tie"]
@@ -50,9 +50,9 @@ def position_bias(
     first, second = counts["first", "first"], counts["second", "second"]
     return PositionBias(
         pairs=n,
-        contradictory=_share(n - consistent, n, confidence),
+        contradictory=estimated_rate(n - consistent, n, confidence),
         place_bound=first + second,
-        for_first=_share(first, first + second, confidence),
+        for_first=estimated_rate(first, first + second, confidence),
     )
 
 
@@ -100,10 +100,6 @@ _CONSISTENT: tuple[tuple[Choice, Choice], ...] = (
     ("second", "first"),
     ("tie", "tie"),
 )
-
-
-def _share(hits: int, n: int, confidence: float) -> Estimate | None:
-    return Estimate(hits / n, rate_interval(hits, n, confidence)) if n else None
 
 
 def _error(area: Estimate, m: int, n: int, confidence: float) -> float | None:
