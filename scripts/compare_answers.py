@@ -13,8 +13,21 @@ import difflib
 import json
 import re
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
+
+CHANGES = (
+    (re.escape(tempfile.gettempdir()) + r"/[^\s\"'<>)]*", "<path>"),
+    (r"\b(?=[0-9]*[a-f])[0-9a-f]{7,64}\b", "<digest>"),
+    (r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", "<time>"),
+    (r"\b\d+(\.\d+)? (s|ms)\b", "<duration>"),
+    (r"\b\d+(\.\d+)?/s\b", "<speed>"),
+    (r"(127\.0\.0\.1|localhost):\d+", "<server>"),
+    (r'"[^"]*(latency|seconds|_ms|started|finished|duration)[^"]*": [^,\n]+', "<measured>"),
+    (r'(time|timestamp)="[^"]*"', "<measured>"),
+)
+"""What differs between two runs of one tree, and what stands instead."""
 
 SHOWN = 12
 """Lines shown of each difference."""
@@ -43,9 +56,19 @@ def _read(file: Path) -> dict[tuple[str, str], str]:
         told: dict[str, Any] = json.loads(line)
         test = told.pop("test")
         reports = told.pop("reports", {})
-        answers |= {(test, name): _comparable(name, text) for name, text in reports.items()}
-        answers |= {(test, name): str(value) for name, value in told.items()}
+        answers |= {
+            (test, _stable(name)): _comparable(name, _stable(text))
+            for name, text in reports.items()
+        }
+        answers |= {(test, name): _stable(str(value)) for name, value in told.items()}
     return answers
+
+
+def _stable(text: str) -> str:
+    """Return the text without paths, digests, times and durations."""
+    for pattern, instead in CHANGES:
+        text = re.sub(pattern, instead, text)
+    return text
 
 
 def _comparable(name: str, text: str) -> str:
