@@ -26,9 +26,6 @@ from gatekeeper.gate.decision.verdict import (
     weakened_policy,
     worst,
 )
-from gatekeeper.gate.measuring.run_parts import count_calls
-from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
-from gatekeeper.gate.objectives.error_budgets import most_pressing
 from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
 from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises
 from gatekeeper.gate.results.parts import AnchorResults, Calls, Forecast, JudgeAgreement
@@ -124,6 +121,8 @@ async def measure_contracts(work: Work, around: RunContext) -> Measurement:
     # Here and not above: a change that needs no model is answered without the machinery.
     from gatekeeper.gate.decision.conclude import conclude
     from gatekeeper.gate.measuring.monitor import Watches
+    from gatekeeper.gate.measuring.run_parts import count_calls
+    from gatekeeper.gate.measuring.votes import agreement_text, judge_agreements
 
     started = datetime.now(UTC)
     work, known = plan_sampling(work, around, started)
@@ -315,6 +314,8 @@ def _limits(work: Work, around: RunContext, started: datetime) -> Limits:
 
 def _merged_already(found: ContractResult) -> ContractResult:
     """Remove the budget impact of merging, because a run on one revision merges nothing."""
+    from gatekeeper.gate.objectives.error_budgets import most_pressing
+
     budgets = tuple(replace(b, projected_burn_rate=None) for b in found.error_budgets)
     return replace(found, error_budgets=budgets, error_budget=most_pressing(budgets))
 

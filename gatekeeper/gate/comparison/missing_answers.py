@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.judges.verdict import NO_CLAIMS
 from gatekeeper.checks.safety.refusal import refusing_words
 from gatekeeper.contract.reading.data_blocks import INVISIBLE
@@ -32,6 +32,9 @@ from gatekeeper.contract.values.trial import (
 )
 from gatekeeper.gate.comparison.repairs import rise_p_value
 from gatekeeper.gate.results.result import MissingAnswers, MissingTally, Reason
+
+if TYPE_CHECKING:
+    from gatekeeper.checks.evaluate import Evaluator
 
 _REFUSED = frozenset({"content_filter", "refusal", *REFUSED_REQUESTS})
 _SHARE_OF_LEVEL = 0.5

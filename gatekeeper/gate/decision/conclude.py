@@ -37,7 +37,6 @@ from gatekeeper.gate.decision.reasons import (
     under_base,
     unread_reasons,
     warnings_of,
-    weakened_reasons,
 )
 from gatekeeper.gate.decision.verdict import SEVERITY, waived, worst
 from gatekeeper.gate.measuring.monitor import EvaluationMonitor, Watches, evaluate_sample
@@ -62,6 +61,7 @@ from gatekeeper.gate.plan.contract_reasons import (
     new_contract_reasons,
     not_held_up,
     untested_reasons,
+    weakened_reasons,
 )
 from gatekeeper.gate.plan.plan import Job, evaluates_differently, negotiated
 from gatekeeper.gate.results.parts import AnchorResult, AnchorResults

@@ -11,12 +11,12 @@ from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.contract.values.definition import POLICY_NAME
 from gatekeeper.contract.weakening.policy_weakening import Weakening
-from gatekeeper.gate.decision.reasons import weakened_reasons
 from gatekeeper.gate.plan.contract_reasons import (
     policy_reasons,
     removed_reason,
     unanswerable_reasons,
     untested_reasons,
+    weakened_reasons,
 )
 from gatekeeper.gate.plan.plan import Job
 from gatekeeper.gate.results.result import ContractResult, Reason, ReasonCode, Verdict, Waiver

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.checks.judged_check import judge_models_of
 from gatekeeper.checks.judges.presets import DATA_RULES, PRESETS, preset_prompt, rule_prompt
 from gatekeeper.checks.pair_check import compares_pairs
@@ -21,6 +21,9 @@ from gatekeeper.contract.values.definition import CheckSpec, Contract
 from gatekeeper.errors import Problem
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.result import Reason
+
+if TYPE_CHECKING:
+    from gatekeeper.checks.evaluate import Evaluator
 
 # Finds the judges of a contract's checks, and the calibrations that count for them.
 

@@ -34,6 +34,32 @@ def uncovered_reasons(paths: Sequence[str], policy: Policy) -> list[Reason]:
     ]
 
 
+def weakened_reasons(job: Job, policy: Policy) -> list[Reason]:
+    """Return the reason for each weakening, and which contract applies then."""
+    if not job.weakened:
+        return []
+    if policy.on_weakening == "require_waiver":
+        text = (
+            f"The contract was weakened: {'; '.join(job.weakened)}. The base policy requires a "
+            "maintainer's waiver (`on_weakening: require_waiver`)."
+        )
+        return [Reason("weakened", text, "fail")]
+    if policy.allow.weakening:
+        text = "The contract was weakened, which the policy allows."
+        return [Reason("weakened", text, "pass")]
+    if any(evaluation.contract_from == "base" for evaluation in job.evaluations):
+        text = "The contract was weakened, so the base contract also applies."
+        if not any(evaluation.base for evaluation in job.evaluations):
+            text += " Every request is the same as before, so there is nothing to compare."
+        return [Reason("weakened", text, "pass")]
+    if job.base_problem is not None:
+        text = "The contract was weakened, and the base contract cannot be applied."
+        return [Reason("weakened", text, "inconclusive")]
+    ways = "; ".join(job.weakened)
+    text = f"The contract was weakened in a way that no measurement can evaluate: {ways}."
+    return [Reason("weakened", text, "fail")]
+
+
 def removed_reason(contract: AffectedContract, policy: Policy) -> Reason:
     """Return the reason for a contract that head no longer has."""
     if contract.broken and contract.base is None:

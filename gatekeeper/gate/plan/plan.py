@@ -21,7 +21,6 @@ from functools import cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.contract.calls.conversation import written_by_prompts
 from gatekeeper.contract.changes.affected import AffectedContract
 from gatekeeper.contract.changes.readings import (
@@ -56,6 +55,7 @@ from gatekeeper.gate.samples.outcomes import duplicates, messages_by_arm
 from gatekeeper.sampling.trials import in_order, plan_trials
 
 if TYPE_CHECKING:
+    from gatekeeper.checks.evaluate import Evaluator
     from gatekeeper.contract.templates.structure import NewLine
 
 
@@ -500,6 +500,9 @@ def _evaluation(
     order_seed: str,
     trusted: bool,
 ) -> Evaluation:
+    # Here and not above: a change that affects no contract evaluates nothing.
+    from gatekeeper.checks.evaluate import prepare
+
     plan = plan_trials(contract, head, base, lent, contract_from, order_seed)
     return Evaluation(
         contract_from=contract_from,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.checks.check import undetermined
-from gatekeeper.checks.evaluate import Evaluator
 from gatekeeper.contract.meaning.digests import (
     chain_meaning,
     digest,
@@ -47,6 +46,8 @@ from gatekeeper.stats.paired.fisher import fisher_exact
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from gatekeeper.checks.evaluate import Evaluator
 
 
 ByFixture = Mapping[tuple[str, Arm], Sequence[Outcome]]

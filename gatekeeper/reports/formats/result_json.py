@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from gatekeeper import __version__
@@ -51,9 +52,8 @@ Convert = Callable[[Any], Any]
 @cache
 def result_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) that every result document follows."""
-    from importlib.resources import files
-
-    text = files("gatekeeper.reports").joinpath(_SCHEMA_FILE).read_text(encoding="utf-8")
+    # importlib.resources would import zipfile.
+    text = Path(__file__).parents[1].joinpath(_SCHEMA_FILE).read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 

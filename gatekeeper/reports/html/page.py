@@ -6,7 +6,7 @@ import base64
 import hashlib
 from functools import lru_cache
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 
 _SHELL = Template("""\
@@ -75,4 +75,5 @@ def _digest(text: str) -> str:
 @lru_cache
 def asset(name: str) -> str:
     """Return the text of a style or script of the pages."""
-    return files("gatekeeper.reports.html").joinpath("assets", name).read_text(encoding="utf-8")
+    # importlib.resources would import zipfile.
+    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
