@@ -33,8 +33,8 @@ _BASES = (
     "refs/heads/master",
 )
 _LEFT_OUT = "blob:limit=1m"
-_SUBMODULE = b"160000"
 """Larger files are fetched only when they are read, because they are seldom prompts."""
+_SUBMODULE = b"160000"
 
 
 class NoRepositoryError(UsageError):

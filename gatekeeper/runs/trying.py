@@ -28,11 +28,10 @@ def sweep(
     replay: Path | None = None,
 ) -> SweepResult:
     """Try a contract under each of the settings. SIGINT and SIGTERM end it."""
-    import asyncio
-
     from gatekeeper.gate.sweep.compare import summarise_sweep
     from gatekeeper.gate.sweep.measure import measure_sweep
     from gatekeeper.providers.models.cost_estimate import worst_cost
+    from gatekeeper.runs.signals import with_signals
 
     require_recording(replay)
     client = open_models((revision,), policy.through_litellm, replay)
@@ -45,8 +44,6 @@ def sweep(
         return await measure_sweep(
             contract, settings, client, policy.limits, progress=progress, stop=stop, price=price
         )
-
-    from gatekeeper.runs.signals import with_signals
 
     return summarise_sweep(contract, settings, asyncio.run(with_signals(client, within)))
 
@@ -66,8 +63,6 @@ def calibrate(
 ) -> CalibrationRun:
     """Grade the labelled outputs. SIGINT and SIGTERM end it. Raises UsageError and
     ContractError."""
-    import asyncio
-
     from gatekeeper.gate.calibration.measure import grade_labels
     from gatekeeper.providers.models.cost_estimate import worst_cost
     from gatekeeper.runs.signals import with_signals
