@@ -22,11 +22,9 @@ from gatekeeper.errors import ContractError, Problem
 Messages = tuple[Message, ...]
 
 
-def render_messages(
-    prompt: Prompt, variables: Mapping[str, Any], budget: Budget | None = None
-) -> Messages:
+def render_messages(prompt: Prompt, variables: Mapping[str, Any]) -> Messages:
     """Return the messages to send. Raises ContractError that names the prompt's line."""
-    found = next(render_all(prompt, [variables], budget or Budget()))
+    found = next(render_all(prompt, [variables], Budget()))
     if isinstance(found, ContractError):
         raise found
     return found

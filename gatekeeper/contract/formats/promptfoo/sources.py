@@ -44,10 +44,9 @@ class Sources:
     files: SuiteFiles
     root: Document
 
-    def text(self, node: Node, reference: str, base: str | None = None) -> tuple[str, str]:
+    def text(self, node: Node, reference: str) -> tuple[str, str]:
         """Return the path and the text of a file. Raises ContractError at the node."""
-        plain = reference.removeprefix(FILE)
-        return self.files.uncounted_text(node, plain, base or self.root.path)
+        return self.files.uncounted_text(node, reference.removeprefix(FILE), self.root.path)
 
     def document(self, node: Node, reference: str) -> Node:
         """Return the whole of a YAML or JSON file. Raises ContractError."""
