@@ -104,7 +104,6 @@ class Cell:
     words: Words
     more: tuple[Words, ...] = ()
     tone: Tone = "plain"
-    strong: bool = False
     level: float | None = None
     marked: bool = False
     key: float | str | None = None
@@ -204,31 +203,7 @@ class Paragraph:
     tone: Tone = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
-    """A list."""
-
-    rows: Sequence[Words]
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A text of several lines, as it is."""
-
-    text: str
-    language: str = "text"
-    limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """Blocks that are folded away until somebody asks for them. A terminal leaves them out."""
-
-    summary: Words
-    blocks: Sequence[Block]
-
-
-Block: TypeAlias = "Paragraph | Table | Items | Sample | Details"
+Block: TypeAlias = "Paragraph | Table"
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,11 +107,6 @@ def one_line(text: str, *, spell: bool = True) -> str:
     return _break_commands(_break_comments(seen))
 
 
-def summary(text: str) -> str:
-    """Escape text for a `<summary>`, in which Markdown is not read."""
-    return html.escape(one_line(text))
-
-
 def _numbers(text: str) -> str:
     """Escape what is markup, except around an interval of numbers, which can be no link."""
     return "".join(

@@ -12,9 +12,7 @@ from gatekeeper import __version__
 from gatekeeper.reports.document import (
     Block,
     Cell,
-    Details,
     Document,
-    Items,
     Paragraph,
     Picture,
     Quote,
@@ -117,16 +115,7 @@ class Html:
         if isinstance(block, Paragraph):
             kind = "" if block.tone == "plain" else f' class="{block.tone}"'
             return Markup(f"<p{kind}>{self.words(block.words)}</p>")  # noqa: S704
-        if isinstance(block, Table):
-            return self.table(block)
-        if isinstance(block, Items):
-            rows = "".join(f"<li>{self.words(words)}</li>" for words in block.rows)
-            return Markup(f'<ul class="words">{rows}</ul>')  # noqa: S704
-        if isinstance(block, Details):
-            summary, inner = self.words(block.summary), self.blocks(block.blocks)
-            return Markup(f"<details><summary>{summary}</summary>{inner}</details>")  # noqa: S704
-        text = clip(visible(self._redact.text(block.text)), block.limit)
-        return Markup('<pre tabindex="0">{}</pre>').format(text)
+        return self.table(block)
 
     def _row(self, row: Row, table: Table) -> str:
         first, *others = (c if isinstance(c, Cell) else Cell(c) for c in row.cells)
@@ -152,8 +141,6 @@ class Html:
         if cell.badge:
             icon = markup.icon(cell.badge)
             shown = Markup('<span class="badge {}">{} {}</span>').format(cell.badge, icon, shown)
-        if cell.strong:
-            shown = Markup("<b>{}</b>").format(shown)
         return shown + Markup("").join(
             Markup("<small>{}</small>").format(self.words(words)) for words in cell.more
         )

@@ -8,9 +8,7 @@ from gatekeeper.reports import escape
 from gatekeeper.reports.document import (
     Block,
     Cell,
-    Details,
     Document,
-    Items,
     Paragraph,
     Picture,
     Quote,
@@ -20,7 +18,6 @@ from gatekeeper.reports.document import (
     Table,
     Words,
     leaves,
-    plain_words,
 )
 from gatekeeper.reports.redact import Redactor, environment_redactor
 
@@ -88,15 +85,7 @@ class Markdown:
         if isinstance(block, Paragraph):
             text = self.line(block.words)
             return f"**{text}**" if block.tone == "strong" else text
-        if isinstance(block, Table):
-            return self._table(block)
-        if isinstance(block, Items):
-            return "\n".join(f"- {self.line(words)}" for words in block.rows)
-        if isinstance(block, Details):
-            summary = escape.summary(self._redact.text(plain_words(block.summary)))
-            inner = self.blocks(block.blocks)
-            return f"<details><summary>{summary}</summary>\n\n{inner}\n\n</details>"
-        return escape.block(self._redact.text(block.text), block.language, block.limit)
+        return self._table(block)
 
     def _table(self, table: Table) -> str:
         columns = table.titles
@@ -114,8 +103,7 @@ class Markdown:
     def _cell(self, cell: Words | Cell) -> str:
         if not isinstance(cell, Cell):
             return self.words(cell, cell=True)
-        first, *more = (self.words(words, cell=True) for words in (cell.words, *cell.more))
-        return "<br>".join([f"**{first}**" if cell.strong else first, *more])
+        return "<br>".join(self.words(words, cell=True) for words in (cell.words, *cell.more))
 
 
 def _row(cells: Sequence[str]) -> str:

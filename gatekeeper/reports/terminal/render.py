@@ -14,11 +14,9 @@ from gatekeeper.reports.document import (
     Block,
     Cell,
     Document,
-    Items,
     Paragraph,
     Picture,
     Quote,
-    Sample,
     Strong,
     Table,
     Tone,
@@ -68,14 +66,8 @@ class Screen:
         for block in blocks:
             if isinstance(block, Paragraph):
                 self.line(block.words, block.tone)
-            elif isinstance(block, Table):
+            else:
                 self._table(block)
-            elif isinstance(block, Items):
-                for words in block.rows:
-                    self.line(("  ", words))
-            elif isinstance(block, Sample):
-                shown = log_text(clip(self._redact.text(block.text), block.limit))
-                self.console.print(Text(shown))
 
     def line(self, words: Words, tone: Tone = "plain") -> None:
         """Print one line."""
@@ -121,7 +113,7 @@ class Screen:
     def _cell(self, cell: Words | Cell) -> Text:
         if not isinstance(cell, Cell):
             return self.text(cell)
-        shown = self.text(cell.words, "bold" if cell.strong else STYLES[cell.tone])
+        shown = self.text(cell.words, STYLES[cell.tone])
         for words in cell.more:
             shown.append("\n" if self.console.is_terminal else " ").append(self.text(words, "dim"))
         return shown
