@@ -37,6 +37,16 @@ _BLOCK_START = re.compile(r"^(?:(\d+)(?=[.)])|(?=[-+=#>:]))")
 # GitHub links these in the finished text, in which a backslash is gone already.
 _REFERENCE = re.compile(r"(@)(?=\w)|(#)(?=\d)|\b(gh-)(?=\d)|(:)(?=//)|\b(www)(?=\.)", re.IGNORECASE)
 _BREAK = "\u200b"
+# Where two escaped texts that meet would be a tag, a link or a longer run of backticks. No text has
+# a NUL, which stands for the place. What begins the second text may have its backslash.
+_JOINT = re.compile(
+    r"""
+    (?<!\\)\]\0[(\[:] | <\0[A-Za-z/!?] | &\0[#\w] | `\0`
+    | @\0\w | \#\0\d | :\0\\?// | :/\0/
+    | \b(?:g\0h-|gh\0\\?-|gh-\0)\d | \b(?:w\0ww|ww\0w|www\0)\.
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 # Two backticks with something between them; none of a longer run.
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _INTERVAL = re.compile(r"(\[[+−-]?\d(?:[\d\s.,%+−–-]|to)*\])(?![(\[:])")
@@ -98,6 +108,12 @@ def own_words(text: str) -> str:
 def line_start(text: str) -> str:
     """Keep the escaped text from beginning a list, a heading or a quote."""
     return _BLOCK_START.sub(r"\1\\", text)
+
+
+def join(text: str, more: str) -> str:
+    """Join two escaped texts so that they are no markup together."""
+    meet = _JOINT.search(f"{text[-4:]}\0{more[:4]}")
+    return f"{text}{_BREAK if meet else ''}{more}"
 
 
 def one_line(text: str, *, spell: bool = True) -> str:

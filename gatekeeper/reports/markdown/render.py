@@ -57,10 +57,7 @@ class Markdown:
         """Render words within a line; `cell` says that it is a table's."""
         text = ""
         for leaf in leaves(words):
-            more = self._leaf(leaf, cell=cell)
-            # Two texts that are harmless alone must not make a link together.
-            bracket = text.endswith("]") and not text.endswith("\\]")
-            text += f"\\{more}" if bracket and more.startswith(("(", "[", ":")) else more
+            text = escape.join(text, self._leaf(leaf, cell=cell))
         return text
 
     def _leaf(self, leaf: str | Quote | Strong | Picture, *, cell: bool) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
-from itertools import count
+from itertools import count, pairwise, product
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from rich.console import Console
@@ -105,6 +107,53 @@ def test_markdown_of_hostile_texts_has_no_markup_of_theirs(text: str) -> None:
     assert found.active == []
 
 
+FORMS = ("prose", "code", "line", "sentence")
+WRITERS = (*(partial(Quote, form=form) for form in FORMS), str, partial(Strong, tone="quiet"))
+LINKED = re.compile(r"@\w|#\d|\bgh-\d|://|\bwww\.", re.IGNORECASE)
+"""What GitHub links in the finished text."""
+
+
+def linked_and_tags(words: Words) -> tuple[list[str], set[str]]:
+    html = MarkdownIt("commonmark", {"html": True}).enable("strikethrough")
+    shown = html.render(f"x {Markdown().words(words)}")
+    outside = re.sub(r"<code>.*?</code>", " ", shown, flags=re.DOTALL)
+    return LINKED.findall(unescape(re.sub("<[^>]*>", "", outside))), Found(shown).tags
+
+
+@given(
+    hostile,
+    st.lists(st.integers(0, 60), max_size=3).map(sorted),
+    st.lists(st.sampled_from(WRITERS), min_size=4, max_size=4),
+)
+def test_neighbours_that_are_harmless_alone_are_no_markup_together(
+    text: str, cuts: list[int], writers: list[Callable[[str], Words]]
+) -> None:
+    parts = [text[a:b] for a, b in pairwise([0, *cuts, None])]
+    words = tuple(write(part) for write, part in zip(writers, parts, strict=False))
+    linked, tags = linked_and_tags(words)
+    assert linked == []
+    assert tags <= {"p", "code", "em"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("<img src=x>", "</details>", "<!-- x -->", "<https://evil.example>", "&#64;admin"),
+        *("@admin", "a@b.example", "org/repo#12", "GH-7", "https://evil.example"),
+        *("www.evil.example", "[1, 2](http://evil.example)", "[1, 2]: /evil", "`a`b`", "a``b"),
+    ],
+)
+def test_a_text_that_is_cut_in_two_is_no_markup_wherever_the_cut_is(text: str) -> None:
+    for at, first, second in product(range(1, len(text)), WRITERS, WRITERS):
+        linked, tags = linked_and_tags((first(text[:at]), second(text[at:])))
+        assert (linked, tags - {"p", "code"}) == ([], set()), at
+
+
+def test_a_code_that_follows_another_stays_code() -> None:
+    tag = code("`<img src=x>`")
+    assert linked_and_tags((code("a"), tag, tag)) == ([], {"p", "code"})
+
+
 @given(hostile)
 def test_a_row_of_hostile_texts_has_as_many_cells_as_its_table_has_columns(text: str) -> None:
     rows = Table(["a", "b"], [[text, code(text)], [Quote(text), sentence(text)]])
@@ -180,7 +229,7 @@ def test_every_text_is_shown_in_each_report() -> None:
     ("words", "markdown"),
     [
         ("p < 0.05 [−29.1,\u00a0−8.2] in `a*b`", "p < 0.05 [−29.1,\u00a0−8.2] in `a*b`"),
-        (("[1, 2]", "(http://evil.example)"), "[1, 2]\\(http:\u200b//evil.example)"),
+        (("[1, 2]", "(http://evil.example)"), "[1, 2]\u200b(http:\u200b//evil.example)"),
         (("[x]", Quote("(y)")), "\\[x\\](y)"),
         ("a | b", "a &#124; b"),
         ((" ", code("x|y"), " : "), " `x|y` : "),
