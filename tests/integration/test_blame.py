@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gatekeeper.cli.main import main
 
 BASE = "Be kind.\nAnswer with ok only.\nUse small letters.\n\nWord: {{ word }}\n"
 HEAD = "Be very kind.\nUse small letters.\nThink twice.\n\nWord: {{ word }}\n"
+RULE = "Answer with ok only.\n"
 SEED = f"{1:032x}"
 
 
@@ -67,6 +69,38 @@ def test_the_deleted_rule_is_named_and_the_other_edits_are_harmless(
     assert 'deleting "Answer with ok only."' in said.lower().replace(
         "answer with ok only", "Answer with ok only"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("::error::forged", " : :error::forged"),
+        ("  ::add-mask::x", "   : :add-mask::x"),
+        ("##[error]forged", " ## [error]forged"),
+    ],
+)
+def test_a_line_of_the_prompt_in_the_diff_is_no_command(
+    line, shown, repository, tmp_path, monkeypatch, capsys
+):
+    begin, end = f"Be kind.\n{line}\n", "\nWord: {{ word }}\n"
+    repository.switch("main")
+    repository.commit(
+        "a line that looks like a command", {"prompts/words.txt": f"{begin}{RULE}{end}"}
+    )
+    repository.branch("no-rule", "main")
+    repository.commit("change", {"prompts/words.txt": f"{begin}{end}"})
+
+    def answer(body: dict[str, Any]) -> str:
+        return "ok" if RULE in prompt_of(body) else "OK, gladly."
+
+    with OpenAIServer(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        arms = ["--base", "main", "--head", "no-rule", "--repo", str(repository.path)]
+        assert main(["blame", *arms, "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "+Answer with ok only." in said
+    assert shown in said.splitlines()
+    assert not re.search(r"^\s*::|##\[", said, re.MULTILINE)
 
 
 def test_with_the_cache_of_a_check_only_the_search_is_paid_for(repository, tmp_path, monkeypatch):

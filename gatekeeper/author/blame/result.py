@@ -10,6 +10,7 @@ from gatekeeper import __version__, numbers
 from gatekeeper.author.blame.edits import Edit
 from gatekeeper.author.blame.revert import WrittenRevert
 from gatekeeper.gate.results.parts import Calls
+from gatekeeper.reports.document import Block, Paragraph, Quote
 from gatekeeper.reports.escape import plain
 
 Outcome = Literal["explained", "partly", "unclear"]
@@ -68,6 +69,17 @@ class BlameResult:
             return ()
         blamed = {edit for cause in self.causes for edit in cause.edits}
         return tuple(edit for edit in self.edits if edit not in blamed)
+
+
+def describe_blame(found: Sequence[BlameResult]) -> Iterator[Block]:
+    """Describe what was found, with the revert as a diff."""
+    for result in found:
+        yield Paragraph((Quote(result.contract), ": ", Quote(result.prompt_path)), "strong")
+        for said in sentences(result):
+            yield Paragraph(f"  {said}")
+        if result.revert and result.revert.written:
+            yield from map(Paragraph, result.revert.written.diff.splitlines())
+        yield Paragraph(f"  {result.calls.made} calls for the search", "quiet")
 
 
 def sentences(result: BlameResult) -> Iterator[str]:

@@ -24,8 +24,6 @@ from gatekeeper.git import Repository
 from gatekeeper.runs.library.arguments import require_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gatekeeper.author.blame.result import BlameResult
     from gatekeeper.author.mutation.measure import MutationPlan, MutationResult
     from gatekeeper.author.mutation.model_mutants import ModelMutations
@@ -265,24 +263,12 @@ def blame(arguments: argparse.Namespace) -> int:
 
 
 def _report_blame(found: Sequence[BlameResult], out: Path) -> int:
-    from gatekeeper.author.blame.result import blame_document, sentences
-    from gatekeeper.reports.escape import visible
-    from gatekeeper.reports.terminal.console import log_console
+    from gatekeeper.author.blame.result import blame_document, describe_blame
+    from gatekeeper.reports.terminal.console import print_blocks
 
     document = json.dumps(blame_document(found), indent=2, ensure_ascii=False)
-
-    def show(_: Mapping[str, Path]) -> None:
-        console = log_console()
-        for result in found:
-            title = visible(f"{result.contract}: {result.prompt_path}")
-            console.print(title, style="bold", markup=False)
-            for sentence in sentences(result):
-                console.print(f"  {sentence}", markup=False, highlight=False)
-            if result.revert and result.revert.written:
-                console.print(visible(result.revert.written.diff), markup=False, highlight=False)
-            console.print(f"  {result.calls.made} calls for the search", style="dim", markup=False)
-
-    write_and_show({"blame.json": lambda: f"{document}\n"}, out, show)
+    contents = {"blame.json": lambda: f"{document}\n"}
+    write_and_show(contents, out, lambda _: print_blocks(describe_blame(found)))
     return 0 if all(result.outcome == "explained" for result in found) else 3
 
 

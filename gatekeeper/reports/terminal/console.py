@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from gatekeeper.gate.results.result import GateResult
     from gatekeeper.reports.document import Block
 
-_NO_WIDTH = 10_000
+_NO_WIDTH = 10**9
+"""Nothing is as long, so rich wraps no line: the rest could be a command to a workflow's runner."""
 
 
 def print_result(

@@ -71,7 +71,7 @@ class Screen:
 
     def line(self, words: Words, tone: Tone = "plain") -> None:
         """Print one line."""
-        self.console.print(self.text(words, STYLES[tone]), soft_wrap=not self.console.is_terminal)
+        self.console.print(self.text(words, STYLES[tone]))
 
     def text(self, words: Words, style: str = "") -> Text:
         """Return the words on one line, never read as markup or as a command to a workflow's

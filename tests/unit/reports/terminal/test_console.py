@@ -20,9 +20,15 @@ from support import results as examples
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.gate.results.result import GateResult, Reason
 from gatekeeper.reports.described.result import describe_methods
+from gatekeeper.reports.document import Paragraph, Table
 from gatekeeper.reports.html import render_html
 from gatekeeper.reports.markdown.comment import render_comment, render_summary
-from gatekeeper.reports.terminal.console import print_blocks, print_estimate, print_result
+from gatekeeper.reports.terminal.console import (
+    log_console,
+    print_blocks,
+    print_estimate,
+    print_result,
+)
 from gatekeeper.stats.objectives.error_budget import ErrorBudget
 
 
@@ -144,6 +150,23 @@ def test_what_is_no_terminal_has_no_width() -> None:
         "fail",
     ]
     assert "interval 72.5 % to 77.5 %.\n" in done.stdout
+
+
+@pytest.mark.parametrize("variables", [{}, {"FORCE_COLOR": "1"}, {"COLUMNS": "60"}])
+def test_no_line_is_so_long_that_its_end_is_a_command(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workflow's runner reads each line of a log, and so the rest of a line that is wrapped."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    file = io.StringIO()
+    long = [f"{'a ' * 5_000}::error::x", f"{'a' * 10_000}::error::x", "::error::x " * 1_000]
+    lines = [Paragraph(text) for text in long]
+    tables = [Table(["title", text], [[text, "short"]]) for text in long]
+    print_blocks([*lines, *tables], log_console(file))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
+    assert text.count("error::x") == (2 + 1_000) * 3
+    assert not re.search(r"^\s*::", text, re.MULTILINE)
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
