@@ -206,7 +206,7 @@ def test_what_a_person_changed_or_removed_stays_so(repository, run, capsys):
     assert f"{POLITE}, question-neutral-review-has-no: not generated again" in said
 
 
-def test_a_question_that_the_change_settles_and_a_rule_that_stays_true(repository, run):
+def test_a_question_that_the_change_settles_and_a_rule_that_stays_true(repository, run, capsys):
     repository.write("prompts/review.txt", NEUTRAL)
     before = rules(repository)
     fixtures = texts(repository)[FIXTURES]
@@ -221,6 +221,10 @@ def test_a_question_that_the_change_settles_and_a_rule_that_stays_true(repositor
     assert rules(repository) == before | {LABEL: before[LABEL] | {"lines": [1, 2]}}
     assert texts(repository)[FIXTURES] == fixtures
     assert yaml.safe_load(texts(repository)[SPEC])["questions"] == []
+    settled = "question-neutral-review-has-no: removed, because the changed lines answer the open"
+    said = capsys.readouterr().err
+    assert f"{settled} question" in said
+    assert "no longer states the item" not in said
 
 
 OTHER = {"number": 7, "kind": "ambiguity"}

@@ -32,6 +32,7 @@ from gatekeeper.author.generation.files import (
 from gatekeeper.author.generation.items import (
     CONSTRAINTS,
     OPEN_QUESTIONS,
+    QUESTION,
     RULES,
     Carried,
     Updated,
@@ -44,7 +45,6 @@ from gatekeeper.author.generation.items import (
 )
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt
 from gatekeeper.author.generation.questions import SEED
-from gatekeeper.author.generation.replace_files import PREFIX as QUESTION
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
 from gatekeeper.author.generation.tests import Writer, without_near_duplicates
 from gatekeeper.author.overlay import Overlay
