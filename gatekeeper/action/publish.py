@@ -41,7 +41,7 @@ from gatekeeper.reports.formats.annotations import places
 from gatekeeper.reports.markdown.comment import comment_text, render_summary
 from gatekeeper.reports.markdown.revert import Suggestion, suggestions_of
 from gatekeeper.reports.markers import comment_marker, drift_marker, suggestion_marker
-from gatekeeper.reports.news import News, news_of, wanted
+from gatekeeper.reports.news import News, news_of, notification_body, notification_title, wanted
 from gatekeeper.reports.redact import redactor
 from gatekeeper.reports.terminal.console import log_console, print_result
 from gatekeeper.reports.words.headline import title
@@ -425,9 +425,6 @@ def notify(answer: Answer, settings: ActionInputs) -> None:
     news = wanted(answer.news, settings.notify_on)
     if not news or not settings.notify:
         return
-    # Imported here because few workflows need it and it loads slowly.
-    from gatekeeper.reports.news import notification_body, notification_title
-
     body, wrong = notification_body(
         news, commit=answer.commit, url=settings.run_url, template=settings.notify_template
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gatekeeper.author.generation.earlier_tests import find_earlier_tests
 from gatekeeper.author.generation.effort import EFFORTS, Effort
@@ -25,9 +25,6 @@ from gatekeeper.contract.values.definition import Message, Prompt
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.numbers import count, dollars
 from gatekeeper.providers.models.cost_estimate import expected_cost, worst_cost
-
-if TYPE_CHECKING:
-    pass
 
 
 def cost_lines(about: Iterable[tuple[Request, float]], most: Iterable[Request]) -> list[str]:

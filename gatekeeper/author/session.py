@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gatekeeper.author.quality.run import QualitySteps
-
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.files import differing, require_unchanged, require_visible
@@ -37,6 +32,9 @@ from gatekeeper.author.generation.run import (
 from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.write import write_files
 from gatekeeper.runs.models import require_recording
+
+if TYPE_CHECKING:
+    from gatekeeper.author.quality.run import QualitySteps
 
 T = TypeVar("T")
 ANSWERS = "generate.answers.jsonl"

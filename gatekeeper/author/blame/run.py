@@ -16,7 +16,7 @@ from gatekeeper.author.blame.result import (
     sentences,
     why_no_revert,
 )
-from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.policies.policy import Limits, Policy
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import GatekeeperError
 from gatekeeper.gate.pipeline import Measurement
@@ -33,15 +33,10 @@ from gatekeeper.runs.run_plan import Explain, Explanation
 if TYPE_CHECKING:
     import asyncio
 
-    from gatekeeper.author.blame.result import BlameResult
-    from gatekeeper.contract.policies.policy import Limits
-    from gatekeeper.contract.values.change import Revision
     from gatekeeper.contract.values.definition import Target
     from gatekeeper.contract.values.trial import ContractFrom
-    from gatekeeper.gate.pipeline import Measurement
     from gatekeeper.gate.plan.plan import Evaluation
     from gatekeeper.gate.results.result import ContractResult, GateResult
-    from gatekeeper.gate.work import Work
 
 _BLAMED = frozenset({"regression", "slice", "broke", "must_pass", "nothing_passes"})
 

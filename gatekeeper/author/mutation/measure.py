@@ -32,9 +32,6 @@ from gatekeeper.stats.intervals.intervals import wilson
 from gatekeeper.stats.paired.power import fixtures_needed
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.values.change import Revision
-    from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.gate.work import Work
     from gatekeeper.runs.run_plan import RunPlan
 
 

@@ -21,8 +21,6 @@ from gatekeeper.contract.values.definition import MessageTemplate, Prompt
 from gatekeeper.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markdown_it.token import Token
 
 MOST_CHARACTERS = 100_000

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
-from gatekeeper.contract.reading.specification_path import SUFFIX
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_yaml
 from gatekeeper.contract.syntax.yaml_text import OneLine, write_yaml
@@ -139,8 +138,6 @@ class GeneratedTest:
         }
         return {**own, "cluster": self.rule, "metadata": metadata}
 
-
-__all__ = ["HEAD_LINES", "SUFFIX", "read_specification", "write_specification"]
 
 VERSION = 1
 TESTS_ENTRY = ":tests"

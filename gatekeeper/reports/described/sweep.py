@@ -351,9 +351,7 @@ def _rate_cell(rate: NonCompliance) -> Cell:
     """Write `23 % (9/39), 12 % – 40 %`, and how many outputs are unknown."""
     interval = numbers.percent_interval(rate.interval)
     if rate.share is None:
-        return Cell(
-            f"{numbers.UNKNOWN} ({numbers.count(rate.unknown, 'output')}), {interval}", level=None
-        )
+        return Cell(f"{numbers.UNKNOWN} ({numbers.count(rate.unknown, 'output')}), {interval}")
     unknown = f", {rate.unknown:,} unknown" if rate.unknown else ""
     share = f"{numbers.percent(rate.share)} ({rate.failed:,}/{rate.measured:,}{unknown})"
     return Cell(f"{share}, {interval}", level=_DARKEST * rate.share)
