@@ -47,8 +47,8 @@ _JOINT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# Two backticks with something between them; none of a longer run.
-_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+"""Two backticks with something between them; none of a longer run."""
 _INTERVAL = re.compile(r"(\[[+−-]?\d(?:[\d\s.,%+−–-]|to)*\])(?![(\[:])")
 _LINE_BREAK = re.compile(r"[\t\n\r]+")
 
@@ -93,7 +93,7 @@ def prose(text: str, limit: int | None = None) -> str:
 def prose_with_code(text: str, limit: int | None = None) -> str:
     """Escape a sentence of gatekeeper's own like `prose`, with what it quotes in backticks as a
     code span. What is quoted may be hostile: each part is escaped by itself."""
-    parts = _SPAN.split(clip(plain(text), limit))
+    parts = SPAN.split(clip(plain(text), limit))
     joined = "".join(_span(part) if at % 2 else _inline(part) for at, part in enumerate(parts))
     return _BLOCK_START.sub(r"\1\\", joined)
 
@@ -101,7 +101,7 @@ def prose_with_code(text: str, limit: int | None = None) -> str:
 def own_words(text: str) -> str:
     """Escape words of the program within a line: they keep their spaces, the brackets of an
     interval of numbers, and what they quote in backticks as code."""
-    parts = _SPAN.split(one_line(text, spell=False))
+    parts = SPAN.split(one_line(text, spell=False))
     return "".join(_span(part) if at % 2 else _numbers(part) for at, part in enumerate(parts))
 
 

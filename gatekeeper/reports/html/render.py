@@ -24,14 +24,13 @@ from gatekeeper.reports.document import (
     leaves,
     plain_words,
 )
-from gatekeeper.reports.escape import clip, one_line, plain, visible
+from gatekeeper.reports.escape import SPAN, clip, one_line, plain, visible
 from gatekeeper.reports.html import markup
 from gatekeeper.reports.html.page import page
 from gatekeeper.reports.redact import Redactor, environment_redactor
 
 STEPS = 9
 """How many shades a heat map has."""
-_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 
 def render_page(document: Document, redact: Redactor | None = None) -> str:
@@ -150,7 +149,7 @@ def _spans(text: str) -> Markup:
     """Escape the text, with what it quotes in backticks as code."""
     parts = [
         f"<code>{escape(part)}</code>" if at % 2 else escape(part)
-        for at, part in enumerate(_SPAN.split(text))
+        for at, part in enumerate(SPAN.split(text))
     ]
     return Markup("".join(parts))  # noqa: S704
 

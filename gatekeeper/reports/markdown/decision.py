@@ -13,7 +13,7 @@ from gatekeeper.contract.values.objectives import label_of
 from gatekeeper.gate.results.result import ArmResult, ContractResult, GateResult, SloResult
 from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
 from gatekeeper.reports.escape import code, prose
-from gatekeeper.reports.markdown.page import Page, fold
+from gatekeeper.reports.markdown.page import Page, fold, table_row
 from gatekeeper.reports.words.call_counts import describe_forecast
 from gatekeeper.reports.words.columns import (
     objective_value,
@@ -191,7 +191,7 @@ def _table(caption: str, rows: Sequence[Sequence[str]]) -> str:
     has the titles."""
     titles, *others = rows
     lines = (titles, ["---"] * len(titles), *others)
-    table = "\n".join(f"| {' | '.join(row)} |" for row in lines)
+    table = "\n".join(map(table_row, lines))
     return f"\n{caption}:\n\n{table}\n"
 
 

@@ -12,7 +12,7 @@ from gatekeeper.gate.results.parts import FixtureFailure, FixtureResult
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import block, code, code_cell, html_code, prose
 from gatekeeper.reports.markdown.decision import add_decision, under_base_contract
-from gatekeeper.reports.markdown.page import Page, fold
+from gatekeeper.reports.markdown.page import Page, fold, table_row
 from gatekeeper.reports.words.prompt_diff import SectionChange, prompt_changes
 from gatekeeper.reports.words.ranking import by_loss, by_severity, is_proven
 
@@ -162,7 +162,7 @@ def _row(fixture: FixtureResult, arm: Arm, *, alone: bool) -> str:
     ]
     finding = _finding(fixture, arm, cell=True)
     cells = [code_cell(fixture.id, 60), *tallies[first:], finding, *said[first:]]
-    return f"| {' | '.join(cells)} |"
+    return table_row(cells)
 
 
 def _blocks(fixture: FixtureResult, arm: Arm, limit: int, *, alone: bool) -> str:

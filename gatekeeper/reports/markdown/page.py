@@ -8,6 +8,11 @@ _GAP = "\n\n"
 _LEAST = 200
 
 
+def table_row(cells: Iterable[str]) -> str:
+    """Return a row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
 def byte_length(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 

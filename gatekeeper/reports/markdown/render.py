@@ -19,6 +19,7 @@ from gatekeeper.reports.document import (
     Words,
     leaves,
 )
+from gatekeeper.reports.markdown.page import table_row
 from gatekeeper.reports.redact import Redactor, environment_redactor
 
 _PROSE = {"prose": escape.prose, "sentence": escape.prose_with_code}
@@ -87,21 +88,17 @@ class Markdown:
     def _table(self, table: Table) -> str:
         columns = table.titles
         lines = [
-            _row([self.words(column.title, cell=True) for column in columns]),
-            _row(["---:" if column.right else "---" for column in columns]),
+            table_row([self.words(column.title, cell=True) for column in columns]),
+            table_row(["---:" if column.right else "---" for column in columns]),
             *map(self._row, table.shown),
         ]
         rest = table.rest
         return "\n".join([*lines, *(["", self.line(rest)] if rest else [])])
 
     def _row(self, row: Row) -> str:
-        return _row([self._cell(cell) for cell in row.cells])
+        return table_row(map(self._cell, row.cells))
 
     def _cell(self, cell: Words | Cell) -> str:
         if not isinstance(cell, Cell):
             return self.words(cell, cell=True)
         return "<br>".join(self.words(words, cell=True) for words in (cell.words, *cell.more))
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

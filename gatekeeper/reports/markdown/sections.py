@@ -10,7 +10,7 @@ from gatekeeper.contract.values.trial import Arm
 from gatekeeper.gate.results.result import ContractResult, GateResult
 from gatekeeper.reports.escape import code, code_cell, prose_with_code
 from gatekeeper.reports.markdown.decision import rows_of
-from gatekeeper.reports.markdown.page import Page
+from gatekeeper.reports.markdown.page import Page, table_row
 from gatekeeper.reports.words.call_counts import describe_calls, describe_cost
 from gatekeeper.reports.words.catalogue import REASONS
 from gatekeeper.reports.words.columns import Cell, columns
@@ -47,8 +47,8 @@ def _add_table_of(
         for row, contract in enumerate(contracts)
     ]
     page.add_rows(
-        f"{heading}{_line(titles)}\n{_line(rules)}\n",
-        [_line(row) for row in rows],
+        f"{heading}{table_row(titles)}\n{table_row(rules)}\n",
+        [table_row(row) for row in rows],
         more=lambda left: f"| …and {left:,} more |{' |' * (len(titles) - 1)}",
         share=0.4,
     )
@@ -117,10 +117,6 @@ def footer(result: GateResult, version: str) -> str:
             parts.append(f"{untouched} not affected")
     parts.append(f"gatekeeper {version}")
     return " · ".join(parts)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cell(cell: Cell) -> str:
