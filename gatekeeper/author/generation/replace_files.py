@@ -23,7 +23,7 @@ from pydantic import Field, TypeAdapter
 from gatekeeper.errors import WriteError
 from gatekeeper.reports.redact import environment_redactor
 
-PREFIX = ".gatekeeper."
+_PREFIX = ".gatekeeper."
 """What the names of temporary files begin with."""
 _RECORD = ".gatekeeper.unfinished."
 _MOST_BYTES = 100_000
@@ -53,8 +53,8 @@ def record_replacements(ready: Mapping[Path, Path], root: Path) -> Path:
         for path, temporary in ready.items()
     ]
     try:
-        descriptor, name = tempfile.mkstemp(prefix=PREFIX, dir=root)
-        record = root / f"{_RECORD}{Path(name).name.removeprefix(PREFIX)}.json"
+        descriptor, name = tempfile.mkstemp(prefix=_PREFIX, dir=root)
+        record = root / f"{_RECORD}{Path(name).name.removeprefix(_PREFIX)}.json"
         with contextlib.ExitStack() as unfinished:
             unfinished.callback(os.unlink, name)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -197,7 +197,7 @@ def _write_copy(path: Path, unfinished: contextlib.ExitStack) -> Path | None:
 
 
 def _temporary(path: Path, unfinished: contextlib.ExitStack) -> Path:
-    descriptor, name = tempfile.mkstemp(prefix=PREFIX, dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=_PREFIX, dir=path.parent)
     os.close(descriptor)
     unfinished.callback(remove_files, Path(name))
     return Path(name)

@@ -18,7 +18,7 @@ from gatekeeper.git import Repository
 if TYPE_CHECKING:
     from gatekeeper.contract.values.calibration_record import Calibrations
     from gatekeeper.gate.calibration.decisions import PairAgreement
-    from gatekeeper.gate.calibration.judge_agreement import JudgeDrift
+    from gatekeeper.gate.calibration.judge_agreement import GradingChange
     from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
 
 
@@ -204,7 +204,7 @@ def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
             )
 
 
-def _drifts(found: CalibrationRun, stored: Calibrations) -> tuple[JudgeDrift, ...]:
+def _drifts(found: CalibrationRun, stored: Calibrations) -> tuple[GradingChange, ...]:
     from gatekeeper.gate.calibration.judge_agreement import find_judge_drift
 
     return tuple(
@@ -212,7 +212,7 @@ def _drifts(found: CalibrationRun, stored: Calibrations) -> tuple[JudgeDrift, ..
     )
 
 
-def _drift_document(drift: JudgeDrift) -> dict[str, object]:
+def _drift_document(drift: GradingChange) -> dict[str, object]:
     return {
         "check": drift.check,
         "labels": drift.labels,

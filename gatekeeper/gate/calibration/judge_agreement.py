@@ -66,7 +66,7 @@ class ScoreAccuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeAgreement:
+class HumanAgreement:
     """How one judge agrees with people. `unanswered` outputs have no verdict of the judge."""
 
     judge: str
@@ -83,7 +83,7 @@ class Agreement:
     """The agreement of one or several judges: `between` is Cohen's kappa of each two of them,
     `together` Fleiss' kappa of all if there are more than two, on the outputs that all graded."""
 
-    judges: tuple[JudgeAgreement, ...]
+    judges: tuple[HumanAgreement, ...]
     between: Mapping[tuple[str, str], Estimate | None] = field(default_factory=dict)
     together: Estimate | None = None
 
@@ -116,12 +116,12 @@ def compare_judges(
 
 def agreement_of(
     judge: str, verdicts: Sequence[Verdict], position: PositionBias | None = None
-) -> JudgeAgreement:
+) -> HumanAgreement:
     """Return how the judge agrees with people."""
     answered = [v for v in verdicts if v.judge is not None]
     human, given = [v.human for v in answered], [bool(v.judge) for v in answered]
     known = [v for v in answered if v.length is not None]
-    return JudgeAgreement(
+    return HumanAgreement(
         judge,
         count_confusion(human, given),
         len(verdicts) - len(answered),
@@ -166,7 +166,7 @@ def _held_out(verdicts: Sequence[Verdict]) -> HeldOutRate | None:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeDrift:
+class GradingChange:
     """How the verdicts on the same outputs changed. `lost` were graded as people do and no longer
     are, `gained` the other way round. `to_pass` of these verdicts changed from fail to pass, the
     others from pass to fail. `p_value` is one-sided: it is small only if the judge agrees
@@ -186,7 +186,7 @@ class JudgeDrift:
         return self.p_value <= JUDGE_DRIFT_LEVEL
 
 
-def find_judge_drift(check: str, before: CheckCalibration, now: CheckCalibration) -> JudgeDrift:
+def find_judge_drift(check: str, before: CheckCalibration, now: CheckCalibration) -> GradingChange:
     """Compare two gradings of the same outputs by McNemar's exact tests. The labels are those of
     the stored calibration."""
     known = {(label.fixture, label.output): label for label in before.labels}
@@ -203,4 +203,4 @@ def find_judge_drift(check: str, before: CheckCalibration, now: CheckCalibration
         gained += is_right and not was_right
         to_pass += label.judge and not stored.judge
     p_value = changed_verdicts_p(lost, gained, to_pass, "worse")
-    return JudgeDrift(check, labels, agreed, agrees, lost, gained, to_pass, p_value)
+    return GradingChange(check, labels, agreed, agrees, lost, gained, to_pass, p_value)

@@ -10,9 +10,9 @@ from gatekeeper import numbers
 from gatekeeper.gate.calibration.decisions import PairAgreement
 from gatekeeper.gate.calibration.judge_agreement import (
     Agreement,
+    GradingChange,
     HeldOutRate,
-    JudgeAgreement,
-    JudgeDrift,
+    HumanAgreement,
     ScoreAccuracy,
 )
 from gatekeeper.gate.calibration.labels import AnnotatorAgreement
@@ -75,7 +75,7 @@ def describe_agreement(
     agreement: Agreement | None,
     pairs: Sequence[PairAgreement] = (),
     annotators: AnnotatorAgreement | None = None,
-    drifts: Sequence[JudgeDrift] = (),
+    drifts: Sequence[GradingChange] = (),
 ) -> Iterator[Block]:
     """Describe each thing that the labels show in a table."""
     if annotators:
@@ -108,7 +108,7 @@ def _figures(titles: Sequence[Words], rows: Sequence[Sequence[Words]]) -> Iterat
         yield Table([Column(first), *(Column(title, right=True) for title in others)], rows)
 
 
-def drift_text(found: JudgeDrift) -> str:
+def drift_text(found: GradingChange) -> str:
     """Say, behind the name of its check, whether the judge agrees less with people than when it was
     calibrated."""
     before = numbers.percent(found.agreed_before / found.labels if found.labels else None)
@@ -167,7 +167,7 @@ _COLUMNS = (
 )
 
 
-def _judge_row(found: JudgeAgreement) -> tuple[Words, ...]:
+def _judge_row(found: HumanAgreement) -> tuple[Words, ...]:
     confusion = found.confusion
     return (
         _name(found.judge),
@@ -264,7 +264,7 @@ def _pair_row(found: PairAgreement) -> tuple[Words, ...]:
     )
 
 
-def _judge_document(found: JudgeAgreement) -> dict[str, Any]:
+def _judge_document(found: HumanAgreement) -> dict[str, Any]:
     confusion, position, held = found.confusion, found.position, found.held_out
     return {
         "judge": found.judge,
