@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -39,7 +38,7 @@ from gatekeeper.checks.reading.output import (
     parse_json,
     quote,
 )
-from gatekeeper.contract.values.trial import Sample
+from gatekeeper.checks.text.overlap.references import zero_without_output
 
 MOST_ITEMS = 10_000
 _SHOWN = 3
@@ -90,16 +89,7 @@ def _prepare(params: Parameters, score: Callable[[SetCounts], float]) -> SampleE
             return Finding(passed=True, score=value)
         return Finding(False, _message(value, least, found, wanted), value)
 
-    evaluate = _on_items(params, inspect, none_expected=not wanted)
-
-    def scored(sample: Sample) -> Finding:
-        """Give the score 0 to an output without items, such as one that is not JSON."""
-        finding = evaluate(sample)
-        if finding.score is None and finding.passed is False:
-            return replace(finding, score=0.0)
-        return finding
-
-    return scored
+    return zero_without_output(_on_items(params, inspect, none_expected=not wanted))
 
 
 def _on_items(

@@ -7,7 +7,6 @@ changed, and not only its text.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -54,11 +53,11 @@ from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.size_limits import require_few_contracts
 from gatekeeper.contract.reading.specification_path import holds_specification
+from gatekeeper.contract.syntax.schema_errors import shown
 from gatekeeper.contract.values.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.values.definition import Contract, Target
 from gatekeeper.errors import ContractError, Problem
 
-_LIMIT = 60
 _NOT_SET = object()
 
 
@@ -83,10 +82,7 @@ def _sentence(head: Contract, name: str, before: Any, now: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    if value is _NOT_SET:
-        return "none"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."
+    return "none" if value is _NOT_SET else shown(value)
 
 
 @dataclass(frozen=True, slots=True)

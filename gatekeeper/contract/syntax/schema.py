@@ -21,8 +21,8 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
-    "number": lambda value: _is_number(value),
+    "integer": lambda value: is_number(value) and (isinstance(value, int) or value.is_integer()),
+    "number": lambda value: is_number(value),
 }
 
 
@@ -167,7 +167,8 @@ def _const(wanted: Any, *_: Any) -> Test:
     return lambda value: _same(value, wanted)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether JSON calls the value a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -213,10 +214,10 @@ _RULES: Mapping[str, _Rule] = {
     "minItems": _compared(_is_list, lambda value, wanted: len(value) >= wanted),
     "minLength": _compared(_is_text, lambda value, wanted: len(value) >= wanted),
     "pattern": _compared(_is_text, lambda value, wanted: re.search(wanted, value) is not None),
-    "minimum": _compared(_is_number, lambda value, wanted: bool(value >= wanted)),
-    "maximum": _compared(_is_number, lambda value, wanted: bool(value <= wanted)),
-    "exclusiveMinimum": _compared(_is_number, lambda value, wanted: bool(value > wanted)),
-    "exclusiveMaximum": _compared(_is_number, lambda value, wanted: bool(value < wanted)),
+    "minimum": _compared(is_number, lambda value, wanted: bool(value >= wanted)),
+    "maximum": _compared(is_number, lambda value, wanted: bool(value <= wanted)),
+    "exclusiveMinimum": _compared(is_number, lambda value, wanted: bool(value > wanted)),
+    "exclusiveMaximum": _compared(is_number, lambda value, wanted: bool(value < wanted)),
 }
 
 KNOWN_KEYWORDS = _ANNOTATIONS | _RULES.keys()

@@ -94,7 +94,7 @@ def _explain(
 
 def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[str, str]:
     wanted: Any = error.validator_value
-    shown = _shown(error.instance)
+    found = shown(error.instance)
     described = _described(schema)
     if error.validator == "required":
         missing = next(name for name in wanted if f"'{name}'" in error.message)
@@ -103,24 +103,24 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
     if error.validator == "type":
         kinds = [wanted] if isinstance(wanted, str) else list(wanted)
         wish = " or ".join(_KINDS.get(kind, kind) for kind in kinds)
-        return f"{shown} is not {wish}", f"write {described or wish}"
+        return f"{found} is not {wish}", f"write {described or wish}"
     if error.validator in _BOUNDS:
-        what = f"{shown} is not {_BOUNDS[str(error.validator)]} {wanted}"
+        what = f"{found} is not {_BOUNDS[str(error.validator)]} {wanted}"
         return what, f"write {described or 'a number in range'}"
     if error.validator == "enum":
         names = [str(value) for value in wanted]
         close = _closest(str(error.instance), sorted(names))
         fix = f"did you mean `{close}`?" if close else "write one of the listed values"
-        return f"{shown} is not one of {', '.join(names)}", fix
+        return f"{found} is not one of {', '.join(names)}", fix
     if error.validator == "const":
-        return f"{shown} is not {_shown(wanted)}", f"write {_shown(wanted)}"
+        return f"{found} is not {shown(wanted)}", f"write {shown(wanted)}"
     if error.validator in ("minItems", "minLength", "minProperties"):
         parts = "characters" if error.validator == "minLength" else "entries"
         what = f"has fewer than {wanted} {parts}" if error.instance else "is empty"
         return what, f"write {described or 'at least one'}"
     if error.validator == "pattern":
         return (
-            f"{shown} does not have the required form",
+            f"{found} does not have the required form",
             f"write {described or f'text like {wanted}'}",
         )
     return error.message, f"write {described or 'the form that the documentation describes'}"
@@ -131,6 +131,7 @@ def _described(schema: Any) -> str:
     return str(text[:1].lower() + text[1:].rstrip(".")) if text else ""
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: as JSON, and shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from gatekeeper import numbers
 from gatekeeper.contract.meaning.digests import canonical, check_meaning, file_meaning
+from gatekeeper.contract.syntax.schema import is_number
+from gatekeeper.contract.syntax.schema_errors import shown
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture
 
 MISSING = object()
@@ -73,11 +74,6 @@ def bound_weakenings(
         yield f"{what} removed; the value was {before:g}"
     elif (now > before) is up:
         yield f"{what} {'raised' if up else 'lowered'} from {before:g} to {now:g}"
-
-
-def shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _paired(
@@ -214,7 +210,7 @@ def _is_looser(direction: str, before: Any, now: Any) -> bool | None:
     if direction == "subset":
         lists = isinstance(before, list) and isinstance(now, list)
         return not {*map(canonical, before)} <= {*map(canonical, now)} if lists else None
-    if not _is_number(before) or not _is_number(now):
+    if not is_number(before) or not is_number(now):
         return None
     return bool(now > before) is (direction == "up")
 
@@ -233,10 +229,6 @@ def _files_of_files(spec: CheckSpec) -> list[str]:
         for path, text in spec.files.items()
         if path not in named
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _added(before: Sequence[CheckSpec], now: Sequence[CheckSpec], counts_in: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from gatekeeper.contract.meaning.digests import canonical, check_meaning, checks
 from gatekeeper.contract.meaning.modes import SENDING
 from gatekeeper.contract.meaning.repair_policy import repair_weakenings
 from gatekeeper.contract.simulated_user.settings import user_weakenings
+from gatekeeper.contract.syntax.schema_errors import shown
 from gatekeeper.contract.values.clusters import cluster_weakenings
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture, Message
 from gatekeeper.contract.values.objectives import Objective
@@ -22,7 +23,6 @@ from gatekeeper.contract.weakening.check_weakening import (
     bound_weakenings,
     check_weakenings,
     score_weakenings,
-    shown,
     some_fixtures,
 )
 
