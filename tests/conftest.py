@@ -18,7 +18,7 @@ from support.traced_threads import begin_traced_threads_one_by_one
 
 # A busy machine fails no property: no test asserts a time.
 # `make test` tries the same few examples each time, so that a run that passed passes again.
-# `make test-all` tries new ones, and more of them.
+# `make test-random` tries new ones, and more of them.
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=20)
 # With new examples, a health check fails by chance now and then. The fixed ones are checked.
 BY_CHANCE = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.data_too_large]
