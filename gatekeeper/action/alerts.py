@@ -132,7 +132,7 @@ def newly_frozen(
             thaw = max(b.frozen_until for b in now.budgets if b.frozen_until)
             text = (
                 "the contract has overspent its error budget by more than chance explains. "
-                f"Until {numbers.moment(thaw)}, only a significant improvement "
+                f"Until {numbers.moment(thaw)} at the latest, only a significant improvement "
                 "may merge."
             )
             found.append(News("freeze", contract.name, text))

@@ -200,10 +200,9 @@ def test_the_drift_spends_the_latency_and_nothing_else(year):
     assert days[-1].nightly.frozen
 
 
-def test_a_prompt_that_does_not_run_thaws_at_the_moment_that_was_promised(year):
+def test_a_prompt_that_does_not_run_thaws_by_the_moment_that_was_promised(year):
     lives, days = year
     life, promises = lives["pushed"], []
-    tick = timedelta(seconds=1)
     for day in days:
         for budget in day.pushed.budgets:
             promise = budget.frozen_until
@@ -213,15 +212,14 @@ def test_a_prompt_that_does_not_run_thaws_at_the_moment_that_was_promised(year):
             if ran:
                 continue
             promises.append(promise)
-            for at, overspent in ((promise - tick, True), (promise, False)):
-                found = [b for b in life.budgets(at).budgets if b.objective == budget.objective]
-                assert found[0].overspent == overspent
+            then = [b for b in life.budgets(promise).budgets if b.objective == budget.objective]
+            assert not then[0].overspent
     assert promises
 
 
 def test_a_promise_is_kept_or_beaten_wherever_nothing_more_failed(year):
     lives, days = year
-    checked = kept = 0
+    checked = 0
     for name, life in lives.items():
         for day in days:
             for budget in getattr(day, name).budgets:
@@ -232,10 +230,9 @@ def test_a_promise_is_kept_or_beaten_wherever_nothing_more_failed(year):
                 if sum(r.objectives[budget.objective][1] for r in after):
                     continue
                 later = [b for b in life.budgets(until).budgets if b.objective == budget.objective]
-                kept += not later[0].overspent
+                assert not later[0].overspent
                 checked += 1
-    # The seventh night of a window says how much nights vary, and may show more than six did.
-    assert kept >= 0.8 * checked > 0
+    assert checked
 
 
 def test_the_end_was_foretold_while_the_drift_went_on(year):

@@ -223,7 +223,7 @@ def unread_reasons(job: Job, policy: Policy) -> list[Reason]:
 
 
 def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
-    assert budget.freezes_at is not None  # noqa: S101  # the budget is overspent
+    assert budget.freezes_at and budget.frozen_until  # noqa: S101, PT018  # it is overspent
     counts = (
         f"{numbers.number(budget.spent)} of {budget.events:,} samples failed in {budget.window}; "
         f"the budget allows {numbers.number(budget.budget)}, and chance explains at most "
@@ -235,10 +235,8 @@ def _frozen(budget: ErrorBudget, *, exempt: bool) -> Reason:
     if exempt:
         return Reason("budget", f"{spent}; the policy exempts this contract.", "pass")
     rule = "only a change that significantly improves this objective may merge."
-    if not budget.frozen_until:
-        return Reason("budget", f"{spent}. {rule.capitalize()}", "fail")
     ends = "The freeze ends earlier if good samples follow, and later if more samples fail."
-    until = f"Until {numbers.moment(budget.frozen_until)}, {rule}"
+    until = f"Until {numbers.moment(budget.frozen_until)} at the latest, {rule}"
     return Reason("budget", f"{spent}. {until} {ends}", "fail")
 
 

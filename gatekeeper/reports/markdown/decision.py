@@ -246,7 +246,9 @@ def _budget_row(budget: ErrorBudget, name: str, *, by_base: bool) -> str:
         return f"{what}: no history yet{projected}"
     end, thaw = budget.exhausted_at, budget.frozen_until
     ends = f", used up on {numbers.moment(end)} at this rate" if end else ""
-    until = f", frozen until {numbers.moment(thaw)} if nothing more fails" if thaw else ""
+    until = (
+        f", frozen until {numbers.moment(thaw)} at the latest if nothing more fails" if thaw else ""
+    )
     if budget.state == "spent":
         until = ", spent, but this could be chance"
         if budget.freezes_at:

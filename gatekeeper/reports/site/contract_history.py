@@ -180,7 +180,7 @@ def _findings_of_budgets(budgets: ContractBudgets | None) -> Iterator[Finding]:
         if budget.overspent:
             freeze = ""
             if budgets and budgets.frozen and budget.frozen_until:
-                freeze = f"; frozen until {numbers.moment(budget.frozen_until)}"
+                freeze = f"; frozen until {numbers.moment(budget.frozen_until)} at the latest"
             text = f"The error budget of {label} is spent: {spent}{freeze}"
             yield Finding("budget", "fail", text, "budget spent")
         elif budget.state == "spent":

@@ -167,8 +167,10 @@ def _thaw(contract: ContractResult) -> str:
     ends = [budget.frozen_until for budget in spent if budget.frozen_until]
     wait = "wait until the budget recovers"
     if ends:
-        sooner = "earlier if good runs follow, later if more samples fail"
-        wait = f"wait until the freeze ends on {numbers.moment(max(ends))} ({sooner})"
+        wait = (
+            f"wait until the freeze ends, by {numbers.moment(max(ends))} at the latest unless more "
+            "samples fail"
+        )
     return (
         f"To merge now, {better} by more than chance explains. Or {wait}. Or ask a maintainer to "
         f"waive the result with the comment {_waive(contract)}."

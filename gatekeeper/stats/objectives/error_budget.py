@@ -101,8 +101,8 @@ class ErrorBudget:
     coming days are as the last seven (or the window, if that is shorter); None if nothing fails, if
     that would never end it, and if it is spent. `freezes_at` is how many failures of these events
     would be more than chance explains; None if less is spent than the budget, or if no number is
-    enough. `frozen_until` is when enough failures have left the window, if nothing fails and
-    nothing runs from now on; None if the budget is not overspent.
+    enough. `frozen_until` is when an overspent budget is no longer overspent at the latest, if
+    nothing fails from now on, whatever else runs; None if the budget is not overspent.
     """
 
     window: str
@@ -177,8 +177,9 @@ def error_budget(
         objective=name,
         exhausted_at=_exhausted_at(kept, Fraction(allowed), length, recent, now),
         freezes_at=freezes_at,
-        frozen_until=None if alpha is None else _frozen_until(kept, allowed, length, alpha),
     )
+    if found.overspent:
+        found = replace(found, frozen_until=_frozen_until(kept, allowed, length))
     limits = {each: _threshold(each, window, thresholds or {}) for each in burn_rate}
     burning = () if alpha is None else _burning(kept, found, limits, allowed, now, alpha)
     return replace(found, burning=burning)
@@ -218,23 +219,19 @@ def _nights(kept: Sequence[Event], length: timedelta) -> list[Look]:
     ]
 
 
-def _frozen_until(
-    kept: Sequence[Event], allowed: Decimal, length: timedelta, alpha: float
-) -> datetime | None:
-    """Return when enough failures have left the window.
+def _frozen_until(kept: Sequence[Event], allowed: Decimal, length: timedelta) -> datetime:
+    """Return when so much has left the window that what stays fails no more than is allowed.
 
-    Future good samples can only make it sooner.
+    The freeze may end earlier, because what stays may be chance by then. But this can be promised:
+    good samples only lower the rate, and no number of nights makes a rate that is allowed too high.
     """
+    most = Fraction(max(allowed, LEAST_ALLOWED))
     staying = sorted(kept, key=_time)
-    until: datetime | None = None
-    while staying:
-        fewest = _freezes_at(staying, allowed, length, alpha)
-        if fewest is None or _failing(staying) * sum(e.events for e in staying) < fewest:
-            return until
+    first = staying[0].time
+    while _failing(staying) > most:
         first = staying[0].time
-        until = first + length
         staying = [event for event in staying if event.time > first]
-    return until
+    return first + length
 
 
 def _exhausted_at(

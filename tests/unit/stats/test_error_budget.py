@@ -139,7 +139,7 @@ class TestAnObjectiveOfExactlyOne:
         weeks = [ago(20, int(d in (3, 5, 8)), days=d, hours=1) for d in range(10)]
         worse = error_budget(weeks, 1.0, "28d", NOW)
         assert (worse.state, worse.freezes_at) == ("overspent", 3)
-        assert worse.frozen_until == NOW - timedelta(days=8, hours=1) + timedelta(days=28)
+        assert worse.frozen_until == NOW - timedelta(days=3, hours=1) + timedelta(days=28)
 
     def test_it_is_not_frozen_for_ever_by_what_a_prompt_of_999_per_mille_does(self):
         history = [ago(20, int(d == 10), days=d, hours=1) for d in range(27)]

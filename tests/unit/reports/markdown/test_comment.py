@@ -450,9 +450,9 @@ def test_a_freeze_names_its_remedies() -> None:
     (action,) = (line for line in comment.splitlines() if line.startswith("**What to do:**"))
     assert action == (
         "**What to do:** To merge now, raise the success rate, lower the latency p95 by more "
-        "than chance explains. Or wait until the freeze ends on 2026-03-09 12:30 UTC (earlier if "
-        "good runs follow, later if more samples fail). Or ask a maintainer to waive the result "
-        "with the comment ``/gatekeeper waive a `b`: REASON``."
+        "than chance explains. Or wait until the freeze ends, by 2026-03-09 12:30 UTC at the "
+        "latest unless more samples fail. Or ask a maintainer to waive the result with the "
+        "comment ``/gatekeeper waive a `b`: REASON``."
     )
 
 
