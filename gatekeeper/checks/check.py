@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.checks.own_code_paths import MODULES
+from gatekeeper.contract.checks.check_specs import MODULES
 from gatekeeper.contract.templates.plain import TEMPLATE_MARKS
 from gatekeeper.contract.values.definition import CheckShape, Fixture, Message, Prompt
 from gatekeeper.contract.values.trial import Arm, Completion, Sample, Vote

@@ -255,7 +255,7 @@ class _Complaint:
         at = self.spec.position or Position(contract_path)
         used = f" (for {_listed(fixtures)})" if fixtures else ""
         field = f"check `{self.spec.name}`"
-        return Problem(at.path, f"{self.what}{used}", self.fix, at.line, at.column, field)
+        return at.problem(f"{self.what}{used}", self.fix, field)
 
 
 class _Bench:

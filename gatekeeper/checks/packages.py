@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gatekeeper.checks.check import Check
 from gatekeeper.checks.registry import ADDED, CHECKS
-from gatekeeper.contract.checks.other_check_names import ENTRY_POINTS
+from gatekeeper.contract.checks.check_specs import ENTRY_POINTS
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.errors import UsageError
 

@@ -25,15 +25,14 @@ from gatekeeper.contract.files.contract_document import (
 )
 from gatekeeper.contract.files.inventory import MOST_PROMPT_FILES, Inventory, take_inventory
 from gatekeeper.contract.fixtures.near_duplicates import near_duplicate_warning
-from gatekeeper.contract.fixtures.placeholder_fixtures import placeholder_fixtures
 from gatekeeper.contract.fixtures.quarantine import ended_quarantines, held_fixtures
 from gatekeeper.contract.fixtures.unused_variables import (
     UnusedVariable,
     names_read,
+    placeholder_fixtures,
     unused_variables,
 )
-from gatekeeper.contract.loading.load import load_contract
-from gatekeeper.contract.loading.load_contracts import shared_names
+from gatekeeper.contract.loading.load import load_contract, shared_names
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
     FindFault,
@@ -44,9 +43,8 @@ from gatekeeper.contract.models.faults import (
 )
 from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.policies.folder_policies import misnamed_policies, read_policy
-from gatekeeper.contract.policies.overruled_keys import overruled_keys
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
-from gatekeeper.contract.policies.unmatched_patterns import unmatched_patterns
+from gatekeeper.contract.policies.unmatched_patterns import overruled_keys, unmatched_patterns
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
@@ -392,7 +390,7 @@ def _notes(job: Job, *, alone: bool) -> Iterator[Problem]:
     contract, evaluation = job.contract, job.evaluations[0]
     for skipped in contract.not_run:
         at, what = skipped.position, f"not run: `{skipped.kind}`: {skipped.why}"
-        yield Problem(at.path, what, "", at.line, at.column)
+        yield at.problem(what, "")
     graded = contract.gate.on == "score"
     weak = compute_power(evaluation).note if alone and not graded else None
     for note in (weak, objective_summary(evaluation), *limit_notes(evaluation)):

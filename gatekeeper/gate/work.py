@@ -24,7 +24,7 @@ from gatekeeper.contract.changes.groups import narrowed, with_groups
 from gatekeeper.contract.changes.new_contracts import hold_every_contract, hold_new_contracts
 from gatekeeper.contract.changes.own_code import missing_code_notices, with_trusted_code
 from gatekeeper.contract.changes.readings import reading_weakenings
-from gatekeeper.contract.fixtures.placeholder_fixtures import placeholder_notices
+from gatekeeper.contract.fixtures.unused_variables import placeholder_notices
 from gatekeeper.contract.models.allowed import allowed_models, model_problems
 from gatekeeper.contract.models.faults import NamedModel, named_model
 from gatekeeper.contract.models.names import is_hosted
@@ -35,12 +35,13 @@ from gatekeeper.contract.reading.size_limits import QuestionTally, require_few_t
 from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.contract.values.definition import POLICY_NAME, Contract
 from gatekeeper.contract.values.trial import Arm, Request, SharedPrefix, Trial
-from gatekeeper.contract.weakening.added_comparisons import added_comparisons
-from gatekeeper.contract.weakening.calibration_weakening import (
+from gatekeeper.contract.weakening.policy_weakening import (
+    Weakening,
+    added_comparisons,
     brought_calibrations,
     calibration_weakenings,
+    policy_weakenings,
 )
-from gatekeeper.contract.weakening.policy_weakening import Weakening, policy_weakenings
 from gatekeeper.errors import Problem, UsageError
 from gatekeeper.gate.plan.calibrations_in_force import calibration_problems, use_calibrations
 from gatekeeper.gate.plan.contract_reasons import (

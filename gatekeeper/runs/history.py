@@ -119,7 +119,7 @@ def with_old_names(past: Past, work: Work, since: Since | None) -> tuple[Past, M
     """Return the past under the present names, and the old name of each contract that has been
     renamed since it was last measured."""
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.files.renamed_contracts import renamed_contracts
+    from gatekeeper.contract.files.contract_files import renamed_contracts
     from gatekeeper.history.lineage import (
         commits_of_the_gone,
         under_new_names,

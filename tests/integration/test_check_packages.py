@@ -20,7 +20,7 @@ from gatekeeper.checks import packages
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import ADDED, CHECKS, SHAPES
 from gatekeeper.cli.main import main
-from gatekeeper.contract.checks.other_check_names import hint_for_type
+from gatekeeper.contract.checks.check_specs import hint_for_type
 from gatekeeper.contract.policies.policy import OwnChecks, Policy
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from gatekeeper.author.onboarding.demands import Demand, find_demands
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.contract.files.inventory import InventoryPrompt
-from gatekeeper.contract.fixtures.placeholder_fixtures import EXAMPLES
+from gatekeeper.contract.fixtures.unused_variables import EXAMPLES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import parse

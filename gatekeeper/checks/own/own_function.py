@@ -14,7 +14,7 @@ from typing import Any
 
 from gatekeeper.checks.check import Files, Finding, ParameterError, Parameters, undetermined
 from gatekeeper.checks.reading.output import shorten
-from gatekeeper.contract.checks.own_code_paths import MODULES
+from gatekeeper.contract.checks.check_specs import MODULES
 from gatekeeper.contract.syntax.parsing import BrokenTextError, read_functions
 from gatekeeper.sandbox.frames import FrameError
 from gatekeeper.sandbox.process import LimitedProcess, Limits

@@ -19,7 +19,7 @@ from gatekeeper.contract.checks.embeddings import (
 from gatekeeper.contract.checks.judge_questions import question_id
 from gatekeeper.contract.meaning.repair_policy import STEPS_ON_WORDS
 from gatekeeper.contract.values.definition import Contract, RepairPolicy
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import AppliedRepair, Meaning, Request, Sample
 
 

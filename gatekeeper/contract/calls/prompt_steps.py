@@ -279,7 +279,7 @@ def _uses(prompt: Prompt, names: Sequence[str]) -> Iterator[tuple[str, int | Non
 def _found(source: str, names: Sequence[str]) -> Iterator[tuple[str, int | None, bool]]:
     from jinja2 import TemplateSyntaxError
 
-    from gatekeeper.contract.templates.step_outputs import step_uses
+    from gatekeeper.contract.templates.structure import step_uses
 
     if len(source) > _MOST_TEXT:
         yield from ((name, None, False) for name in names if name in source)

@@ -8,13 +8,13 @@ changed, and not only its text.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from gatekeeper.contract.changes.pairing import Side, is_in, pair_contracts
-from gatekeeper.contract.changes.prompt_moves import PromptMoves
+from gatekeeper.contract.changes.prompt_moves import PromptMoves, Watched, pair_prompts, places_of
 from gatekeeper.contract.changes.readings import (
     as_base_shows,
     as_before,
@@ -23,8 +23,6 @@ from gatekeeper.contract.changes.readings import (
 )
 from gatekeeper.contract.changes.renaming import with_ids_of
 from gatekeeper.contract.changes.successors import Successors
-from gatekeeper.contract.changes.uncovered_keys import uncovered_keys
-from gatekeeper.contract.changes.watched_prompts import Watched, pair_prompts, places_of
 from gatekeeper.contract.discovery.prompt_files import may_hold_text
 from gatekeeper.contract.files.contract_document import file_of
 from gatekeeper.contract.files.contract_files import (
@@ -39,21 +37,25 @@ from gatekeeper.contract.formats.foreign_suite import (
     contract_name,
     file_of_contract,
 )
-from gatekeeper.contract.loading.contract_difference import differs
-from gatekeeper.contract.loading.load import load_contract, require_known_files
-from gatekeeper.contract.loading.load_contracts import (
+from gatekeeper.contract.loading.load import (
     SharedNameError,
+    differs,
     every_problem,
+    load_contract,
     load_contracts,
+    require_known_files,
     shared_names,
 )
 from gatekeeper.contract.meaning.digests import canonical
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
-from gatekeeper.contract.prompts.reference import prompt_file
+from gatekeeper.contract.prompts.reference import PromptReference, prompt_file, read_reference
+from gatekeeper.contract.prompts.value_at_key import parse_data
 from gatekeeper.contract.reading.globs import matching
+from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.reading.size_limits import require_few_contracts
 from gatekeeper.contract.reading.specification_path import holds_specification
 from gatekeeper.contract.syntax.schema_errors import shown
+from gatekeeper.contract.syntax.yaml_positions import KeyPath
 from gatekeeper.contract.values.change import AffectedBy, Change, Entry, PathChange, Revision
 from gatekeeper.contract.values.definition import Contract, Target
 from gatekeeper.errors import ContractError, Problem
@@ -197,7 +199,7 @@ class _Comparison:
         }
 
     def affected(self) -> Affected:
-        at_head = References(self.change.head, self.shapes, self._check_ahead)
+        at_head = References(self.change.head, self.shapes)
         sketches = find_contracts(at_head, self.policy)
         suspects = self._suspects(sketches)
         loaded, failed = load_contracts(
@@ -249,16 +251,6 @@ class _Comparison:
         """Return whether the change touches the file of one of the contracts."""
         return not self.changed.isdisjoint(map(file_of_contract, paths))
 
-    def _check_ahead(self, sketch: Sketch) -> None:
-        """Begin to check the prompts of a contract at head that may be affected."""
-        if sketch.depends_on(self.changed):
-            sketch.check_ahead(self.change.head)
-
-    def _check_ahead_at_base(self, sketch: Sketch) -> None:
-        """Begin to check prompts that may not be those of head, which are being checked."""
-        if not self.changed.isdisjoint(sketch.closure - {sketch.file}):
-            sketch.check_ahead(self.change.base)
-
     def _suspects(self, sketches: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts that a changed file may affect. Those of one foreign file are
         suspect together: another of its files may have added or removed one."""
@@ -277,7 +269,7 @@ class _Comparison:
     def _base_sketches(self, at_head: Sequence[Sketch]) -> list[Sketch]:
         """Return the contracts at base that may differ: their own file changed, or a path of their
         closure. An unchanged file has the same closure on both sides."""
-        references = References(self.change.base, self.shapes, self._check_ahead_at_base)
+        references = References(self.change.base, self.shapes)
         written = matching_contracts(self.changed & self.before.keys(), self.policy)
         touched = {s.file for s in self._suspects(at_head) if s.file in self.before}
         require_few_contracts([*written | touched], self.policy.contracts, POLICY_PATH)
@@ -555,3 +547,52 @@ def broken_contracts(
     if problems:
         raise ContractError(list(dict.fromkeys(problems)))
     return broken, unknown, notices
+
+
+def uncovered_keys(
+    change: Change, sketches: Sequence[Sketch], paths: Collection[str]
+) -> Iterator[str]:
+    """Yield a reference to each text of the changed files that is new or different at head, and
+    that is no part of a contract's prompt. A single word is no prompt. Files that a contract uses
+    as a whole are covered as a whole."""
+    old_path = {new: old for old, new in change.renames.items()}
+    for path in sorted(paths):
+        covered = _covered_keys(sketches, path)
+        if not covered:
+            continue
+        before = dict(_texts(change.base, old_path.get(path, path)))
+        for key, text in _texts(change.head, path):
+            inside = any(key[: len(known)] == known for known in covered)
+            if not inside and before.get(key) != text and len(text.split()) > 1:
+                yield str(PromptReference(path, key))
+
+
+def _covered_keys(sketches: Sequence[Sketch], path: str) -> list[KeyPath]:
+    """Return the keys of the file that are prompts of contracts; none if a contract uses the file
+    in another way."""
+    keys: list[KeyPath] = []
+    for sketch in sketches:
+        if path in sketch.closure:
+            named = [read_reference(prompt) for prompt in sketch.prompts]
+            own = [place.key for place in named if place.path == path and place.key is not None]
+            if sketch.file == path or not own:
+                return []
+            keys += own
+    return keys
+
+
+def _texts(revision: Revision, path: str) -> Iterator[tuple[KeyPath, str]]:
+    """Yield each text of a data file with its key; nothing if it cannot be read."""
+    try:
+        data = parse_data(read_text(revision, path), path).data
+    except (UnreadableError, ContractError):
+        return
+    waiting: list[tuple[KeyPath, Any]] = [((), data)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, str):
+            yield key, value
+        elif isinstance(value, dict):
+            waiting += [((*key, name), inner) for name, inner in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [((*key, at), inner) for at, inner in reversed([*enumerate(value)])]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gatekeeper.contract.changes.affected import AffectedContract
-from gatekeeper.contract.checks.own_code_paths import code_paths
+from gatekeeper.contract.checks.check_specs import code_paths
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, read_text
@@ -97,7 +97,7 @@ def unlisted_code_problems(contract: Contract, policy: Policy) -> Iterator[Probl
         what = f"check `{spec.name}` cannot run, because the policy does not list `{path}`"
         fix = f"add `{path}` to `checks: {{python: […]}}` in {POLICY_PATH}"
         at = spec.position or Position(contract.path)
-        yield Problem(at.path, what, fix, at.line, at.column)
+        yield at.problem(what, fix)
 
 
 def _is_listed(path: str, policy: Policy) -> bool:

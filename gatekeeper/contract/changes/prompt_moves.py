@@ -1,14 +1,20 @@
 """What a pull request does with the prompts of the base contract: which it leaves without a
-contract, which are gone, and what they were."""
+contract, which are gone, and what they were.
+
+A program that reads `prompts/a.md` follows symbolic links and submodules. The gate does not. A path
+that leads through one may therefore give the program another prompt than the one that was tested.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
 
-from gatekeeper.contract.changes.watched_paths import WatchedPaths
-from gatekeeper.contract.changes.watched_prompts import Watched
+from gatekeeper.contract.files.references import Sketch
 from gatekeeper.contract.prompts.existing import has_prompt
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
@@ -107,3 +113,111 @@ class PromptMoves:
 
     def _is_file(self, path: str) -> bool:
         return path in self.after and self.after[path].kind == "file"
+
+
+_KINDS = {"symlink": "symbolic link", "submodule": "submodule"}
+
+
+@dataclass(frozen=True)
+class WatchedPaths:
+    """The paths of a pull request's head, to find what is now at a path of its base."""
+
+    entries: Mapping[str, Entry]
+
+    def replacement(self, path: str, known: str | None = None) -> str | None:
+        """Describe what a program finds at the path instead of a regular file of that name.
+
+        None if the path is a regular file, or if nothing is there. Letter case and the form of
+        accents do not count: file systems of macOS and Windows do not tell them apart. The file
+        `known` is left out, because it is watched under its own name.
+        """
+        entry = self.entries.get(path)
+        if entry is not None and entry.kind == "file":
+            return None
+        folded = _folded(path)
+        for part in accumulate(folded.split("/"), "{}/{}".format):
+            for name in self._links.get(part, ()):
+                kind = _KINDS[self.entries[name].kind]
+                place = "now a" if part == folded else f"reached through `{name}`, now a"
+                return f"{place} {kind}"
+        if folded in self._folders:
+            return "now a folder"
+        others = [name for name in self._files.get(folded, ()) if name != known]
+        return f"now `{others[0]}`, which differs only in upper and lower case" if others else None
+
+    @staticmethod
+    def is_same_name(path: str, other: str) -> bool:
+        """Return whether the paths differ at most in letter case and in the form of accents."""
+        return _folded(path) == _folded(other)
+
+    @cached_property
+    def _links(self) -> Mapping[str, list[str]]:
+        return _by_folded(path for path, entry in self.entries.items() if entry.kind != "file")
+
+    @cached_property
+    def _files(self) -> Mapping[str, list[str]]:
+        return _by_folded(path for path, entry in self.entries.items() if entry.kind == "file")
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        parts = (_folded(path).rpartition("/")[0] for path in self.entries)
+        return frozenset(
+            folder
+            for parent in set(parts)
+            for folder in accumulate(parent.split("/"), "{}/{}".format)
+        )
+
+
+def _by_folded(paths: Iterable[str]) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(_folded(path), []).append(path)
+    return found
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+Places = Mapping[str | None, str]
+"""The reference of each prompt by the name of its step; None for the contract's own prompt."""
+
+
+class Watched(NamedTuple):
+    """The reference of a prompt of the base contract, and of the one at the same place of head's:
+    None if head's contract does not have that place."""
+
+    reference: str
+    now: str | None
+
+
+def places_of(contract: Contract | Sketch | None) -> Places:
+    """Return the prompts of a contract, as far as they are known."""
+    if contract is None:
+        return {}
+    if isinstance(contract, Sketch):
+        last, steps = contract.prompt, contract.steps
+    else:
+        last = contract.target.prompt.reference
+        steps = tuple((step.name, step.prompt.reference) for step in contract.target.steps)
+    places: dict[str | None, str] = {} if last is None else {None: last}
+    places.update(steps)
+    return places
+
+
+def pair_prompts(
+    base: Places, head: Places, new_name: Callable[[str], str | None]
+) -> tuple[Watched, ...]:
+    """Return each prompt of base with that of head at the same place. A step with a new name counts
+    as the same place if its prompt is the same file; `new_name` gives a prompt's reference at head.
+
+    Places and not paths: head could put a copy of the old prompt anywhere in its steps.
+    """
+    renamed = {path: place for place, path in head.items() if place not in base}
+    found = []
+    for place, path in base.items():
+        now = head.get(place)
+        if place not in head and renamed.pop(new_name(path) or path, None) is not None:
+            now = new_name(path)
+        found.append(Watched(path, now))
+    return tuple(found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from posixpath import basename
 
-from gatekeeper.contract.changes.watched_prompts import Watched
+from gatekeeper.contract.changes.prompt_moves import Watched
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.existing import has_prompt

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from gatekeeper.contract.checks.judge_settings import with_contract_judge
-from gatekeeper.contract.checks.other_check_names import hint_for_type
-from gatekeeper.contract.checks.own_code_paths import code_paths, located_code
 from gatekeeper.contract.meaning.check_keys import COMMON_KEYS, key_problems
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.reading.size_limits import MOST_CHECKS
@@ -298,3 +297,95 @@ def with_own_names(
         else fixture
         for fixture in fixtures
     )
+
+
+CHECKS_HERE: Mapping[str, str] = {
+    "one_of": "type: enum, values: [...]",
+    "exact_match": "type: equals, value: ...",
+    "icontains": "type: contains, value: ..., ignore_case: true",
+    "contains_any": "type: contains, values: [...], match: any",
+    "contains_all": "type: contains, values: [...]",
+    "max_length": "type: length, max: ...",
+    "word_count": "type: length, unit: words, max: ...",
+    "is_json": "type: json_valid",
+    "is_xml": "type: parses_as, format: xml",
+    "is_html": "type: parses_as, format: html",
+    "is_sql": "type: parses_as, format: sql",
+    "is_refusal": "type: refusal, expect: refusal",
+    "rouge_n": "type: rouge, variant: rouge1, value: ...",
+    "llm_rubric": "judge: rubric, criteria: ...",
+    "g_eval": "judge: rubric, criteria: ...",
+    "factuality": "judge: rubric, criteria: ..., reference: ...",
+    "faithfulness": "judge: faithful, context: ...",
+    "context_faithfulness": "judge: faithful, context: ...",
+    "answer_relevance": "judge: answers_question",
+    "select_best": "judge: prefer",
+}
+"""How to write the check of each name here; `...` stands for what its author chooses."""
+ENTRY_POINTS = "gatekeeper.checks"
+"""The group of entry points by which packages bring check types."""
+
+
+def hint_for_type(kind: str, known: Iterable[str]) -> str:
+    """Return how to write a check of an unknown type: by its name in other tools, else by the
+    installed package that has it, else the nearest known type, else all of them."""
+    here = CHECKS_HERE.get(kind.lower().replace("-", "_"))
+    if here:
+        return f"write `{{{here}}}`"
+    package = _package_with(kind)
+    if package:
+        return (
+            f"add the package `{package}`, which has this check, to "
+            "`checks.packages` in the policy "
+            "on the branch to merge into"
+        )
+    return nearest(kind, known)
+
+
+@cache
+def _package_with(kind: str) -> str | None:
+    """Return the installed package that brings a check of this type, with its version. None if no
+    package does."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=ENTRY_POINTS, name=kind):
+        if point.dist is not None:
+            return f"{point.dist.name}=={point.dist.version}"
+    return None
+
+
+MODULES = "modules"
+"""The parameter that names further files."""
+
+
+def code_paths(params: Mapping[str, Any], shape: CheckShape) -> tuple[str, ...]:
+    """Return the paths from the repository root of a loaded check's code, its own file first."""
+    if shape.code is None:
+        return ()
+    return (params[shape.code].rpartition(":")[0], *params.get(MODULES, ()))
+
+
+def located_code(params: Mapping[str, Any], shape: CheckShape, written_in: str) -> dict[str, Any]:
+    """Return the parameters that name code, with paths from the repository root.
+
+    Raises UnreadableError for a path that leads out of the repository.
+    """
+    if shape.code is None:
+        return {}
+    path, _, function = params[shape.code].rpartition(":")
+    modules = [locate(module, written_in) for module in params.get(MODULES, ())]
+    located = {shape.code: f"{locate(path, written_in)}:{function}"}
+    return located | ({MODULES: modules} if modules else {})
+
+
+def named_code(item: Mapping[str, Any], shape: CheckShape | None, written_in: str) -> list[str]:
+    """Return the paths of the code that a check names, if it is written as it should be.
+
+    Raises UnreadableError for a path that leads out of the repository.
+    """
+    written = item.get(shape.code) if shape and shape.code else None
+    modules = item.get(MODULES, ())
+    if not isinstance(written, str):
+        return []
+    named = [written.rpartition(":")[0], *(modules if isinstance(modules, list) else ())]
+    return [locate(path, written_in) for path in named if isinstance(path, str)]

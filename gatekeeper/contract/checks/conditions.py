@@ -108,7 +108,7 @@ class _Conditions:
                 "`language is defined and language == 'de'`"
             )
         field = f"`when` of `{spec.name}`"
-        raise ContractError([Problem(at.path, what, fix, at.line, at.column, field)])
+        raise ContractError([at.problem(what, fix, field)])
 
     def _key(self, when: str, fixture: Fixture) -> tuple[str, str]:
         """Return what tells the evaluation from others. Keeps the values that the expression
@@ -134,4 +134,4 @@ def _unused_problem(spec: CheckSpec, categories: set[str], path: str) -> Problem
     unknown = sorted(named_categories(spec.when) - categories)
     if unknown:
         fix = nearest(unknown[0], categories)
-    return Problem(at.path, what, fix, at.line, at.column, "when")
+    return at.problem(what, fix, "when")

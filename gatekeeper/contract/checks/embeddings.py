@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from gatekeeper.contract.checks.judge_questions import question_id
 from gatekeeper.contract.values.definition import Message
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import JudgeAnswer, QuestionId, Request
 
 LONGEST = 100_000

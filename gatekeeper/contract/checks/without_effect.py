@@ -9,7 +9,7 @@ from gatekeeper.contract.checks.judge_settings import ASKING
 from gatekeeper.contract.meaning.constraints import output_schema
 from gatekeeper.contract.meaning.repair_policy import STEPS_ON_WORDS
 from gatekeeper.contract.syntax.yaml_positions import Document
-from gatekeeper.contract.values.definition import CheckSpec, Contract
+from gatekeeper.contract.values.definition import CheckSpec, Contract, Position
 from gatekeeper.errors import ContractError, Problem
 
 _RECORDED = "recorded/"
@@ -100,10 +100,7 @@ def _idle_check(part: Contract, spec: CheckSpec) -> Iterator[Problem]:
 
 
 def _at(part: Contract, spec: CheckSpec, what: str, fix: str) -> Problem:
-    at = spec.position
-    if at is None:
-        return Problem(part.path, what, fix)
-    return Problem(at.path, what, fix, at.line, at.column)
+    return (spec.position or Position(part.path)).problem(what, fix)
 
 
 def _requires_a_call(spec: CheckSpec) -> bool:

@@ -81,7 +81,7 @@ def _exported(
             "prompt"
         )
         fix = "write a contract for one of these prompts, and export that contract"
-        raise ContractError([Problem(at.path, what, fix, at.line, at.column)])
+        raise ContractError([at.problem(what, fix)])
     made = _format(to).export(contract, read.document)
     if not made.texts:
         raise ContractError([_nothing(contract, made)])
@@ -113,7 +113,7 @@ def _nothing(contract: Contract, made: Exported) -> Problem:
         f"`{first.kind}` cannot, because {first.why}"
     )
     fix = "export to another format, or add a check that this format supports"
-    return Problem(at.path, what, fix, at.line, at.column)
+    return at.problem(what, fix)
 
 
 def _header(contract: Contract, missing: tuple[NotRun, ...], differs: tuple[NotRun, ...]) -> str:

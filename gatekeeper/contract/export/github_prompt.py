@@ -21,7 +21,7 @@ from gatekeeper.contract.export.exported import (
 from gatekeeper.contract.export.judges import judge_differences, llm_evaluator
 from gatekeeper.contract.formats.github_prompt import STRINGS
 from gatekeeper.contract.formats.rows import written_as
-from gatekeeper.contract.reading.github_model_names import explain_github_name, to_github_name
+from gatekeeper.contract.reading.model_traits import explain_github_name, to_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.syntax.yaml_text import write_yaml
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture

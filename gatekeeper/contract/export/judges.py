@@ -10,7 +10,7 @@ from typing import Any
 
 from gatekeeper.contract.checks.judge_settings import ENOUGH
 from gatekeeper.contract.export.exported import is_text, rendered_values
-from gatekeeper.contract.reading.github_model_names import to_github_name
+from gatekeeper.contract.reading.model_traits import to_github_name
 from gatekeeper.contract.values.definition import CheckSpec, Fixture
 
 _ASKS = {

@@ -7,14 +7,18 @@ hundreds of contracts that a pull request does not change cost very little.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal
 
-from gatekeeper.contract.checks.check_specs import SCHEMA_SUFFIXES, check_type, schema_references
+from gatekeeper.contract.checks.check_specs import (
+    SCHEMA_SUFFIXES,
+    check_type,
+    named_code,
+    schema_references,
+)
 from gatekeeper.contract.checks.judge_settings import judges_named_in
-from gatekeeper.contract.checks.own_code_paths import named_code
 from gatekeeper.contract.files.contract_document import (
     ContractDocument,
     is_prompt,
@@ -23,13 +27,12 @@ from gatekeeper.contract.files.contract_document import (
 from gatekeeper.contract.fixtures.fixtures import own_checks, read_rows
 from gatekeeper.contract.formats.foreign_suite import BrokenSuiteError
 from gatekeeper.contract.prompts.kinds import may_hide_words, may_include, prompt_kind
-from gatekeeper.contract.prompts.load import check_prompt_ahead, parse_prompt, parse_written
+from gatekeeper.contract.prompts.load import parse_prompt, parse_written
 from gatekeeper.contract.prompts.reference import (
     PromptReference,
     locate_prompt,
     read_reference,
 )
-from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.reading.size_limits import (
@@ -94,19 +97,11 @@ class Sketch:
     """The name of each step and the reference of its prompt."""
     parts: tuple[str, ...] = ()
     """What a suite of another tool calls the prompt and the model."""
-    style: TemplateStyle | None = None
-    """How the contract says that its templates are written."""
 
     @property
     def prompts(self) -> tuple[str, ...]:
         """The reference of every prompt that is known, the contract's own first."""
         return (*([self.prompt] if self.prompt else []), *(prompt for _, prompt in self.steps))
-
-    def check_ahead(self, revision: Revision) -> None:
-        """Begin to check the templates of the contract's prompts, before it is loaded."""
-        if self.sound and not self.is_foreign:
-            for reference in self.prompts:
-                check_prompt_ahead(revision, reference, self.style)
 
     def depends_on(self, changed: Set[str]) -> bool:
         """Return whether one of the changed paths is in the closure or matches a pattern."""
@@ -117,12 +112,10 @@ class Sketch:
 
 @dataclass
 class References:
-    """Finds the files that contracts of one revision refer to. Each file is read once. `on_sketch`
-    gets each description as soon as it is there."""
+    """Finds the files that contracts of one revision refer to. Each file is read once."""
 
     revision: Revision
     shapes: Shapes
-    on_sketch: Callable[[Sketch], None] | None = None
     _inside: dict[tuple[str, _Kind], frozenset[str] | None] = field(default_factory=dict)
     _recordings: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -131,13 +124,7 @@ class References:
         those that they name at once."""
         prefetch(self.revision, files)
         prefetch(self.revision, [named for file in files for named in self._named(file)])
-        found = []
-        for file in files:
-            for sketch in self._look(file):
-                found.append(sketch)
-                if self.on_sketch:
-                    self.on_sketch(sketch)
-        return found
+        return [sketch for file in files for sketch in self._look(file)]
 
     def _named(self, path: str) -> Iterator[str]:
         """Return the prompt and the fixture files, as far as they are known."""
@@ -210,7 +197,6 @@ class References:
             is_foreign=contract.is_foreign,
             parts=contract.parts,
             steps=tuple((name, str(step)) for name, step in steps if step is not None),
-            style=declared_style(data),
         )
 
     def _recording(self, model: Any, prompt: str | None) -> frozenset[str]:

@@ -30,7 +30,7 @@ from gatekeeper.contract.formats.rows import (
 )
 from gatekeeper.contract.formats.texts import fill, with_variables
 from gatekeeper.contract.prompts.unfilled_names import SPACED
-from gatekeeper.contract.reading.github_model_names import from_github_name
+from gatekeeper.contract.reading.model_traits import from_github_name
 
 
 def _text(value: At) -> At:

@@ -17,7 +17,7 @@ from typing import Any
 
 from gatekeeper.contract.checks.check_specs import CheckReader
 from gatekeeper.contract.checks.conditions import apply_conditions
-from gatekeeper.contract.checks.gating_checks import ungated_fixtures
+from gatekeeper.contract.checks.gate_problems import ungated_fixtures
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.yaml_positions import Document

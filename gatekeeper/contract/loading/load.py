@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 from gatekeeper.contract.calls.prompt_steps import Steps, chain_problems, read_steps
 from gatekeeper.contract.checks.check_specs import CheckReader, place_unreadable, with_own_names
 from gatekeeper.contract.checks.conditions import apply_conditions
-from gatekeeper.contract.checks.gate_problems import gate_problems
-from gatekeeper.contract.checks.gating_checks import ungated_fixtures
+from gatekeeper.contract.checks.gate_problems import gate_problems, ungated_fixtures
 from gatekeeper.contract.checks.judge_calibration import read_calibration
+from gatekeeper.contract.checks.judge_settings import judges_of
 from gatekeeper.contract.files.contract_document import ContractDocument, read_contract_document
+from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.fixtures.fixtures import (
     Row,
     fixture_from,
@@ -24,26 +24,28 @@ from gatekeeper.contract.fixtures.fixtures import (
 )
 from gatekeeper.contract.fixtures.other_data_sets import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures.quarantine import read_quarantine
+from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.loading.check_groups import read_groups
-from gatekeeper.contract.loading.contract_difference import recordings_of
 from gatekeeper.contract.meaning.digests import (
+    contract_digest,
     digest,
     evaluation_meaning,
     file_meaning,
     fixture_meaning,
     groups_meaning,
     prompt_file_digests,
+    target_digest,
 )
 from gatekeeper.contract.meaning.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.meaning.schemas import contract_schema
-from gatekeeper.contract.meaning.similar_settings import similar_problems
+from gatekeeper.contract.meaning.similar_settings import embedding_models, similar_problems
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.prompts.styles.evidence import declared_style
 from gatekeeper.contract.prompts.unfilled_names import require_filled
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
-from gatekeeper.contract.reading.size_limits import MOST_FIXTURES, Tally
+from gatekeeper.contract.reading.size_limits import Tally
 from gatekeeper.contract.simulated_user.settings import read_contract_user, user_files, with_users
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems
@@ -63,54 +65,8 @@ from gatekeeper.contract.values.definition import (
     Target,
     TemplateStyle,
 )
-from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS, read_objectives
-from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.contract.values.objectives import CATEGORIES, CHECKS, read_limits, read_objectives
 from gatekeeper.errors import ContractError, Problem
-
-_KEPT = 1_000_000
-"""The most characters of a file that is kept in memory. A longer file is read again when it
-is needed."""
-
-
-@dataclass(frozen=True)
-class FixtureFile:
-    """The fixtures of a file; those without an id have none yet."""
-
-    fixtures: Sequence[Fixture]
-
-    @cached_property
-    def digest(self) -> str:
-        """Return the digest of what the fixtures give the model, and of what is expected."""
-        clusters = cluster_meaning(self.fixtures)
-        rows = [fixture_meaning(fixture) for fixture in self.fixtures]
-        return digest([*rows, clusters] if clusters else rows)
-
-
-def known_file(text: str, path: str) -> FixtureFile | None:
-    """Return the content of a file without a mistake and without checks, which need the revision;
-    None for any other file."""
-    return _read(text, path) if len(text) <= _KEPT and "checks" not in text else None
-
-
-@lru_cache(maxsize=1024)
-def _read(text: str, path: str) -> FixtureFile | None:
-    checked = False
-
-    def refuse(*_: object) -> tuple[CheckSpec, ...]:
-        nonlocal checked
-        checked = True
-        return ()
-
-    problems: list[Problem] = []
-    try:
-        rows = read_rows(text, path, MOST_FIXTURES)
-    except ContractError:
-        return None
-    made = [fixture_from(row, refuse, problems) for row in rows]
-    if checked or problems:
-        return None
-    return FixtureFile(tuple(fixture for fixture in made if fixture))
-
 
 _TYPE = "goal_reached"
 
@@ -144,7 +100,7 @@ def _without_user(
         fix = "add `user: {model: …, goal: …}` to the contract, or remove the check"
         if any(fixture.user for fixture in contract.fixtures):
             fix = "give the fixtures of this check a `user` with a `goal`, or remove the check"
-        yield Problem(at.path, what, fix, at.line, at.column, _TYPE)
+        yield at.problem(what, fix, _TYPE)
 
 
 def _goal_checks(spec: CheckSpec) -> Iterator[CheckSpec]:
@@ -153,8 +109,6 @@ def _goal_checks(spec: CheckSpec) -> Iterator[CheckSpec]:
     for part in spec.parts:
         yield from _goal_checks(part)
 
-
-T = TypeVar("T")
 
 LONGEST_MODEL = 500
 """The most characters of a model's name, because every sample repeats it."""
@@ -206,7 +160,7 @@ class _Loading:
         judge = document.data.get("judge") if isinstance(document.data, dict) else None
         self._checks = CheckReader(revision, shapes, judge if isinstance(judge, dict) else {})
         self._problems: list[Problem] = []
-        self._fixture_files: dict[str, FixtureFile] = {}
+        self._fixture_files: dict[str, list[Fixture]] = {}
 
     def contract(self) -> Contract:
         data, document = self._document.data, self._document
@@ -317,21 +271,16 @@ class _Loading:
                 return []
             text = read_text(self._revision, path)
             tally.add_text(len(text), key)
-            known = known_file(text, path) if kind is None else None
-            if known is not None:
-                tally.add(len(known.fixtures), 0, key)
-            else:
-                rows = read_rows(text, path, tally.left)
-                rows = convert_rows(rows, kind, item.get("columns")) if kind else rows
-                known = FixtureFile(self._fixtures_of(rows, key, tally))
-            self._fixture_files[path] = known
+            rows = read_rows(text, path, tally.left)
+            rows = convert_rows(rows, kind, item.get("columns")) if kind else rows
+            found = self._fixture_files[path] = self._fixtures_of(rows, key, tally)
         except UnreadableError as error:
             self._problems.append(unreadable_problem(self._document, key, error, reference))
             return []
         except ContractError as error:
             self._problems += error.problems
             return []
-        return known.fixtures
+        return found
 
     def _prompt(self, reference: Any, style: TemplateStyle | None) -> Prompt | None:
         if not isinstance(reference, str) or not reference:
@@ -379,7 +328,7 @@ class _Loading:
                         f"`{spec.name}`"
                     )
                     fix = "give each check of the contract and of the fixture its own name"
-                    self._problems.append(Problem(at.path, what, fix, at.line, at.column, "name"))
+                    self._problems.append(at.problem(what, fix, "name"))
                 taken.add(spec.name)
 
     def _require_free_name(self, data: Mapping[str, Any]) -> None:
@@ -457,7 +406,7 @@ class _Loading:
         }
         digests = prompt_file_digests(contract.target.prompts) | user_files(data, contract)
         digests |= {path: self._content_digest(path) for path in self._read.paths}
-        digests |= {path: file.digest for path, file in self._fixture_files.items()}
+        digests |= {path: _file_digest(found) for path, found in self._fixture_files.items()}
         specs = [spec for part in (contract, *contract.groups) for spec in part.every_check()]
         for spec in specs:
             for path, text in spec.files.items():
@@ -479,6 +428,13 @@ class _Loading:
 def all_checks(contract: Contract) -> list[CheckSpec]:
     """Return the contract's checks, and those of its fixtures."""
     return [*contract.checks, *(spec for fixture in contract.fixtures for spec in fixture.checks)]
+
+
+def _file_digest(fixtures: Sequence[Fixture]) -> str:
+    """Return the digest of what a file's fixtures give the model, and of what is expected."""
+    clusters = cluster_meaning(fixtures)
+    rows = [fixture_meaning(fixture) for fixture in fixtures]
+    return digest([*rows, clusters] if clusters else rows)
 
 
 def _target(data: Mapping[str, Any], prompt: Prompt, steps: Steps) -> Target:
@@ -518,3 +474,70 @@ def distinct_problems(problems: list[Problem]) -> list[Problem]:
         for problem in reversed(problems)
     }
     return list(reversed(places.values()))
+
+
+def differs(base: Contract, head: Contract) -> bool:
+    """Return whether head runs or evaluates anything else, or its prompt file alone would: a
+    contract that overrides the prompt's front matter must not hide a change of it."""
+    # What takes least to digest comes first.
+    target = target_digest(base.target)
+    return (
+        target != target_digest(head.target)
+        or target != target_digest(base.target_for(head.target))
+        or _recorded_answers(base) != _recorded_answers(head)
+        or digest(evaluation_meaning(base)) != digest(evaluation_meaning(head))
+        or contract_digest(base) != contract_digest(head)
+    )
+
+
+def recordings_of(contract: Contract) -> set[str]:
+    """Return the files that answer instead of a model: of the contract, its judges, its simulated
+    users or its embeddings."""
+    parts = (contract, *contract.groups)
+    judges = (model for part in parts for spec in part.every_check() for model in judges_of(spec))
+    users = (fixture.user.model for fixture in contract.fixtures if fixture.user)
+    similar = (model for part in parts for model in embedding_models(part))
+    models = (contract.target.model, *judges, *users, *similar)
+    return {path for path in map(recording_path, models) if path}
+
+
+def _recorded_answers(contract: Contract) -> dict[str, str | None]:
+    return {path: contract.dependencies.get(path) for path in recordings_of(contract)}
+
+
+def load_contracts(
+    revision: Revision, paths: Sequence[str], shapes: Mapping[str, CheckShape]
+) -> tuple[dict[str, Contract], dict[str, ContractError]]:
+    """Return each contract by its path, and the error of each that cannot be loaded."""
+    loaded: dict[str, Contract] = {}
+    failed: dict[str, ContractError] = {}
+    for path in paths:
+        try:
+            loaded[path] = load_contract(revision, path, shapes)
+        except ContractError as error:
+            failed[path] = error
+    return loaded, failed
+
+
+def every_problem(failed: Mapping[str, ContractError]) -> list[Problem]:
+    """Return the problems of contracts that cannot be loaded, each once."""
+    return list(dict.fromkeys(p for error in failed.values() for p in error.problems))
+
+
+class SharedNameError(ContractError):
+    """Contracts that have the same name, so that no result and no waiver can tell them apart."""
+
+
+def shared_names(names: Mapping[str, Sequence[str]]) -> dict[str, SharedNameError]:
+    """Return an error for each contract whose name another one has. `names` maps each name to the
+    paths of its contracts."""
+    fix = "give each contract its own name"
+    found = {}
+    for name, paths in names.items():
+        for path in paths if len(paths) > 1 else ():
+            first = path == paths[0]
+            other = f"`{paths[1]}` also has" if first else f"`{paths[0]}` already has"
+            what = f"{other} the name `{name}`"
+            problem = Problem(file_of_contract(path), what, fix, field="name")
+            found[path] = SharedNameError([problem])
+    return found

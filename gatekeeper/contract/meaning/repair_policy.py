@@ -9,7 +9,7 @@ from typing import Any
 from gatekeeper.contract.syntax.schema import whole
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.values.definition import Contract, RepairPolicy
-from gatekeeper.contract.values.similar_texts import read_similar
+from gatekeeper.contract.values.objectives import read_similar
 from gatekeeper.errors import Problem
 
 _BY_FIELD = "lowercase_fields"

@@ -72,7 +72,7 @@ def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | N
         name = read_model_name(model)
     except ValueError as error:
         what = f"`{model[:100]}` cannot be called"
-        return Problem(place.path, what, str(error), place.line, place.column, "model")
+        return place.problem(what, str(error), "model")
     if allowed.allows(name):
         return None
     if allowed.from_policy:
@@ -83,7 +83,7 @@ def _problem(place: Position, model: str, allowed: AllowedModels) -> Problem | N
         listed = ", ".join(dict.fromkeys((*allowed.patterns, f"{name.provider}/*")))
         fix = f"add `models: [{listed}]` to {POLICY_PATH}"
     fix += " on the base branch, because a pull request cannot allow its own models"
-    return Problem(place.path, what, fix, place.line, place.column, "model")
+    return place.problem(what, fix, "model")
 
 
 def models_in_use(revision: Revision, policy: Policy) -> Iterator[ModelName]:

@@ -62,9 +62,7 @@ def find_faults(models: Iterable[NamedModel], find: FindFault) -> ModelFaults:
         fault = find(model)
         if fault:
             found = refused if fault.certain else doubtful
-            found.append(
-                Problem(place.path, fault.what, fault.fix, place.line, place.column, "model")
-            )
+            found.append(place.problem(fault.what, fault.fix, "model"))
     return ModelFaults(tuple(refused), tuple(doubtful))
 
 

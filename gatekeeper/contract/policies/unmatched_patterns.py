@@ -1,4 +1,5 @@
-"""Patterns of the policy files that match no file, which are likely misspelt."""
+"""What has no effect in policy files: patterns that match no file, which are likely misspelt, and
+rules of a folder that a policy above makes stricter."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from itertools import islice
 
 from gatekeeper.contract.policies.folder_policies import POLICY_PATH, policy_paths, read_policy
 from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.policies.policy_keys import value_of
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.values.change import Revision
@@ -76,3 +78,19 @@ def _folders(paths: Iterable[str]) -> Iterable[str]:
                 break
             found[path] = None
     return found
+
+
+def overruled_keys(revision: Revision, policy: Policy) -> Iterator[Problem]:
+    """Yield each rule of a folder's policy that is not the one that applies in the folder."""
+    for folder in policy.folders:
+        here = policy.at(folder.path)
+        for name, written in folder.rules.items():
+            applies = value_of(here, name)
+            if written is not None and written != applies:
+                what = (
+                    f"`{name}` has no effect, because the policy of a parent folder "
+                    f"sets the stricter value {applies}"
+                )
+                fix = "remove the key; the policy of a folder can only make rules stricter"
+                document = read_policy(revision, folder.path)
+                yield document.problem(tuple(name.split(".")), what, fix)

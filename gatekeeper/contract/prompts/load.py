@@ -4,7 +4,6 @@ includes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -23,7 +22,6 @@ from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, MOST_MESSAGES,
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
 from gatekeeper.contract.templates.client import (
     NotATemplate,
-    check_syntax_ahead,
     find_included,
     find_role_lines,
 )
@@ -57,15 +55,6 @@ def load_prompt(
     if problems:
         raise ContractError(_across_roles(prompt, problems[0].line) or problems)
     return replace(prompt, reread=cache(partial(_reread, revision, reference, prompt)))
-
-
-def check_prompt_ahead(
-    revision: Revision, reference: str, style: TemplateStyle | None = None
-) -> None:
-    """Begin to check the templates of the prompt, so that `load_prompt` waits less. Does nothing if
-    the prompt cannot be read: loading it says why."""
-    with suppress(UnreadableError, ContractError):
-        check_syntax_ahead(_read_prompt(revision, reference, style))
 
 
 def _read_prompt(

@@ -98,5 +98,5 @@ def _variables(fixture: Fixture) -> Mapping[str, Any]:
 def _or_raise(found: Any, text: str, at: Position) -> Any:
     if isinstance(found, ValueFault):
         what = f"in `{text}`: {found.what}"
-        raise ContractError([Problem(at.path, what, found.fix, at.line, at.column)]) from None
+        raise ContractError([at.problem(what, found.fix)]) from None
     return found

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gatekeeper.contract.reading.github_model_names import from_github_name
+from gatekeeper.contract.reading.model_traits import from_github_name
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, field_name, parse_json
 from gatekeeper.contract.values.definition import TemplateStyle
 from gatekeeper.errors import ContractError, Problem

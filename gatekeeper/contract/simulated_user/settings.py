@@ -101,7 +101,7 @@ def _with_user(
 
     def complain(what: str, fix: str) -> Fixture:
         what = f"fixture `{fixture.id}`: {what}"
-        problems.append(Problem(at.path, what, fix, at.line, at.column, "user"))
+        problems.append(at.problem(what, fix, "user"))
         return fixture
 
     if contract is None:

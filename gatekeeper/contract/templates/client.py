@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES
-from gatekeeper.contract.templates.ahead import ChecksAhead
 from gatekeeper.contract.templates.budget import OVERRUN_SECONDS, Budget
 from gatekeeper.contract.templates.plain import is_plain, plain_includes
 from gatekeeper.contract.templates.value_faults import ValueFault
@@ -100,8 +99,6 @@ def check_syntax(prompt: Prompt) -> list[Problem]:
     sources = _sources(prompt)
     if all(_is_certainly_sound(text) for text, _ in sources):
         return []
-    if not _sound.issuperset(sources):
-        _AHEAD.wait_for(sources)
     if _sound.issuperset(sources):
         return []
     try:
@@ -112,41 +109,15 @@ def check_syntax(prompt: Prompt) -> list[Problem]:
         return [_unplaced(prompt, f"the template cannot be read: {answers.overrun}", _SIMPLER)]
     problems = [Problem(**problem) for problem in answers.responses[0]]
     if not problems:
-        _keep_sound([sources])
+        if len(_sound) > _MOST_SOUND:
+            _sound.clear()
+        _sound.update(sources)
     return problems
-
-
-def check_syntax_ahead(prompt: Prompt) -> None:
-    """Let the child check the syntax while this process works on: `check_syntax` is then answered
-    sooner."""
-    sources = _sources(prompt)
-    if not _sound.issuperset(sources) and not all(_is_certainly_sound(t) for t, _ in sources):
-        _AHEAD.add(sources, _as_json(prompt))
 
 
 def _is_certainly_sound(text: str) -> bool:
     """Return whether a look at the text shows that its syntax is sound."""
     return is_plain(text) or plain_includes(text) is not None
-
-
-def _check_many(prompts: Mapping[Hashable, Any]) -> None:
-    """Remember which of the prompts are sound, as far as the child answers."""
-    try:
-        answers = _CHILD.ask({"kind": "check", "prompts": list(prompts.values())})
-    except FrameError:
-        return
-    found = zip(prompts, answers.responses, strict=False)
-    _keep_sound([sources for sources, problems in found if not problems])
-
-
-def _keep_sound(checked: Sequence[Any]) -> None:
-    if len(_sound) > _MOST_SOUND:
-        _sound.clear()
-    for sources in checked:
-        _sound.update(sources)
-
-
-_AHEAD = ChecksAhead(_check_many)
 
 
 def _sources(prompt: Prompt) -> tuple[tuple[str, str], ...]:

@@ -9,9 +9,8 @@ from datetime import date, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from gatekeeper.contract.values.calibration_record import Calibrations
-from gatekeeper.contract.values.objectives import Objective
-from gatekeeper.contract.values.resource_limits import ResourceLimit
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import Objective, ResourceLimit, SimilarTexts
+from gatekeeper.errors import Problem
 
 Severity = Literal["error", "warn"]
 Aggregate = Literal["first", "majority", "all", "any"]
@@ -41,6 +40,10 @@ class Position:
     path: str
     line: int | None = None
     column: int | None = None
+
+    def problem(self, what: str, fix: str, field: str | None = None) -> Problem:
+        """Return a problem at this place."""
+        return Problem(self.path, what, fix, self.line, self.column, field)
 
 
 @dataclass(frozen=True, slots=True)

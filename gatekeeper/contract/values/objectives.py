@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from gatekeeper.contract.values.similar_texts import SimilarTexts, read_similar
 from gatekeeper.numbers import Unit
 
 DEFAULT_WINDOW = "28d"
@@ -152,3 +151,57 @@ def _objectives(where: str, written: Mapping[str, Any], window: str) -> Iterator
 
 def _own_part(name: str) -> str:
     return name.split(".", 2)[2] if name.startswith(f"{CATEGORIES}.") else name
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarTexts:
+    """The embedding `model`, and the lowest cosine, from 0 to 1, of two texts that mean the
+    same."""
+
+    model: str
+    min: float
+
+
+def read_similar(written: Any) -> SimilarTexts | None:
+    """Return the `similar` of a mapping that conforms to the schema; None if it has none."""
+    found = written.get("similar") if isinstance(written, Mapping) else None
+    return SimilarTexts(found["model"], found["min"]) if found else None
+
+
+def similar_weakening(before: SimilarTexts | None, now: SimilarTexts | None) -> str | None:
+    """Return how more texts may count as the same than before; None if no more do."""
+    if now is None or now == before:
+        return None
+    if before is None:
+        return "`similar` added"
+    if now.model != before.model:
+        return f"similar.model changed from {before.model} to {now.model}"
+    return f"similar.min lowered from {before.min} to {now.min}" if now.min < before.min else None
+
+
+LimitName = Literal["cost", "tokens", "latency_p50", "latency_p95"]
+"""The keys of the contract format. Reports show the limits in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLimit:
+    """`most` is the share by which the resource may rise: 0.2 for `+20%`."""
+
+    name: LimitName
+    most: float
+
+    def __str__(self) -> str:
+        return f"+{self.most * 100:g}%"
+
+
+def read_limits(gate: Mapping[str, Any]) -> tuple[ResourceLimit, ...]:
+    """Return the limits in the `gate` of a contract that conforms to the schema."""
+    names: tuple[LimitName, ...] = get_args(LimitName)
+    written = ((name, gate.get(name)) for name in names)
+    return tuple(ResourceLimit(name, _share(text)) for name, text in written if text is not None)
+
+
+def _share(text: str) -> float:
+    """Parse `+20%` as 0.2; divided as a decimal, so that `+10%` is the nearest number to a
+    tenth."""
+    return float(Decimal(text.strip().removeprefix("+").removesuffix("%")) / 100)

@@ -1,14 +1,23 @@
-"""Finds the ways in which a pull request weakens the policy. The base's policy applies to the pull
-request itself, but the weaker one would apply to everything after the merge."""
+"""Finds what a pull request weakens beside its contracts; each counts after the merge.
+
+| what | why it is weaker |
+| --- | --- |
+| the policy | the base's applies to the pull request itself, the weaker one to all that follow |
+| a calibration | labels that nobody gave can make an objective look met |
+| more comparisons of a prompt | all comparisons of a run share alpha: each can be less sure |
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
 from gatekeeper import numbers
+from gatekeeper.contract.changes.affected import Affected
+from gatekeeper.contract.checks.judge_calibration import SUFFIX
 from gatekeeper.contract.files.contract_files import contract_paths
 from gatekeeper.contract.models.allowed import allowed_models
 from gatekeeper.contract.policies.folder_policies import policy_paths
@@ -244,3 +253,75 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "null" if value is None else str(value)
+
+
+def added_comparisons(affected: Affected) -> tuple[Weakening, ...]:
+    """Return each prompt of base that has contracts, groups or slices and gets more of them."""
+    added, kept = Counter[str](), Counter(affected.prompts_of_others)
+    for contract in affected.contracts:
+        if contract.head is None:
+            continue
+        prompt = contract.head.target.prompt.reference
+        if contract.base is not None:
+            more = len(contract.head.slices) - len(contract.base.slices)
+            kept[prompt] += 1 + len(contract.base.slices)
+            added[prompt] += max(0, more)
+        elif contract.base_target is not None:
+            added[prompt] += 1
+    return tuple(
+        Weakening(prompt, _said(more, more + kept[prompt]), what="Comparisons are added")
+        for prompt, more in sorted(added.items())
+        if more and kept[prompt]
+    )
+
+
+def _said(added: int, together: int) -> str:
+    return f"gets {numbers.count(added, 'more comparison')}, so {together:,} share alpha"
+
+
+_OF_CONTRACTS = (".yaml", ".yml", ".json")
+
+
+def calibration_weakenings(change: Change) -> tuple[Weakening, ...]:
+    """Return each calibration of a contract of base that the change adds, changes or removes."""
+    return tuple(
+        Weakening(path, text, what="The calibration of judges changes")
+        for path, text in _changed_files(change)
+        if _is_at_base(change, path)
+    )
+
+
+def brought_calibrations(change: Change) -> tuple[str, ...]:
+    """Return a notice for each calibration of a contract that base does not have: it counts in this
+    run, because there is no other."""
+    return tuple(
+        (
+            f"The change adds or edits the calibration {path}. Check that people, not a model, "
+            "wrote the labels in this file."
+        )
+        for path, _ in _changed_files(change)
+        if not _is_at_base(change, path)
+    )
+
+
+def _changed_files(change: Change) -> Iterator[tuple[str, str]]:
+    before, now = change.base.entries, change.head.entries
+    named = {path for entries in (before, now) for path in entries if path.endswith(SUFFIX)}
+    for path in sorted(named):
+        if path not in now:
+            yield path, "was removed"
+        elif path not in before:
+            yield path, "was added"
+        elif before[path] != now[path]:
+            yield path, "has other labels or verdicts than on base"
+
+
+def _is_at_base(change: Change, path: str) -> bool:
+    """Return whether base has the calibration or a contract that it may belong to. A contract that
+    is a part of a file of another tool has the part's name in the path too."""
+    stem = path.removesuffix(SUFFIX)
+    folder, _, name = stem.rpartition("/")
+    parts = name.split(".")
+    stems = (f"{folder}/{'.'.join(parts[:n])}".lstrip("/") for n in range(1, len(parts) + 1))
+    files = {f"{found}{suffix}" for found in stems for suffix in _OF_CONTRACTS}
+    return path in change.base.entries or bool(files & change.base.entries.keys())

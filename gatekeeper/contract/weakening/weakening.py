@@ -16,8 +16,7 @@ from gatekeeper.contract.simulated_user.settings import user_weakenings
 from gatekeeper.contract.syntax.schema_errors import shown
 from gatekeeper.contract.values.clusters import cluster_weakenings
 from gatekeeper.contract.values.definition import CheckSpec, Contract, Fixture, Message
-from gatekeeper.contract.values.objectives import Objective
-from gatekeeper.contract.values.similar_texts import similar_weakening
+from gatekeeper.contract.values.objectives import Objective, similar_weakening
 from gatekeeper.contract.weakening.check_weakening import (
     MISSING,
     bound_weakenings,

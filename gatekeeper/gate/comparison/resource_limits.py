@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.resource_limits import LimitName, ResourceLimit
+from gatekeeper.contract.values.objectives import LimitName, ResourceLimit
 from gatekeeper.contract.values.trial import Arm, Completion, Outcome
 from gatekeeper.gate.plan.alpha import limit_level
 from gatekeeper.gate.results.parts import LimitResult, Resource, ResourceChange

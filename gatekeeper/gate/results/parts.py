@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from gatekeeper.contract.values.definition import Quarantine, RepairAction
-from gatekeeper.contract.values.resource_limits import LimitName
+from gatekeeper.contract.values.objectives import LimitName
 from gatekeeper.contract.values.trial import Arm, Outcome
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval

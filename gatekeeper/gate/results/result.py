@@ -16,7 +16,7 @@ from gatekeeper.contract.meaning.modes import Negotiation
 from gatekeeper.contract.values.change import AffectedBy
 from gatekeeper.contract.values.clusters import ClusterCounts
 from gatekeeper.contract.values.definition import NotRun
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import ContractFrom, Outcome
 from gatekeeper.contract.weakening.policy_weakening import Weakening
 from gatekeeper.gate.results.author_results import ContractBlame, PromptPromises

@@ -24,7 +24,7 @@ from gatekeeper.contract.checks.embeddings import (
 )
 from gatekeeper.contract.checks.judge_questions import question_id
 from gatekeeper.contract.values.definition import Contract
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import (
     JudgeAnswer,
     Outcome,

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from gatekeeper.contract.models.faults import ModelFault
 from gatekeeper.contract.models.names import is_hosted, read_model_name
-from gatekeeper.contract.reading.github_model_names import from_github_name
-from gatekeeper.contract.reading.model_traits import is_agent
+from gatekeeper.contract.reading.model_traits import from_github_name, is_agent
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.providers.models.catalogue import CATALOGUE
 from gatekeeper.providers.models.price_list import mistyped_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gatekeeper import numbers
-from gatekeeper.contract.values.resource_limits import LimitName, ResourceLimit
+from gatekeeper.contract.values.objectives import LimitName, ResourceLimit
 from gatekeeper.gate.decision.unit_words import paired_p_value, signed
 from gatekeeper.gate.results.parts import (
     LimitFinding,

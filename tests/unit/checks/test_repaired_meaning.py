@@ -11,8 +11,7 @@ from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
 from gatekeeper.contract.checks.judge_questions import question_id
 from gatekeeper.contract.values.definition import RepairPolicy
-from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer
 from gatekeeper.gate.measuring.monitor import evaluate_sample, judge_questions
 from gatekeeper.gate.samples.consistency import AnswerComparisons, agreeing_pairs

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.reading.chat_tokens import FAMILIES, TOKENS, take_apart
-from gatekeeper.contract.reading.data_blocks import clean
+from gatekeeper.contract.reading.data_blocks import FAMILIES, TOKENS, clean, take_apart
 from gatekeeper.providers.models.price_list import price_list
 
 BARRED = [

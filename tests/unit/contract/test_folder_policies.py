@@ -10,7 +10,6 @@ from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import every_contract
 from gatekeeper.contract.files.inventory import take_inventory
 from gatekeeper.contract.policies.folder_policies import misnamed_policies, new_policy_notices
-from gatekeeper.contract.policies.overruled_keys import overruled_keys
 from gatekeeper.contract.policies.policy import (
     POLICY_PATH,
     JudgePolicy,
@@ -19,7 +18,7 @@ from gatekeeper.contract.policies.policy import (
     load_policy,
     policy_in_force,
 )
-from gatekeeper.contract.policies.unmatched_patterns import unmatched_patterns
+from gatekeeper.contract.policies.unmatched_patterns import overruled_keys, unmatched_patterns
 from gatekeeper.contract.values.change import Change, Entry, MemoryRevision, Revision
 from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 from gatekeeper.errors import ContractError

@@ -8,7 +8,7 @@ import pytest
 from support.check_examples import prepare_example
 
 from gatekeeper.checks.check import Example
-from gatekeeper.contract.checks.other_check_names import CHECKS_HERE
+from gatekeeper.contract.checks.check_specs import CHECKS_HERE
 
 
 @pytest.mark.parametrize("name", CHECKS_HERE)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.outcomes import contract
 
-from gatekeeper.contract.fixtures.placeholder_fixtures import (
+from gatekeeper.contract.fixtures.unused_variables import (
     EXAMPLES,
     placeholder_fixtures,
     placeholder_notices,

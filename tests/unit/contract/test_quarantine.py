@@ -16,8 +16,7 @@ from gatekeeper.contract.fixtures.quarantine import (
     quarantine_notes,
     without_quarantine,
 )
-from gatekeeper.contract.loading.contract_difference import differs
-from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.loading.load import differs, load_contract
 from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract, Quarantine

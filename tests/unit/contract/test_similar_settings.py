@@ -11,8 +11,7 @@ from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.meaning.repair_policy import read_repairs
 from gatekeeper.contract.meaning.similar_settings import embedding_models
 from gatekeeper.contract.values.change import MemoryRevision
-from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
 from gatekeeper.contract.weakening.weakening import weakenings
 from gatekeeper.errors import ContractError
 

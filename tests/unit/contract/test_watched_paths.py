@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.two_contracts import FILES, SHAPES, contract, revision
 
 from gatekeeper.contract.changes.affected import AffectedContract, find_affected
-from gatekeeper.contract.changes.watched_paths import WatchedPaths
+from gatekeeper.contract.changes.prompt_moves import WatchedPaths
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Change, Entry, EntryKind, MemoryRevision
 

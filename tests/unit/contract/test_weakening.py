@@ -21,8 +21,7 @@ from gatekeeper.contract.values.definition import (
     Severity,
     Target,
 )
-from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.contract.values.objectives import read_limits, read_objectives
 from gatekeeper.contract.weakening.weakening import weakenings
 
 

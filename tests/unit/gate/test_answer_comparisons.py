@@ -12,8 +12,7 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.contract.checks.judge_questions import question_id
 from gatekeeper.contract.values.definition import Fixture, RepairPolicy
-from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.similar_texts import SimilarTexts
+from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
 from gatekeeper.contract.values.trial import (
     Completion,
     JudgeAnswer,

@@ -19,11 +19,11 @@ from gatekeeper.contract.policies.policy import JudgePolicy, Policy, load_policy
 from gatekeeper.contract.values.calibration_record import CheckCalibration, GradedLabel
 from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.contract.values.definition import CheckSpec, Contract
-from gatekeeper.contract.weakening.calibration_weakening import (
+from gatekeeper.contract.weakening.policy_weakening import (
     brought_calibrations,
     calibration_weakenings,
+    policy_weakenings,
 )
-from gatekeeper.contract.weakening.policy_weakening import policy_weakenings
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.plan.calibrations_in_force import (
     calibration_problems,

@@ -15,8 +15,7 @@ from support.plain_spaces import spaced
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import GatePolicy, RepairPolicy, SamplingPolicy
-from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.contract.values.objectives import read_limits, read_objectives
 from gatekeeper.gate.comparison.resource_limits import fewest_inputs
 from gatekeeper.gate.forecast.power import (
     ComparisonPower,

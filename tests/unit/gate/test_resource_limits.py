@@ -12,7 +12,7 @@ from support.plain_spaces import spaced
 
 from gatekeeper import numbers
 from gatekeeper.contract.values.definition import Contract, GatePolicy
-from gatekeeper.contract.values.resource_limits import read_limits
+from gatekeeper.contract.values.objectives import read_limits
 from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.gate.comparison.resource_limits import fewest_inputs, limit_reasons, limit_results
 from gatekeeper.gate.results.parts import LimitResult

@@ -82,7 +82,6 @@ contract/templates/client.py SIZE jinja2
 contract/templates/environment.py CHILD jinja2
 contract/templates/rendering.py CHILD jinja2
 contract/templates/role_marks.py CHILD jinja2
-contract/templates/step_outputs.py SIZE jinja2
 contract/templates/structure.py SIZE jinja2
 gate/calibration/labels.py SIZE csv
 gate/sweep/grid.py OURS yaml

@@ -9,7 +9,7 @@ import pytest
 from support import results as examples
 
 from gatekeeper.contract.values.clusters import ClusterCounts
-from gatekeeper.contract.values.resource_limits import LimitName
+from gatekeeper.contract.values.objectives import LimitName
 from gatekeeper.gate.results.parts import LimitFinding, LimitResult
 from gatekeeper.gate.results.result import (
     ContractResult,

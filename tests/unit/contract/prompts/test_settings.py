@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatekeeper.contract.prompts.load import parse_prompt
-from gatekeeper.contract.reading.github_model_names import to_github_name
+from gatekeeper.contract.reading.model_traits import to_github_name
 from gatekeeper.errors import ContractError
 
 MESSAGES = "messages: [{role: user, content: x}]\n"
