@@ -13,6 +13,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn
 from unicodedata import normalize
 from urllib.parse import unquote
@@ -22,6 +23,9 @@ from gatekeeper.contract.reading.thoughts import without_thoughts
 from gatekeeper.contract.values.trial import Completion, ended_early
 
 _LONGEST_ANSWER = 50_000
+_DEEPEST_ANSWER = 200
+"""Levels. Newer versions of Python decode thousands, and what walks through them ends."""
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|([\[{])|([\]}])', re.DOTALL)
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|[nrtbf])", re.IGNORECASE)
 _MOST_ESCAPES = 3
@@ -72,6 +76,8 @@ def read_object(text: str) -> Mapping[str, Any] | Unreadable:
     written = fenced[1] if fenced else rest
     if not written.startswith("{"):
         return Unreadable("is not a JSON object alone")
+    if _depth(written) > _DEEPEST_ANSWER:
+        return Unreadable("has a JSON object that is nested too deeply")
     try:
         found: Mapping[str, Any] = _DECODER.decode(written)
     except json.JSONDecodeError as error:
@@ -80,9 +86,15 @@ def read_object(text: str) -> Mapping[str, Any] | Unreadable:
         return Unreadable(f"has a broken JSON object: {error.msg}, character {error.pos + 1}")
     except _RefusedError as error:
         return Unreadable(str(error))
-    except (ValueError, RecursionError):
-        return Unreadable("has a JSON object that is nested too deeply, or too long a number in it")
+    except ValueError:
+        return Unreadable("has a JSON object with too long a number in it")
     return found
+
+
+def _depth(text: str) -> int:
+    """Return how many brackets of a JSON text are open at once, at most."""
+    steps = (bool(found[1]) - bool(found[2]) for found in _BRACKETS.finditer(text))
+    return max(accumulate(steps), default=0)
 
 
 def stands_in(found: Mapping[str, Any], texts: Sequence[str], keys: Collection[str] = ()) -> bool:

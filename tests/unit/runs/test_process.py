@@ -31,11 +31,12 @@ def test_garbage_is_collected_rarely_once_models_are_called() -> None:
 import gc
 from gatekeeper.runs.process import postpone_garbage_collection, start_garbage_collection
 usual = gc.get_threshold()
+assert usual[0] <= 2_000  # newer versions of Python collect as rarely by themselves
 postpone_garbage_collection()
 assert not gc.isenabled()
 start_garbage_collection()
 assert gc.isenabled()
-assert gc.get_threshold()[0] > usual[0]
+assert gc.get_threshold()[0] == 2_000
 assert gc.get_threshold()[1:] == usual[1:]
 end_process(0)
 """
