@@ -62,20 +62,20 @@ bench: setup $(VENV)/.ray-ready
 	  echo "== benchmarks/$$name.py"; $(BIN)/python -m benchmarks.$$name || missed="$$missed $$name"; \
 	done; test -z "$$missed" || { echo "Goals not reached:$$missed"; exit 1; }
 
-# Simulates the decisions and writes the tables of docs/error-rates.md.
+# Simulates the decisions and writes the tables of benchmarks/error-rates.md.
 bench-stats: setup $(VENV)/.bench-ready
-	$(BIN)/python -m benchmarks.decisions --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.fixture_weights --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.objectives --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.broken_fixtures --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.detectable_drops --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.limits --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.drift --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.replicas --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.clusters --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.several_contracts --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.mutation --write docs/error-rates.md
-	$(BIN)/python -m benchmarks.blame --write docs/error-rates.md
+	$(BIN)/python -m benchmarks.decisions --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.fixture_weights --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.objectives --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.broken_fixtures --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.detectable_drops --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.limits --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.drift --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.replicas --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.clusters --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.several_contracts --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.mutation --write benchmarks/error-rates.md
+	$(BIN)/python -m benchmarks.blame --write benchmarks/error-rates.md
 	$(BIN)/python -m benchmarks.judge_correction --write docs/judges.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready

@@ -1,6 +1,6 @@
 """How often does `gatekeeper blame` name the harmful edits, and how many calls does it take?
 
-    python -m benchmarks.blame [--runs 2000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.blame [--runs 2000] [--seed 1] [--write benchmarks/error-rates.md]
 
 A change of ten edits breaks two fifths of 40 fixtures: by one edit, by two edits that each break
 some, or by two edits that only break together. A broken fixture still passes one time in ten, and

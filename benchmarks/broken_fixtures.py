@@ -1,6 +1,6 @@
 """Are fixtures that broke found, is a harmless change spared, and what do the fresh samples cost?
 
-    python -m benchmarks.broken_fixtures [--runs 250] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.broken_fixtures [--runs 250] [--seed 1] [--write benchmarks/error-rates.md]
 
 Every run is decided twice with the same samples. Before: by the comparison of the suite alone, with
 all of alpha, 0.4 of it in the first round, and no end for futility. Now: as by default, where fresh

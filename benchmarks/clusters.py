@@ -1,6 +1,6 @@
 """What do related fixtures do to the gate, and what does `cluster` do about it?
 
-    python -m benchmarks.clusters [--runs 1000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.clusters [--runs 1000] [--seed 1] [--write benchmarks/error-rates.md]
 
 Fixtures come in families that flip together: variants of one case. The runs are those of the gate:
 its plan, its order, its stopping rule and its objectives, once with the families named as clusters

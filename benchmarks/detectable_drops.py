@@ -1,6 +1,6 @@
 """Does a run find the drop that its report says it could find?
 
-    python -m benchmarks.detectable_drops [--runs 4000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.detectable_drops [--runs 4000] [--seed 1] [--write FILE]
 
 Prints a table, or writes it between the markers of a page. Ends with exit status 1 if the drop that
 a report calls visible is found in fewer than 80 % of runs.

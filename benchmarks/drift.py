@@ -1,6 +1,6 @@
 """Does the drift test cry wolf, and how many nights does it need? A simulation.
 
-    python -m benchmarks.drift [--runs 400] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.drift [--runs 400] [--seed 1] [--write benchmarks/error-rates.md]
 
 Prints the tables, or writes them between the markers of a page. Ends with exit status 1 where
 the test finds a change in more years than ALPHA although nothing changed, or the control

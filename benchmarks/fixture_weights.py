@@ -1,6 +1,6 @@
 """What do weights from the history add to the power, and do they keep the level? A simulation.
 
-    python -m benchmarks.fixture_weights [--runs 500] [--seed 5] [--write docs/error-rates.md]
+    python -m benchmarks.fixture_weights [--runs 500] [--seed 5] [--write benchmarks/error-rates.md]
 
 Puts the test of inputs without and with the weights of `stats.paired.fixture_weights` to the
 same streams. Each run has a history of its own. Ends with exit status 1 if the test with weights

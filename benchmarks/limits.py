@@ -1,6 +1,6 @@
 """How often is a limit on cost or latency exceeded by chance? A simulation at exactly the limit.
 
-    python -m benchmarks.limits [--runs 2000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.limits [--runs 2000] [--seed 1] [--write benchmarks/error-rates.md]
 
 Prints the table, or writes it between the markers of a page. Ends with exit status 1 if a head that
 takes exactly what the limit allows, input by input, is found to exceed it more often than the level

@@ -1,6 +1,6 @@
 """How often does `gatekeeper mutate` call a mutant noticed that changes nothing?
 
-    python -m benchmarks.mutation [--runs 400] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.mutation [--runs 400] [--seed 1] [--write benchmarks/error-rates.md]
 
 A model passes every fixture with the same probability, whatever the prompt says, so that no mutant
 is worse than the prompt. One part of some prompts does matter: without it, half of the answers

@@ -1,6 +1,6 @@
 """Simulates how often objectives and freezes are decided correctly, next to the former method.
 
-    python -m benchmarks.objectives [--runs 2000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.objectives [--runs 2000] [--seed 1] [--write benchmarks/error-rates.md]
 
 Prints the tables, or writes them between the markers of a page. Ends with exit status 1 where,
 by more than the simulation's own error, an objective that is kept exactly is called met or missed

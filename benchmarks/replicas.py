@@ -1,6 +1,6 @@
 """Does a provider with one bad replica make a harmless change fail, or hide a worse one?
 
-    python -m benchmarks.replicas [--runs 400] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.replicas [--runs 400] [--seed 1] [--write benchmarks/error-rates.md]
 
 The provider sends each request to the next of 2, 3 or 4 replicas, and one of them answers badly.
 The runs are those of the gate: its plan, its runner, its stopping rule. Only time and model are

@@ -1,6 +1,6 @@
 """Do comparisons that cannot find anything leave alpha to the others, and is it still kept?
 
-    python -m benchmarks.several_contracts [--runs 400] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.several_contracts [--runs 400] [--seed 1] [--write FILE]
 
 One prompt has a contract that can show a drop and others that hardly change. All comparisons get
 the same answers, so that a fixture whose arms are swapped is swapped in all of them. It ends with

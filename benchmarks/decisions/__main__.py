@@ -1,6 +1,6 @@
 """Does the gate cry wolf, what does it find, and how early does it stop? A simulation.
 
-    python -m benchmarks.decisions [--runs 2000] [--seed 1] [--write docs/error-rates.md]
+    python -m benchmarks.decisions [--runs 2000] [--seed 1] [--write benchmarks/error-rates.md]
 
 Prints the tables, or writes them between the markers of a page. Ends with exit status 1 where
 a design of this project blocks more often than --limit although head is no worse, or says "not

@@ -31,7 +31,7 @@ DAYS, FIXTURES = 365, 100
 MERGES = (40, 75, 150, 205, 330)
 DRIFTS, DROP = 250, 0.1
 WITHIN = 7
-"""Nights in which docs/error-rates.md finds nine of ten such drops."""
+"""Nights in which benchmarks/error-rates.md finds nine of ten such drops."""
 WATCHED = contract(name="words", slo=read_objectives({"success_rate": 0.85}))
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import broken_fixtures as bench
 from benchmarks.broken_fixtures import Case, Counted, Promise, Suite
 
-PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
+PAGE = Path(__file__).parents[3] / "benchmarks" / "error-rates.md"
 SMALL = Suite(40, 2)
 
 

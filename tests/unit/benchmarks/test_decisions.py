@@ -1,4 +1,4 @@
-"""The simulation behind docs/error-rates.md computes what it says it does."""
+"""The simulation behind benchmarks/error-rates.md computes what it says it does."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import detectable_drops as bench
 from gatekeeper.stats.paired.power import regression_power
 
-PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
+PAGE = Path(__file__).parents[3] / "benchmarks" / "error-rates.md"
 
 
 def test_the_promise_holds_and_its_table_stands_on_the_page() -> None:

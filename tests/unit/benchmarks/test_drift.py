@@ -1,4 +1,4 @@
-"""The simulation behind the drift section of docs/error-rates.md computes what it says it does."""
+"""The simulation behind the drift section of error-rates.md computes what it says it does."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import drift as bench
 
-PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
+PAGE = Path(__file__).parents[3] / "benchmarks" / "error-rates.md"
 
 
 def rng():

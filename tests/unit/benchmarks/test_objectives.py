@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import objectives as bench
 
-PAGE = Path(__file__).parents[3] / "docs" / "error-rates.md"
+PAGE = Path(__file__).parents[3] / "benchmarks" / "error-rates.md"
 
 
 def rng() -> np.random.Generator:

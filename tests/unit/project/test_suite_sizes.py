@@ -12,7 +12,7 @@ _TITLE = "## Suites of 30 to 50 fixtures\n"
 
 def rows(start: str) -> list[list[str]]:
     """The rows of the simulated tables that begin so, as their figures."""
-    text = (ROOT / "docs/error-rates.md").read_text("utf-8")
+    text = (ROOT / "benchmarks/error-rates.md").read_text("utf-8")
     lines = [line for line in text.splitlines() if line.startswith(f"| {start} |")]
     return [re.findall(r"\d[\d.,]*", line.removeprefix(f"| {start} |")) for line in lines]
 
