@@ -32,6 +32,7 @@ from gatekeeper.contract.fixtures.unused_variables import (
     placeholder_fixtures,
     unused_variables,
 )
+from gatekeeper.contract.formats.github_prompt import misspelt_keys
 from gatekeeper.contract.loading.load import load_contract, shared_names
 from gatekeeper.contract.models.allowed import EVERY_MODEL, AllowedModels, model_problems
 from gatekeeper.contract.models.faults import (
@@ -45,8 +46,8 @@ from gatekeeper.contract.models.params import param_place
 from gatekeeper.contract.policies.folder_policies import misnamed_policies, read_policy
 from gatekeeper.contract.policies.policy import POLICY_PATH, Policy
 from gatekeeper.contract.policies.unmatched_patterns import overruled_keys, unmatched_patterns
+from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
 from gatekeeper.contract.prompts.load import load_prompt
-from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES, misspelt_keys
 from gatekeeper.contract.prompts.unfilled_names import tags_sent, unfilled_names, words_in_tags
 from gatekeeper.contract.reading.read import UnreadableError
 from gatekeeper.contract.reading.size_limits import require_few_trials
@@ -288,7 +289,7 @@ class _Validating:
     def note_keys(self, paths: Iterable[str]) -> None:
         """Warn of misspelt keys in files that are prompts, whether a contract names them or not:
         with such a key they may be no contract, or have no parameters."""
-        found = sorted(path for path in paths if path.lower().endswith(PROMPT_FILES))
+        found = sorted(path for path in paths if path.lower().endswith(GITHUB_PROMPT))
         for path in found[:MOST_PROMPT_FILES]:
             self._add("warning", misspelt_keys(self.revision, path), None)
 

@@ -15,8 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from gatekeeper.contract.files.references import Sketch
-from gatekeeper.contract.prompts.existing import has_prompt
-from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.load import has_prompt, load_prompt
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.prompts.value_at_key import find_value, parse_data
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text

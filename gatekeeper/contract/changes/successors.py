@@ -17,8 +17,7 @@ from posixpath import basename
 from gatekeeper.contract.changes.prompt_moves import Watched
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.policies.policy import Policy
-from gatekeeper.contract.prompts.existing import has_prompt
-from gatekeeper.contract.prompts.load import parse_prompt
+from gatekeeper.contract.prompts.load import has_prompt, parse_prompt
 from gatekeeper.contract.prompts.reference import PromptReference, prompt_file, read_reference
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, read_text

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from posixpath import basename, splitext
 
-from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES, without_template_suffix
+from gatekeeper.contract.prompts.kinds import (
+    GITHUB_PROMPT,
+    TEMPLATE_SUFFIXES,
+    without_template_suffix,
+)
+from gatekeeper.contract.values.unique_name import words
 
-GITHUB_PROMPT = (".prompt.yml", ".prompt.yaml")
 _NAMED_PROMPT = re.compile(r"(?:^|[_.-])prompts?(?:$|[_.-])", re.IGNORECASE)
 _SYSTEM = re.compile(
     r"system(?:[_.-](?:message|instructions?))?|instructions?|skill|.+\.(?:agent|chatmode|skill)",
@@ -16,72 +20,22 @@ _SYSTEM = re.compile(
 """Names of files that a program or an agent sends as they are, without the word `prompt`."""
 _TEXT = (".md", ".markdown", ".txt", ".prompt", ".mustache", ".tmpl", *TEMPLATE_SUFFIXES)
 _NO_TEXT = tuple(
-    f".{suffix}"
-    for suffix in [
-        "py",
-        "pyc",
-        "pyi",
-        "ipynb",
-        "ts",
-        "tsx",
-        "mts",
-        "js",
-        "mjs",
-        "jsx",
-        "css",
-        "html",
-        "sh",
-        "sql",
-        "go",
-        "rs",
-        "java",
-        "rb",
-        "yaml",
-        "yml",
-        "json",
-        "jsonl",
-        "ndjson",
-        "csv",
-        "tsv",
-        "toml",
-        "ini",
-        "cfg",
-        "lock",
-        "png",
-        "jpg",
-        "jpeg",
-        "gif",
-        "svg",
-        "pdf",
-        "zip",
-        "gz",
-        "parquet",
-    ]
+    words(
+        ".py .pyc .pyi .ipynb .ts .tsx .mts .js .mjs .jsx .css .html .sh .sql .go .rs .java .rb "
+        ".yaml .yml .json .jsonl .ndjson .csv .tsv .toml .ini .cfg .lock .png .jpg .jpeg .gif .svg "
+        ".pdf .zip .gz .parquet"
+    )
 )
 _ABOUT_THE_PROJECT = re.compile(
     r"readme|changelog|changes|license|licence|copying|contributing|code_of_conduct|security"
     r"|agents|claude|index|notes|todo",
     re.IGNORECASE,
 )
-_INSTALLED = frozenset(
-    {
-        "node_modules",
-        "bower_components",
-        "vendor",
-        "vendored",
-        "third_party",
-        "site-packages",
-        "venv",
-        "env",
-        "dist",
-        "build",
-        "target",
-        "__pycache__",
-    }
+_INSTALLED = words(
+    "node_modules bower_components vendor vendored third_party site-packages venv env dist build "
+    "target __pycache__"
 )
-_TESTS = frozenset(
-    {"test", "tests", "__tests__", "__mocks__", "testdata", "fixtures", "spec", "specs"}
-)
+_TESTS = words("test tests __tests__ __mocks__ testdata fixtures spec specs")
 _TEST_FILE = re.compile(r"test_|.*\.(?:test|spec|vitest)\.")
 _DOCUMENTATION = frozenset({"doc", "docs"})
 _OF_AGENTS = re.compile(

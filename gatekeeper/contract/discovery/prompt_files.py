@@ -9,7 +9,6 @@ from posixpath import basename
 from typing import Any, Literal
 
 from gatekeeper.contract.discovery.places import (
-    GITHUB_PROMPT,
     in_prompt_folder,
     is_own,
     is_plain_text,
@@ -24,6 +23,7 @@ from gatekeeper.contract.discovery.prompt_constants import (
     python_prompts,
     typescript_prompts,
 )
+from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
 from gatekeeper.contract.prompts.value_at_key import parse_data
 from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.reading.role_lines import ROLES

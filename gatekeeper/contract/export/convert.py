@@ -19,8 +19,8 @@ from gatekeeper.contract.files.contract_document import (
     read_contract_documents,
 )
 from gatekeeper.contract.loading.load import load_contract
+from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
 from gatekeeper.contract.prompts.load import parse_prompt
-from gatekeeper.contract.prompts.misspelt_keys import PROMPT_FILES
 from gatekeeper.contract.prompts.reference import locate_prompt
 from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_text import write_yaml
@@ -75,7 +75,7 @@ def _nothing_to_convert(file: str, data: Any) -> str:
     """Say why a file has no contract of another tool, and what to do."""
     if isinstance(data, dict) and is_prompt(file, data):
         advice = "run `gatekeeper init`, which writes a contract for this prompt"
-        if file.lower().endswith(PROMPT_FILES):
+        if file.lower().endswith(GITHUB_PROMPT):
             advice = f"add `testData` and `evaluators` to this file, or {advice}"
         return f"{file} is a prompt without tests, so there is nothing to convert; {advice}"
     return f"gatekeeper does not recognise {file} as a file of another tool"

@@ -7,7 +7,7 @@ The file is its own prompt: its messages, model and parameters are read by
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from posixpath import basename
 from typing import Any
@@ -18,7 +18,7 @@ from gatekeeper.contract.formats.foreign_suite import (
     build_document,
     name_of_contract,
 )
-from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node, SuiteFiles, keys
+from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node, SuiteFiles, keys, meant
 from gatekeeper.contract.formats.rows import (
     Check,
     Row,
@@ -29,8 +29,12 @@ from gatekeeper.contract.formats.rows import (
     table,
 )
 from gatekeeper.contract.formats.texts import fill, with_variables
-from gatekeeper.contract.prompts.unfilled_names import SPACED
+from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
 from gatekeeper.contract.reading.model_traits import from_github_name
+from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.syntax.yaml_positions import parse_once
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.errors import ContractError, Problem
 
 
 def _text(value: At) -> At:
@@ -121,7 +125,6 @@ def read(_files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
         fix = "write one mapping of variables for each test"
         raise tests.problem("`testData` must be a list of tests", fix)
     rows = list(tests.each())
-    _require_filled(root, {name for row in rows for name in row.mapping})
     path = root.document.path
     tree = {
         "contract": 1,
@@ -143,14 +146,22 @@ def read(_files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     return (ForeignContract(build_document(path, tree, root.position), tuple(notes)),)
 
 
-def _require_filled(root: Node, names: Collection[str]) -> None:
-    """Raise ContractError for a variable with spaces in its braces, which GitHub sends as text."""
-    for message in root.child("messages").each():
-        content = message.child("content")
-        for found in SPACED.finditer(content.value if isinstance(content.value, str) else ""):
-            if found[1] in names:
-                what = f"GitHub sends `{found[0]}` as text, because of the spaces in the braces"
-                raise content.problem(what, f"write `{{{{{found[1]}}}}}`")
+def misspelt_keys(revision: Revision, path: str) -> Iterator[Problem]:
+    """Yield each key of a `.prompt.yml` that is likely misspelt; nothing for any other file, or one
+    that cannot be read. An unknown key is metadata, so nothing else would say that parameters, or
+    all tests, are ignored."""
+    try:
+        document = parse_once(read_text(revision, path), path)
+    except (UnreadableError, ContractError):
+        return  # loading it says so
+    data = document.data if path.lower().endswith(GITHUB_PROMPT) else None
+    if not isinstance(data, dict) or "contract" in data or "pcsl" in data:
+        return
+    for key in data:
+        other = meant(str(key).replace("_", "").replace("-", ""), KEYS["prompt"].known)
+        if other is not None and other not in data:
+            what = f"gatekeeper ignores the unknown key `{key}`"
+            yield document.problem((key,), what, f"did you mean `{other}`?", at_key=True)
 
 
 def _fixture(row: Node) -> At:

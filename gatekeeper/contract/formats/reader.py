@@ -22,6 +22,7 @@ from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_TEXT
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse_once
 from gatekeeper.contract.values.change import ReadFiles
 from gatekeeper.contract.values.definition import NotRun, Position
+from gatekeeper.contract.values.unique_name import words
 from gatekeeper.errors import ContractError
 
 _ALIKE = 0.8
@@ -56,7 +57,7 @@ class Keys:
 
 def keys(read: str, harmless: str = "", **not_run: str) -> Keys:
     """Return the keys of an object, written as words, and why others are not run."""
-    return Keys(frozenset(read.split()), frozenset(harmless.split()), not_run)
+    return Keys(words(read), words(harmless), not_run)
 
 
 def meant(name: str, known: Collection[str]) -> str | None:

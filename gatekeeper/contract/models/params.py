@@ -19,69 +19,24 @@ from gatekeeper.contract.reading.model_traits import refusal
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.syntax.yaml_positions import Document
 from gatekeeper.contract.values.definition import Position, Prompt
+from gatekeeper.contract.values.unique_name import words
 from gatekeeper.errors import Problem
 
-HOSTED_PARAMS = frozenset(
-    {
-        "frequency_penalty",
-        "logit_bias",
-        "logprobs",
-        "max_completion_tokens",
-        "max_tokens",
-        "min_p",
-        "presence_penalty",
-        "reasoning_effort",
-        "repetition_penalty",
-        "response_format",
-        "safety_settings",
-        "seed",
-        "service_tier",
-        "stop",
-        "temperature",
-        "thinking",
-        "parallel_tool_calls",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_logprobs",
-        "top_p",
-        "verbosity",
-    }
+LOCAL_PARAMS = words(
+    "frequency_penalty grammar max_tokens min_p presence_penalty repeat_penalty response_format "
+    "seed stop temperature top_k top_p"
 )
-LOCAL_PARAMS = frozenset(
-    {
-        "frequency_penalty",
-        "grammar",
-        "max_tokens",
-        "min_p",
-        "presence_penalty",
-        "repeat_penalty",
-        "response_format",
-        "seed",
-        "stop",
-        "temperature",
-        "top_k",
-        "top_p",
-    }
+TOOL_PARAMS = words("tools tool_choice parallel_tool_calls")
+HOSTED_PARAMS = TOOL_PARAMS | words(
+    "frequency_penalty logit_bias logprobs max_completion_tokens max_tokens min_p presence_penalty "
+    "reasoning_effort repetition_penalty response_format safety_settings seed service_tier stop "
+    "temperature thinking top_k top_logprobs top_p verbosity"
 )
-TOOL_PARAMS = frozenset({"tools", "tool_choice", "parallel_tool_calls"})
-_OLD_TOOL_PARAMS = frozenset({"functions", "function_call"})
-
-WHOLE_PARAMS = frozenset(
-    {"max_completion_tokens", "max_tokens", "n", "seed", "top_k", "top_logprobs"}
+_OLD_TOOL_PARAMS = words("functions function_call")
+WHOLE_PARAMS = words("max_completion_tokens max_tokens n seed top_k top_logprobs")
+NUMBER_PARAMS = words(
+    "frequency_penalty min_p presence_penalty repeat_penalty repetition_penalty temperature top_p"
 )
-NUMBER_PARAMS = frozenset(
-    {
-        "frequency_penalty",
-        "min_p",
-        "presence_penalty",
-        "repeat_penalty",
-        "repetition_penalty",
-        "temperature",
-        "top_p",
-    }
-)
-
 ANSWER_LIMITS = ("max_completion_tokens", "max_tokens")
 """The parameters that limit the length of an answer."""
 

@@ -10,6 +10,7 @@ import re
 from typing import Literal
 
 TEMPLATE_SUFFIXES = (".jinja2", ".jinja", ".j2")
+GITHUB_PROMPT = (".prompt.yml", ".prompt.yaml")
 _STRUCTURED = (".yaml", ".yml", ".json")
 _SECTIONED = (".prompty", ".md", ".markdown", ".prompt")
 

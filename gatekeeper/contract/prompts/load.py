@@ -9,14 +9,18 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 from gatekeeper.contract.prompts import settings as prompt_settings
-from gatekeeper.contract.prompts.code.constant import constant_prompt, written_constant
+from gatekeeper.contract.prompts.code.constant import (
+    constant_prompt,
+    has_constant,
+    written_constant,
+)
 from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suffix
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.prompts.render import template_problems
 from gatekeeper.contract.prompts.styles import names
 from gatekeeper.contract.prompts.styles.apply import in_jinja, unfilled
-from gatekeeper.contract.prompts.value_at_key import prompt_at_key
+from gatekeeper.contract.prompts.value_at_key import has_key, prompt_at_key
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, MOST_MESSAGES, role_of_line
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath, parse, parse_yaml
@@ -55,6 +59,19 @@ def load_prompt(
     if problems:
         raise ContractError(_across_roles(prompt, problems[0].line) or problems)
     return replace(prompt, reread=cache(partial(_reread, revision, reference, prompt)))
+
+
+def has_prompt(revision: Revision, reference: str) -> bool:
+    """Return whether the file is there, with the key or constant of the reference. Also True if the
+    file cannot be read: a program may still find the prompt in it."""
+    place = read_reference(reference)
+    if place.path not in revision.entries or not place.part:
+        return place.path in revision.entries
+    try:
+        text = read_text(revision, place.path)
+    except UnreadableError:
+        return True
+    return has_constant(text, place) if place.constant else has_key(text, place)
 
 
 def _read_prompt(

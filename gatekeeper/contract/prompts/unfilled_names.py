@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from itertools import chain, islice
 
-from gatekeeper.contract.prompts.styles.evidence import GITHUB_SUFFIXES
+from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
 from gatekeeper.contract.values.definition import Contract, Prompt
 from gatekeeper.errors import ContractError, Problem
 
@@ -16,8 +16,9 @@ _DOUBLED = re.compile(r"\{\{ '\{' \}\} ?([A-Za-z_]\w*) ?\}")
 """What the translation of a format string makes of `{{x}}`, which stands for the text `{x}`."""
 _SENT_TAG = re.compile(r"\{\{ '\{' \}\}(?P<mark>[#%]|\{(?!\{))")
 """What the translation of a text makes of `{#`, `{%` and `{{`."""
-SPACED = re.compile(r"\{\{(?=\s|[\w.-]+\s)\s*([\w.-]+)\s*\}\}")
+_SPACED = re.compile(r"\{\{(?=\s|[\w.-]+\s)\s*([\w.-]+)\s*\}\}")
 """A name that GitHub's tools do not fill in, because of the spaces in the braces."""
+_OR_JINJA = ", or `template: jinja` in the contract if your own program fills in the variable"
 _MOST_NOTICES = 3
 """The most places that are listed for one contract."""
 _MOST_PROBLEMS = 10
@@ -78,17 +79,16 @@ def require_filled(contract: Contract) -> None:
 def _spaced_names(contract: Contract) -> Iterator[Problem]:
     """Yield each variable with spaces in a prompt that GitHub fills in."""
     known = {name for fixture in contract.fixtures for name in fixture.vars}
-    github = [p for p in contract.target.prompts if p.path.lower().endswith(GITHUB_SUFFIXES)]
-    for prompt in github:
-        for message in prompt.messages if prompt.style == "text" and not prompt.part else ():
-            for found in SPACED.finditer(message.content):
+    for prompt in contract.target.prompts:
+        is_own = prompt.path == contract.path  # the file is the contract, too
+        is_github = is_own or prompt.path.lower().endswith(GITHUB_PROMPT)
+        is_sent = is_github and prompt.style == "text" and not prompt.part
+        for message in prompt.messages if is_sent else ():
+            for found in _SPACED.finditer(message.content):
                 if found[1].split(".")[0] in known:
                     line = message.line_at(message.content.count("\n", 0, found.start()) + 1)
                     what = f"GitHub sends `{found[0]}` as text, because of the spaces in the braces"
-                    fix = (
-                        f"write `{{{{{found[1]}}}}}`, or `template: jinja` in the contract if "
-                        "your own program fills in the variable"
-                    )
+                    fix = f"write `{{{{{found[1]}}}}}`" + ("" if is_own else _OR_JINJA)
                     yield Problem(prompt.path, what, fix, line)
 
 

@@ -1,6 +1,11 @@
-"""Gives a thing a name that no other thing has."""
+"""Reads names that are written as words, and gives a thing a name that no other thing has."""
 
 from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
 
 
 def take_name(wanted: str, taken: set[str], form: str = "{name}-{number}") -> str:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 
-from gatekeeper.contract.prompts.code.names import Names, changed, words
+from gatekeeper.contract.prompts.code.names import Names, changed
 from gatekeeper.contract.prompts.code.tree import Node
+from gatekeeper.contract.values.unique_name import words
 
 _END = words(
     "bool id isinstance len print repr str type copy.deepcopy json.dumps"

@@ -113,11 +113,6 @@ class Names:
         return found == own or is_part
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
-
-
 def changed(name: str, node: Node) -> CodeFault:
     """Return the refusal of a use of the name."""
     what = f"this use of `{name}` may change the prompt while the program runs"

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from gatekeeper.contract.prompts.code.names import Names, changed, may_change_any, words
+from gatekeeper.contract.prompts.code.names import Names, changed, may_change_any
 from gatekeeper.contract.prompts.code.tree import Described, Node, Parts, Plain, build, rows
 from gatekeeper.contract.prompts.code.written import CodeFault, Written
+from gatekeeper.contract.values.unique_name import words
 
 _STANDARD = sys.stdlib_module_names
 _NAMED_AFTER_MODULES = words("getLogger get_logger Flask")

@@ -10,9 +10,10 @@ from functools import lru_cache
 from tree_sitter import Language, Parser
 from tree_sitter import Node as Source
 
-from gatekeeper.contract.prompts.code.names import Names, changed, may_change_any, words
+from gatekeeper.contract.prompts.code.names import Names, changed, may_change_any
 from gatekeeper.contract.prompts.code.tree import Described, Node, Parts, Plain, Row, build, rows
 from gatekeeper.contract.prompts.code.written import CodeFault, Written
+from gatekeeper.contract.values.unique_name import words
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))

@@ -10,19 +10,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-from gatekeeper.contract.prompts.kinds import TEMPLATE_SUFFIXES
+from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT, TEMPLATE_SUFFIXES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
 from gatekeeper.contract.prompts.styles.literal import StyleFault
 from gatekeeper.contract.prompts.styles.names import PATH
 from gatekeeper.contract.values.definition import ShownBy, TemplateStyle
 
-GITHUB_SUFFIXES = (".prompt.yml", ".prompt.yaml")
 _BY_SUFFIX: dict[TemplateStyle, tuple[str, ...]] = {
     "mustache": (".mustache", ".hbs", ".handlebars"),
     "nunjucks": (".njk", ".nunjucks"),
     "jinja": (*TEMPLATE_SUFFIXES, ".prompty"),
     # `gh models` and the action ai-inference replace `{{name}}`, and nothing else.
-    "text": GITHUB_SUFFIXES,
+    "text": GITHUB_PROMPT,
 }
 # None of these is a tag of Jinja.
 _MUSTACHE = re.compile(
