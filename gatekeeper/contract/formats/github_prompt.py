@@ -12,23 +12,19 @@ from functools import partial
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import (
-    At,
-    ForeignContract,
-    build_document,
-    name_of_contract,
-)
+from gatekeeper.contract.formats.foreign_suite import At, ForeignContract, name_of_contract
 from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node, SuiteFiles, keys, meant
 from gatekeeper.contract.formats.rows import (
     Check,
     Row,
     checks_of,
+    contract_of,
+    fill,
     least_passing,
     refuse_unknown,
     row,
     table,
 )
-from gatekeeper.contract.formats.texts import fill, with_variables
 from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT
 from gatekeeper.contract.reading.model_traits import from_github_name
 from gatekeeper.contract.reading.read import UnreadableError, read_text
@@ -125,25 +121,21 @@ def read(_files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
         fix = "write one mapping of variables for each test"
         raise tests.problem("`testData` must be a list of tests", fix)
     rows = list(tests.each())
-    path = root.document.path
-    tree = {
-        "contract": 1,
-        "name": root.child("name").at(name_of_contract(root.get("name"), path, "prompt")),
-        "template": "text",
-        "prompt": root.child("messages").at(f"./{basename(path)}"),
-        "repair": {"steps": ["strip_whitespace"]},
-        "fixtures": tests.at([_fixture(row) for row in rows]),
-    }
     evaluators = root.child("evaluators")
     if not isinstance(evaluators.value, list):
         fix = "write each evaluator as an item `- name: …`"
         raise evaluators.problem("`evaluators` is not a list", fix)
     known = set(rows[0].mapping).intersection(*(row.mapping for row in rows))
-    checks = checks_of(evaluators.each(), partial(_check, known), notes)
-    tree["checks"] = evaluators.at(checks)
-    if isinstance(root.get("description"), str):
-        tree["description"] = root.child("description").copy()
-    return (ForeignContract(build_document(path, tree, root.position), tuple(notes)),)
+    path = root.document.path
+    tree = {
+        "template": "text",
+        "prompt": root.child("messages").at(f"./{basename(path)}"),
+        "repair": {"steps": ["strip_whitespace"]},
+        "fixtures": tests.at([_fixture(row) for row in rows]),
+        "checks": evaluators.at(checks_of(evaluators.each(), partial(_check, known), notes)),
+        "description": root.copied_text("description"),
+    }
+    return (contract_of(root, name_of_contract(root.get("name"), path, "prompt"), tree, notes),)
 
 
 def misspelt_keys(revision: Revision, path: str) -> Iterator[Problem]:
@@ -205,7 +197,8 @@ def _evaluator(node: Node, known: Collection[str]) -> Check:
 def _string_check(node: Node, known: Collection[str]) -> Check:
     for name, known_as in STRINGS.items():
         if node.get(name):
-            return known_as.make(node.child(name).at(with_variables(str(node.get(name)), known)))
+            text = fill(str(node.get(name)), lambda n: f"{{{{ {n} }}}}" if n in known else None)
+            return known_as.make(node.child(name).at(text))
     fix = f"add one of {', '.join(f'`{name}`' for name in STRINGS)}"
     raise node.problem("`string` has no comparison such as `contains`", fix)
 

@@ -15,15 +15,22 @@ from typing import Any
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    build_document,
     contract_name,
-    contract_path,
     name_of_contract,
     name_of_model,
 )
 from gatekeeper.contract.formats.reader import SCHEMA, Keys, Node, SuiteFiles, keys
-from gatekeeper.contract.formats.rows import Check, Row, checks_of, refuse_unknown, row, table
-from gatekeeper.contract.formats.texts import format_fields, from_format_fields
+from gatekeeper.contract.formats.rows import (
+    Check,
+    Row,
+    checks_of,
+    contract_of,
+    format_fields,
+    from_format_fields,
+    refuse_unknown,
+    row,
+    table,
+)
 from gatekeeper.contract.prompts.styles.literal import as_parameter
 from gatekeeper.contract.values.definition import MessageTemplate, NotRun, Prompt
 from gatekeeper.errors import ContractError
@@ -51,17 +58,8 @@ KEYS: Mapping[str, Keys] = {
     "length spec": keys("min max unit"),
     "judge spec": keys("criteria rubric model"),
 }
-_FLAGS = {
-    name: letter
-    for letter, names in (
-        ("i", "i ignorecase"),
-        ("m", "m multiline"),
-        ("s", "s dotall"),
-        ("x", "x verbose"),
-        ("", "u unicode"),
-    )
-    for name in names.split()
-}
+_FLAGS = {"ignorecase": "i", "multiline": "m", "dotall": "s", "verbose": "x", "unicode": ""}
+_FLAGS |= {"i": "i", "m": "m", "s": "s", "x": "x", "u": ""}
 """The flags of Python's `re`, and how a pattern writes them."""
 
 
@@ -207,17 +205,11 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
         template = node.child("prompt_template")
         user = MessageTemplate("user", from_format_fields(template), template.line)
         prompt = Prompt(document.path, (*_system(root), user), text)
-        tree = {
-            "contract": 1,
-            "name": name,
-            "template": "jinja",
-            "prompt": template.at(f"./{basename(document.path)}"),
-            **_target(root, node, notes),
-            **shared,
-        }
-        path = contract_path(document.path, name, single=len(versions) == 1)
-        built = build_document(path, tree, root.position)
-        contracts.append(ForeignContract(built, tuple(notes), prompt, (label,)))
+        at = template.at(f"./{basename(document.path)}")
+        tree = {"template": "jinja", "prompt": at, **_target(root, node, notes), **shared}
+        single = len(versions) == 1
+        made = contract_of(root, name, tree, notes, prompt, single=single, parts=(label,))
+        contracts.append(made)
     return tuple(contracts)
 
 
@@ -274,8 +266,7 @@ def _shared(
     everywhere = root.child("invariants")
     shared["checks"] = _checks(files, everywhere, notes) if "invariants" in root.mapping else []
     shared["checks"] += _of_categories(files, root.child("categories"), notes)
-    if isinstance(root.get("description"), str):
-        shared["description"] = root.child("description").copy()
+    shared["description"] = root.copied_text("description")
     samples = root.one_of(("samples", "runs"))
     if samples is not None:
         shared["sampling"] = {"samples": root.child(samples).copy()}

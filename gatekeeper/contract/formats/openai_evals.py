@@ -7,13 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from posixpath import basename
-from typing import Any
 
 from gatekeeper.contract.fixtures.fixtures import read_rows
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    build_document,
     name_of_contract,
     name_of_model,
 )
@@ -21,12 +19,13 @@ from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys
 from gatekeeper.contract.formats.rows import (
     Check,
     checks_of,
+    contract_of,
+    fill,
     not_run,
     refuse_unknown,
     row,
     table,
 )
-from gatekeeper.contract.formats.texts import fill
 from gatekeeper.contract.reading.role_lines import ROLES
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.values.definition import MessageTemplate, Prompt
@@ -164,20 +163,19 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     checks = checks_of(root.child("testing_criteria").mappings(), _criterion, notes)
     text, model = files.own_text(root.document), source.child("model")
     template = source.child("input_messages", "template")
-    tree: dict[str, Any] = {
-        "contract": 1,
-        "name": root.child("name").at(name_of_contract(root.get("name"), path, "eval")),
+    params = source.child("sampling_params")
+    tree = {
         "template": "jinja",
         "prompt": template.at(f"./{basename(path)}"),
         "model": model.at(name_of_model(model.text())),
         "fixtures": _fixtures(files, source.child("source")),
         "checks": checks,
+        "params": _params(params) if isinstance(params.value, dict) else None,
     }
-    if isinstance(source.get("sampling_params"), dict):
-        tree["params"] = _params(source.child("sampling_params"))
     prompt = Prompt(path, _messages(template), text)
-    built = build_document(path, tree, root.position)
-    return (ForeignContract(built, tuple(notes), prompt),)
+    return (
+        contract_of(root, name_of_contract(root.get("name"), path, "eval"), tree, notes, prompt),
+    )
 
 
 def _run(root: Node) -> Node:

@@ -11,19 +11,13 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from gatekeeper.contract.fixtures.fixtures import Row as Sample
 from gatekeeper.contract.fixtures.fixtures import read_rows
-from gatekeeper.contract.formats.foreign_suite import (
-    At,
-    ForeignContract,
-    build_document,
-    contract_name,
-    contract_path,
-)
+from gatekeeper.contract.formats.foreign_suite import At, ForeignContract, contract_name
 from gatekeeper.contract.formats.reader import (
     CannotRunError,
     Keys,
@@ -32,7 +26,14 @@ from gatekeeper.contract.formats.reader import (
     keys,
     root_of,
 )
-from gatekeeper.contract.formats.rows import Check, least_passing, refuse_unknown, row, table
+from gatekeeper.contract.formats.rows import (
+    Check,
+    contract_of,
+    least_passing,
+    refuse_unknown,
+    row,
+    table,
+)
 from gatekeeper.contract.prompts.styles.literal import as_parameter, literal
 from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
@@ -172,15 +173,16 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     contracts = []
     for node in evals:
         name = str(node.key[-1])
-        slug = contract_name(name, "eval")
-        path = contract_path(root.document.path, slug, single=len(evals) == 1)
         settings = root.child(f"{name.split('.')[0]}{SETTINGS}")
-        made = _contract(_Eval(files, node, settings), slug, path)
-        contracts.append(replace(made, not_run=(*left_out, *made.not_run)))
+        slug = contract_name(name, "eval")
+        tree, notes, prompt = _contract(_Eval(files, node, settings))
+        notes, single = [*left_out, *notes], len(evals) == 1
+        contracts.append(contract_of(root, slug, tree, notes, prompt, single=single, parts=(slug,)))
     return tuple(contracts)
 
 
-def _contract(eval_: _Eval, slug: str, path: str) -> ForeignContract:
+def _contract(eval_: _Eval) -> tuple[dict[str, Any], list[NotRun], Prompt]:
+    """Return the data of an eval's contract, what is not run, and the prompt."""
     args = eval_.args
     samples = args.child("samples_jsonl")
     if not isinstance(samples.value, str):
@@ -196,17 +198,14 @@ def _contract(eval_: _Eval, slug: str, path: str) -> ForeignContract:
     except CannotRunError as error:
         notes += error.notes
     tree = {
-        "contract": 1,
-        "name": slug,
         "template": "jinja",
         "prompt": samples.at(f"/{source}"),
         "model": model,
-        **({"params": args.at(params)} if params else {}),
+        "params": args.at(params) if params else None,
         "fixtures": [_fixture(row, values) for row, values in zip(rows, variables, strict=True)],
         "checks": checks,
     }
-    prompt = Prompt(source, templates, text)
-    return ForeignContract(build_document(path, tree, args.position), tuple(notes), prompt, (slug,))
+    return tree, notes, Prompt(source, templates, text)
 
 
 def _check(eval_: _Eval) -> Check:

@@ -17,21 +17,21 @@ from typing import Any
 from gatekeeper.contract.formats.foreign_suite import (
     At,
     ForeignContract,
-    build_document,
     contract_name,
-    contract_path,
     name_of_model,
 )
 from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys
 from gatekeeper.contract.formats.rows import (
     Check,
     checks_of,
+    contract_of,
+    format_fields,
+    from_format_fields,
     not_run,
     refuse_unknown,
     row,
     table,
 )
-from gatekeeper.contract.formats.texts import format_fields, from_format_fields
 from gatekeeper.contract.prompts.styles.literal import as_parameter, literal
 from gatekeeper.contract.reading.globs import literal_pattern
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURE_FILES
@@ -184,7 +184,7 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     written = written if "prompt_template" in root.mapping else definition.child("prompt")
     triple = _Triple(files, root, definition, suite, written, notes)
     shared, prompt, stem = triple.shared(), triple.prompt(), triple.name()
-    targets, path = triple.targets(), root.document.path
+    targets = triple.targets()
     contracts = []
     taken: set[str] = set()
     for index, target in enumerate(targets):
@@ -193,17 +193,11 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
         while name in taken:
             name = f"{name}-{index + 1}"
         taken.add(name)
-        tree = {
-            "contract": 1,
-            "name": name,
-            "template": "jinja",
-            "prompt": written.at(f"./{basename(prompt.path)}"),
-            **target,
-            **shared,
-        }
-        own_path = contract_path(path, name, single=len(targets) == 1)
-        built = build_document(own_path, tree, root.position)
-        contracts.append(ForeignContract(built, tuple(notes), prompt, (model,)))
+        at = written.at(f"./{basename(prompt.path)}")
+        tree = {"template": "jinja", "prompt": at, **target, **shared}
+        single = len(targets) == 1
+        made = contract_of(root, name, tree, notes, prompt, single=single, parts=(model,))
+        contracts.append(made)
     return tuple(contracts)
 
 

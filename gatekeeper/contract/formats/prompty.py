@@ -13,13 +13,9 @@ from dataclasses import replace
 from posixpath import basename
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import (
-    At,
-    ForeignContract,
-    build_document,
-    name_of_contract,
-)
+from gatekeeper.contract.formats.foreign_suite import At, ForeignContract, name_of_contract
 from gatekeeper.contract.formats.reader import Keys, Node, SuiteFiles, keys, root_of
+from gatekeeper.contract.formats.rows import contract_of
 from gatekeeper.contract.prompts.kinds import without_template_suffix
 from gatekeeper.contract.prompts.load import front_matter_document, parse_prompt
 from gatekeeper.contract.syntax.yaml_positions import KeyPath, parse_once
@@ -61,20 +57,16 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
     """Translate the file to one contract. Raises ContractError."""
     root, prompt = _with_files(files, root)
     path = root.document.path
-    tree: dict[str, Any] = {
-        "contract": 1,
-        "name": root.child("name").at(name_of_contract(root.get("name"), path, "prompt")),
+    params = {**(prompt.params if prompt else {}), **_response_format(root)}
+    at = root.child("outputs" if "outputs" in root.mapping else "model")
+    tree = {
         "prompt": f"./{basename(path)}",
         "fixtures": _fixtures(files, root),
         "checks": [_check(root)],
+        "params": at.at(params) if params else None,
+        "model": root.child("model").at(prompt.model) if prompt and prompt.model else None,
+        "description": root.copied_text("description"),
     }
-    params = {**(prompt.params if prompt else {}), **_response_format(root)}
-    if params:
-        tree["params"] = root.child("outputs" if "outputs" in root.mapping else "model").at(params)
-    if prompt and prompt.model:
-        tree["model"] = root.child("model").at(prompt.model)
-    if isinstance(root.get("description"), str):
-        tree["description"] = root.child("description").copy()
     notes = _unknown(root)
     if root.get("tools"):
         why = (
@@ -83,7 +75,8 @@ def read(files: SuiteFiles, root: Node) -> tuple[ForeignContract, ...]:
         )
         notes.append(root.child("tools").not_run("tools", why))
     made = replace(prompt, model=None, params={}) if prompt else None
-    return (ForeignContract(build_document(path, tree, root.position), tuple(notes), made),)
+    name = name_of_contract(root.get("name"), path, "prompt")
+    return (contract_of(root, name, tree, notes, made),)
 
 
 def _with_files(files: SuiteFiles, root: Node) -> tuple[Node, Prompt | None]:

@@ -148,6 +148,11 @@ class Node:
             inner = [self._plain(index).copy() for index in range(len(inner))]
         return self.at(inner)
 
+    def copied_text(self, name: str) -> At | None:
+        """Return a copy of the text at the name; None if there is none."""
+        node = self.child(name)
+        return node.copy() if isinstance(node.value, str) else None
+
     def _plain(self, name: str | int) -> Node:
         return Node(self.document, (*self.key, name), self.value[name])
 

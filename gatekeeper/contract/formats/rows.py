@@ -1,4 +1,5 @@
-"""The tables of other tools' assertions: what each of them is here.
+"""The tables of other tools' assertions: what each of them is here, and how their texts become
+templates.
 
 An assertion of another tool is a row of its format's table: its types there, the check that it is
 here, and where each parameter of the check comes from, which is a value or a function of the
@@ -8,15 +9,26 @@ is named as not run, too. An export reads the same rows from the other side.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from gatekeeper.contract.formats.foreign_suite import At
+from gatekeeper.contract.formats.foreign_suite import (
+    At,
+    ForeignContract,
+    build_document,
+    contract_path,
+)
 from gatekeeper.contract.formats.reader import CannotRunError, Keys, Node
-from gatekeeper.contract.values.definition import NotRun
+from gatekeeper.contract.prompts.styles.format_fields import split_fields
+from gatekeeper.contract.prompts.styles.literal import StyleFault, literal
+from gatekeeper.contract.values.definition import NotRun, Prompt
 
 Check = dict[str, Any]
+_HOLE = re.compile(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_.]*)\s*-?\}\}")
+_SPECIAL = re.compile(r"\{[{%#]|\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +126,63 @@ def least_passing(scores: Mapping[str, Any]) -> float | None:
     numbers = [s for s in scores.values() if isinstance(s, int | float) and 0 <= s <= 1]
     passing = [score for score in numbers if score > 0]
     return min(passing) if passing and len(numbers) == len(scores) >= 2 else None
+
+
+def contract_of(
+    root: Node,
+    name: str,
+    tree: Mapping[str, Any],
+    notes: Iterable[NotRun] = (),
+    prompt: Prompt | None = None,
+    *,
+    single: bool = True,
+    parts: tuple[str, ...] = (),
+) -> ForeignContract:
+    """Return a contract of a file, of which `tree` is the data without its version and name; values
+    that are None are left out. `single` says that the file has no other contract."""
+    path = contract_path(root.document.path, name, single=single)
+    named = {"contract": 1, "name": root.child("name").at(name)}
+    data = named | {key: value for key, value in tree.items() if value is not None}
+    return ForeignContract(build_document(path, data, root.position), tuple(notes), prompt, parts)
+
+
+def fill(text: str, name: Callable[[str], str | None]) -> str:
+    """Return a template with each `{{ variable }}` replaced by what `name` makes of it, and all
+    other text as it is. If it makes nothing of it, the braces stay text."""
+    if not _SPECIAL.search(text):
+        return text
+    parts: list[str] = []
+    start = 0
+    for match in _HOLE.finditer(text):
+        found = name(match[1])
+        if found is not None:
+            parts += [literal(text[start : match.start()]), found]
+            start = match.end()
+    return "".join([*parts, literal(text[start:])])
+
+
+def format_fields(text: object) -> frozenset[str]:
+    """Return the names of the fields of a text for Python's `str.format`."""
+    with suppress(StyleFault):  # translating the text says so
+        parts = split_fields(text) if isinstance(text, str) else ()
+        return frozenset(part.expression for part in parts if part.expression)
+    return frozenset()
+
+
+def from_format_fields(node: Node) -> str:
+    """Return a template for a text with the fields of Python's `str.format`, such as `{article}`.
+
+    Raises ContractError for fields that are more than a name, which `str.format` looks up in the
+    value, and for conversions.
+    """
+    made = []
+    try:
+        for part in split_fields(node.text()):
+            if part.expression and part.expression != part.text[1:-1]:
+                what = f"the field `{part.text}` must contain only the name of a variable"
+                fix = "write `{name}`; if a brace is part of the text, write the brace twice"
+                raise StyleFault(what, fix, part.line)
+            made.append(part.template)
+    except StyleFault as fault:
+        raise node.problem(fault.what, fault.fix) from None
+    return "".join(made)

@@ -29,10 +29,15 @@ class Field:
     expression: str | None
     line: int
 
+    @property
+    def template(self) -> str:
+        """Return the field, or the text, in Jinja."""
+        return literal(self.text) if self.expression is None else f"{{{{ {self.expression} }}}}"
+
 
 def translate(text: str) -> str:
     """Return the Jinja template of a format string. Raises StyleFault."""
-    return with_line_end("".join(map(_template, split_fields(text))))
+    return with_line_end("".join(part.template for part in split_fields(text)))
 
 
 def count_fields(text: str) -> int | None:
@@ -62,10 +67,6 @@ def split_fields(text: str) -> Iterator[Field]:
             raise StyleFault(f"the text contains a single `{match.group()}`", fix, line)
     if text[end:]:
         yield Field(text[end:], None, line)
-
-
-def _template(part: Field) -> str:
-    return literal(part.text) if part.expression is None else f"{{{{ {part.expression} }}}}"
 
 
 def _expression(field: str, line: int) -> str:
