@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.export.export import ExportedContract, ExportFormat, export_contracts
+from gatekeeper.contract.export.convert import Converted, ExportFormat, convert
 from gatekeeper.contract.files.contract_document import read_contract_documents
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.prompts.render import render_messages, render_value
@@ -27,7 +27,7 @@ def exported(
     fixtures: list[dict[str, Any]] = FIXTURES,
     checks: list[dict[str, Any]] = CHECKS,
     **more: Any,
-) -> tuple[ExportedContract, Contract, list[Contract]]:
+) -> tuple[Converted, Contract, list[Contract]]:
     """Return the export, the contract, and what is read in the exported files."""
     data = {
         "contract": 1,
@@ -40,7 +40,7 @@ def exported(
     }
     files = {"c.json": json.dumps(data).encode(), "p.txt": prompt.encode()}
     revision = MemoryRevision(files)
-    [found] = export_contracts(revision, "c.json", "out", to, SHAPES)
+    [found] = convert(revision, "c.json", "out", SHAPES, to)
     made = MemoryRevision({file.path: file.text.encode() for file in found.files})
     documents = read_contract_documents(made, found.files[0].path)
     read = [load_contract(made, one.document.path, SHAPES) for one in documents]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gatekeeper.author.logs.formats import UnreadLine
     from gatekeeper.author.logs.propose import Proposal as LogProposal
     from gatekeeper.author.onboarding.proposal import Proposal
-    from gatekeeper.contract.export.convert import ConvertedContract
+    from gatekeeper.contract.export.convert import Converted
     from gatekeeper.contract.values.definition import Contract
 
 
@@ -220,8 +220,6 @@ def convert(arguments: argparse.Namespace) -> int:
     Does not change existing files. gatekeeper runs most files of other tools as they are;
     docs/formats.md names them.
     """
-    if arguments.to:
-        return _export(arguments)
     from gatekeeper import numbers
     from gatekeeper.checks.registry import SHAPES
     from gatekeeper.contract.export.convert import convert as convert_file
@@ -231,25 +229,41 @@ def convert(arguments: argparse.Namespace) -> int:
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
         file = repository_path(arguments.file, root)
-        folder = repository_path(arguments.out, root) if arguments.out else dirname(file)
+        default = EXPORTS if arguments.to else dirname(file)
+        folder = repository_path(arguments.out, root) if arguments.out else default
         revision, policy = repository.worktree(), load_policy(repository.worktree())
-        found = convert_file(revision, file, "" if folder == "." else folder, SHAPES)
-        files = [made for contract in found for made in contract.files]
-        _write_texts(root, {made.path: made.text for made in files})
+        inside = "" if folder == "." else folder
+        found = convert_file(revision, file, inside, SHAPES, arguments.to)
+        texts = {made.path: made.text for contract in found for made in contract.files}
+        _write_texts(root, texts)
     lines = []
-    for contract in found:
-        fixtures = numbers.count(len(contract.contract.fixtures), "fixture")
-        lines.append(f"wrote {contract.files[0].path}: {contract.contract.name}, {fixtures}")
-        lines += [f"wrote {made.path}" for made in contract.files[1:]]
-        lines += [f"  not run: {describe_not_run(part)}" for part in contract.contract.not_run]
-    paths = [contract.files[0].path for contract in found]
-    matched = matching_contracts([*paths, file], policy)
-    if file in matched:
-        lines.append(_end_of_old_contract(found, file, policy.path_for(file)))
-    if set(paths) - matched:
-        lines.append(_patterns_to_add(paths, file, folder, policy))
+    for one in found:
+        parts = [numbers.count(one.fixtures, "fixture")]
+        parts += [numbers.count(one.checks, "check")] if arguments.to else []
+        lines.append(f"wrote {one.files[0].path}: {one.contract.name}, {', '.join(parts)}")
+        lines += [f"wrote {made.path}" for made in one.files[1:]]
+        left_out = "not exported" if arguments.to else "not run"
+        lines += [f"  {left_out}: {describe_not_run(part)}" for part in one.left_out]
+        lines += [f"  differs: {describe_not_run(part)}" for part in one.differs]
+    if arguments.to:
+        lines += _matched_exports([*texts], policy)
+    else:
+        paths = [contract.files[0].path for contract in found]
+        matched = matching_contracts([*paths, file], policy)
+        if file in matched:
+            lines.append(_end_of_old_contract(found, file, policy.path_for(file)))
+        if set(paths) - matched:
+            lines.append(_patterns_to_add(paths, file, folder, policy))
     print_lines(lines)
     return 0
+
+
+def _matched_exports(paths: Sequence[str], policy: Policy) -> list[str]:
+    return [
+        f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
+        "this file as another contract; to prevent this, choose another folder with --out"
+        for path in sorted(matching_contracts(paths, policy))
+    ]
 
 
 def _patterns_to_add(paths: Sequence[str], file: str, folder: str, policy: Policy) -> str:
@@ -264,7 +278,7 @@ def _patterns_to_add(paths: Sequence[str], file: str, folder: str, policy: Polic
     return f"next: add {patterns} to `contracts` in {policy.path_for(place)} (now: {now})"
 
 
-def _end_of_old_contract(found: Sequence[ConvertedContract], file: str, policy_file: str) -> str:
+def _end_of_old_contract(found: Sequence[Converted], file: str, policy_file: str) -> str:
     """Say how the file of the other tool stops being a contract. A native contract can still use
     its prompt."""
     why = "because two contracts cannot have the same name"
@@ -276,38 +290,6 @@ def _end_of_old_contract(found: Sequence[ConvertedContract], file: str, policy_f
         f"next: remove {tests} from {file}, or remove the file from `contracts` in {policy_file}, "
         f"{why}; do not delete the file, because {users[0]} uses its prompt"
     )
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    from gatekeeper import numbers
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.export.export import export_contracts
-    from gatekeeper.gate.decision.reasons import describe_not_run
-    from gatekeeper.gate.validate import repository_path
-
-    with Repository.open(arguments.repo) as repository:
-        root = repository.root or arguments.repo
-        file = repository_path(arguments.file, root)
-        folder = repository_path(arguments.out, root) if arguments.out else EXPORTS
-        revision, policy = repository.worktree(), load_policy(repository.worktree())
-        folder = "" if folder == "." else folder
-        found = export_contracts(revision, file, folder, arguments.to, SHAPES)
-        texts = {made.path: made.text for contract in found for made in contract.files}
-        _write_texts(root, texts)
-    lines = []
-    for one in found:
-        parts = [numbers.count(one.fixtures, "fixture"), numbers.count(one.checks, "check")]
-        lines.append(f"wrote {one.files[0].path}: {one.contract.name}, {', '.join(parts)}")
-        lines += [f"wrote {made.path}" for made in one.files[1:]]
-        lines += [f"  not exported: {describe_not_run(part)}" for part in one.not_exported]
-        lines += [f"  differs: {describe_not_run(part)}" for part in one.differs]
-    for path in sorted(matching_contracts([*texts], policy)):
-        lines.append(
-            f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
-            "this file as another contract; to prevent this, choose another folder with --out"
-        )
-    print_lines(lines)
-    return 0
 
 
 def _write_texts(root: Path, texts: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from support.contract_exports import CHECKS, FIXTURES, a_judge, exported, kinds
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.export.export import ExportFormat, export_contracts
+from gatekeeper.contract.export.convert import ExportFormat, convert
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.errors import ContractError, UsageError
 
@@ -33,7 +33,7 @@ NOT_FOR_GITHUB: Mapping[str, dict[str, Any]] = {
 def test_a_check_without_an_evaluator_is_named_with_its_line(name: str) -> None:
     found, _, [read] = exported("github", checks=[*CHECKS, {"name": name, **NOT_FOR_GITHUB[name]}])
     assert [check.type for check in read.checks] == ["contains"]
-    [missing] = [part for part in found.not_exported if part.kind == name]
+    [missing] = [part for part in found.left_out if part.kind == name]
     assert (missing.position.path, missing.position.line) == ("c.json", 1)
     assert f"Not exported: {name} (c.json:1)" in found.files[0].text
 
@@ -55,7 +55,7 @@ def test_a_check_without_a_class_is_named_with_its_line(name: str) -> None:
     checks = [*CHECKS, {"name": name, **NOT_FOR_EVALS[name]}]
     found, _, read = exported("openai-evals", checks=checks)
     assert [one.checks[0].type for one in read] == ["contains"]
-    assert [part.kind for part in found.not_exported if part.kind == name] == [name]
+    assert [part.kind for part in found.left_out if part.kind == name] == [name]
 
 
 @pytest.mark.parametrize("to", ["github", "openai-evals"])
@@ -73,13 +73,13 @@ def test_settings_and_parts_of_fixtures_are_named_and_counted(to: ExportFormat) 
     found, _, read = exported(
         to, fixtures=fixtures, checks=checks, slo={"success_rate": 0.9}, params=response
     )
-    missing = kinds(found.not_exported)
+    missing = kinds(found.left_out)
     assert [len(one.fixtures) for one in read][:1] == [2]
     for kind in ("slo", "weight", "category of fixtures", "metadata of fixtures", "conversation"):
         assert kind in missing
     assert ("own" in missing) == (to == "github")
     assert ("response_format" in missing) == (to == "github")
-    [ids] = [part for part in found.not_exported if part.kind == "id of fixtures"]
+    [ids] = [part for part in found.left_out if part.kind == "id of fixtures"]
     assert ids.why.endswith("(3 times)")
     assert {"same", "starts_with a"} <= {*kinds(found.differs)}
 
@@ -93,7 +93,7 @@ def test_a_fixture_that_a_check_cannot_be_exported_for_is_counted() -> None:
     ]
     found, _, read = exported("openai-evals", fixtures=fixtures, checks=checks)
     assert [len(one.fixtures) for one in read] == [2, 3]
-    lost = [part for part in found.not_exported if part.kind in ("same", "short")]
+    lost = [part for part in found.left_out if part.kind in ("same", "short")]
     assert [(part.kind, "times" in part.why) for part in lost] == [
         ("same", False),
         ("short", False),
@@ -106,9 +106,7 @@ def test_a_fixture_that_a_check_cannot_be_exported_for_is_counted() -> None:
 def test_a_prompt_without_tests_is_no_contract() -> None:
     text = b'{"messages": [{"role": "user", "content": "{{a}}"}]}'
     with pytest.raises(UsageError):
-        export_contracts(
-            MemoryRevision({"p.prompt.yml": text}), "p.prompt.yml", "", "github", SHAPES
-        )
+        convert(MemoryRevision({"p.prompt.yml": text}), "p.prompt.yml", "", SHAPES, "github")
 
 
 def test_what_a_foreign_file_does_not_run_is_not_exported_either() -> None:
@@ -121,8 +119,8 @@ def test_what_a_foreign_file_does_not_run_is_not_exported_either() -> None:
         "tests": [{"vars": {"city": "Paris"}}],
     }
     revision = MemoryRevision({"promptfooconfig.json": json.dumps(suite).encode()})
-    [found] = export_contracts(revision, "promptfooconfig.json", "", "github", SHAPES)
-    assert "javascript" in kinds(found.not_exported)
+    [found] = convert(revision, "promptfooconfig.json", "", SHAPES, "github")
+    assert "javascript" in kinds(found.left_out)
     assert "Not exported: javascript" in found.files[0].text
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.contract_exports import CHECKS, a_judge, exported, kinds, sent, wanted
 
 from gatekeeper.checks.registry import SHAPES
-from gatekeeper.contract.export.export import ExportFormat, export_contracts
+from gatekeeper.contract.export.convert import ExportFormat, convert
 from gatekeeper.contract.files.contract_document import read_contract_documents
 from gatekeeper.contract.syntax.yaml_positions import parse_yaml
 from gatekeeper.contract.values.change import MemoryRevision
@@ -46,7 +46,7 @@ def test_a_prompt_file_of_github_has_the_variables_and_the_checks() -> None:
         assert wanted(read, name) == wanted(contract, name)
     assert wanted(read, "all 2") == ["b", "b"]
     assert (found.fixtures, found.checks, found.differs) == (2, 5, ())
-    assert kinds(found.not_exported) == ["id of fixtures"]
+    assert kinds(found.left_out) == ["id of fixtures"]
 
 
 def test_a_registry_of_openai_evals_has_an_eval_for_each_check() -> None:
@@ -90,7 +90,7 @@ def test_a_registry_of_openai_evals_has_an_eval_for_each_check() -> None:
 def test_a_prompt_that_is_more_than_names_is_filled_in(prompt: str) -> None:
     found, contract, [read] = exported("github", prompt=prompt)
     assert sent(read) == sent(contract)
-    assert "template" in kinds(found.not_exported)
+    assert "template" in kinds(found.left_out)
     assert all("city" not in fixture.vars for fixture in read.fixtures)
 
 
@@ -113,7 +113,7 @@ def test_values_that_are_no_text_and_roles_stay_what_is_sent() -> None:
     }
     revision = MemoryRevision({"c.json": json.dumps(contract).encode(), **data})
     for to in ("github", "openai-evals"):
-        [found] = export_contracts(revision, "c.json", "", to, SHAPES)
+        [found] = convert(revision, "c.json", "", SHAPES, to)
         assert found.fixtures == 1  # the export is read back, and refused if a message differs
 
 
@@ -121,7 +121,7 @@ def test_a_schema_of_the_answer_is_that_of_the_prompt_file() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
     found, contract, [read] = exported("github", params={"response_format": form})
     assert read.target.params == contract.target.params
-    assert "response_format" not in kinds(found.not_exported)
+    assert "response_format" not in kinds(found.left_out)
 
 
 def test_two_contracts_of_one_file_are_not_written_over_each_other() -> None:
@@ -132,7 +132,7 @@ def test_two_contracts_of_one_file_are_not_written_over_each_other() -> None:
         "tests": [{"vars": {"city": "Paris"}}],
     }
     revision = MemoryRevision({"promptfooconfig.json": json.dumps(suite).encode()})
-    found = export_contracts(revision, "promptfooconfig.json", "", "github", SHAPES)
+    found = convert(revision, "promptfooconfig.json", "", SHAPES, "github")
     assert len({file.path for one in found for file in one.files}) == 2
     for one in found:
         [read] = read_contract_documents(

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from support.constants_here import read_here
 
-from gatekeeper.contract.prompts.existing import has_prompt
-from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.load import has_prompt, load_prompt
 from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Prompt, TemplateStyle
