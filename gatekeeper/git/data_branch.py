@@ -41,11 +41,12 @@ _REFUSED = re.compile(
 @dataclass(frozen=True, slots=True)
 class Remote:
     """The remote's address, and the options of git that give access to it, which are never written
-    to a file."""
+    to a file. `branches` is where it keeps its branches."""
 
     fetch: str
     push: str
     access: tuple[Option, ...] = ()
+    branches: str = "refs/heads/"
 
 
 class StoredFile(NamedTuple):
@@ -65,7 +66,7 @@ class DataBranch:
 
     def __init__(self, name: str, remote: Remote) -> None:
         self.name = name
-        self._ref = f"refs/heads/{name}"
+        self._ref = f"{remote.branches}{name}"
         self._remote = remote
         self._open = ExitStack()
 
@@ -167,8 +168,7 @@ def remote_of(git: GitCommand, root: Path | None) -> Remote:
     configuration."""
     status, output, _ = git.attempt("remote", "get-url", "origin")
     if status:
-        own = text(git.run("rev-parse", "--absolute-git-dir")).removesuffix("\n")
-        return Remote(own, own)
+        return Remote(_own(git), _own(git))
     push = git.run("remote", "get-url", "--push", "origin")
     _, listing, _ = git.attempt("config", "--local", "--includes", "-z", "--get-regexp", _ACCESS)
     # `name LF value`, the name alone where it has no value, which stands for true.
@@ -176,6 +176,19 @@ def remote_of(git: GitCommand, root: Path | None) -> Remote:
     access = tuple((name, value if sign else "true") for name, sign, value in pairs)
     fetch, to = (_absolute(text(address).removesuffix("\n"), root) for address in (output, push))
     return Remote(fetch, to, (*access, *git.secret))
+
+
+def fetched_remote(git: GitCommand) -> Remote:
+    """Return this repository as the remote: its copies of the branches of `origin`, or its own
+    branches if it has no remote."""
+    own = _own(git)
+    if git.attempt("remote", "get-url", "origin")[0]:
+        return Remote(own, own)
+    return Remote(own, own, branches="refs/remotes/origin/")
+
+
+def _own(git: GitCommand) -> str:
+    return text(git.run("rev-parse", "--absolute-git-dir")).removesuffix("\n")
 
 
 def _absolute(address: str, root: Path | None) -> str:

@@ -219,13 +219,16 @@ class Repository:
 
     # Data
 
-    def data_branch(self, name: str) -> DataBranch:
+    def data_branch(self, name: str, *, fetched: bool = False) -> DataBranch:
         """Return the branch of that name at the remote `origin`, or in this repository if it has no
-        remote. Raises UsageError for a name that no branch can have."""
-        from gatekeeper.git.data_branch import DataBranch, remote_of
+        remote. With `fetched`, return it as it was when the user last fetched from the remote.
+        Raises UsageError for a name that no branch can have."""
+        from gatekeeper.git.data_branch import DataBranch, fetched_remote, remote_of
 
         if self._git.attempt("check-ref-format", f"refs/heads/{name}")[0]:
             raise UsageError(f"{name!r} cannot be the name of a branch")
+        if fetched:
+            return DataBranch(name, fetched_remote(self._git))
         return DataBranch(name, remote_of(self._git, self.root))
 
     # Changes

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,10 @@ from support.recorded_repository import (
 )
 
 from gatekeeper.cli.main import main
+from gatekeeper.git import Repository
 from gatekeeper.history.counts import fixture_key
 from gatekeeper.history.stores.file_store import FileHistory
+from gatekeeper.history.stores.open import open_history
 
 
 @pytest.fixture
@@ -158,7 +162,33 @@ def test_nights_measure_the_gate_and_reports_say_it(words_repository, tmp_path, 
     capsys.readouterr()
     assert main(["validate", "--repo", str(words_repository.path)]) == 0
     said = spaced(capsys.readouterr().out)
-    assert "words.yaml: on this suite, this is found: 1 of 6 broken in 100 %" in said
+    measured = "words.yaml: on this suite, this is found: 1 of 6 broken in 100 %"
+    assert measured in said
+    records = store.read().records
+    for location in ("runs.sqlite", "branch:gatekeeper-data"):
+        with Repository.open(words_repository.path) as repository:
+            open_history(location, repository, words_repository.path).append(records)
+        words_repository.write(".github/gatekeeper.yml", f"history: {location}\n")
+        assert main(["validate", "--repo", str(words_repository.path)]) == 0
+        assert measured in spaced(capsys.readouterr().out)
+
+
+def test_a_branch_is_read_as_it_was_fetched(words_repository, tmp_path, capsys) -> None:
+    history, clone = tmp_path / "runs.jsonl", tmp_path / "clone"
+    for _ in range(4):
+        night_of(words_repository, history, tmp_path / "out")
+    run = partial(subprocess.run, check=True, cwd=words_repository.path, capture_output=True)
+    run(["git", "clone", "--quiet", ".", str(clone)])
+    with Repository.open(words_repository.path) as repository:
+        store = open_history("branch:gatekeeper-data", repository)
+        store.append(FileHistory(history).read().records)
+    validate = ["validate", "--repo", str(clone)]
+    assert main(validate) == 0
+    assert "on this suite" not in capsys.readouterr().out
+    run(["git", "fetch", "--quiet"], cwd=clone)
+    run(["git", "branch", "-D", "gatekeeper-data"])  # what the remote has now is not asked
+    assert main(validate) == 0
+    assert "on this suite, this is found" in spaced(capsys.readouterr().out)
 
 
 def test_a_check_without_measured_nights_says_nothing(words_repository, tmp_path) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatekeeper.contract.policies.policy import load_policy, policy_problems_at
+from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_problems_at
 from gatekeeper.errors import ContractError, Problem, UsageError
 from gatekeeper.gate.validate import Finding, Validation
 from gatekeeper.git import Repository
 from gatekeeper.runs.library.arguments import AnyPath
 
 if TYPE_CHECKING:
+    from gatekeeper.git.data_branch import DataBranch
     from gatekeeper.history.record import Record
 
 __all__ = ["Validation", "validate"]
@@ -56,23 +57,35 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
         except ContractError as error:
             errors = [Finding("error", problem) for problem in error.problems]
             return Validation((), (*errors, *broken))
-        measured = _measured(root / policy.history, found)
+        measured = _measured(policy.history, repository, found)
     return replace(found, findings=(*broken, *found.findings, *measured))
 
 
-def _measured(file: Path, found: Validation) -> list[Finding]:
-    """Say how often the gate errs on each suite and which fixtures flicker, if a history in a file
-    knows it. What is elsewhere is not read: it would take a connection."""
-    if file.suffix != ".jsonl" or not file.is_file():
+@dataclass(frozen=True)
+class _AsFetched:
+    repository: Repository
+
+    def data_branch(self, name: str) -> DataBranch:
+        return self.repository.data_branch(name, fetched=True)
+
+
+def _measured(location: str, repository: Repository, found: Validation) -> list[Finding]:
+    """Say how often the gate errs on each suite and which fixtures flicker, if the history knows
+    it. Nothing is connected: a database is not read, and of a branch what was fetched before."""
+    from gatekeeper.history.stores.open import DATABASE, is_file, open_history
+
+    root = repository.root or Path()
+    if location == NO_HISTORY or location.startswith(DATABASE):
+        return []
+    if is_file(location) and not (root / location).is_file():
         return []
     from gatekeeper.gate.decision.reasons import flickering_sentence
     from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
     from gatekeeper.history.counts import fixture_key
     from gatekeeper.history.flickering import flickering_fixtures
-    from gatekeeper.history.stores.file_store import FileHistory
 
     past: dict[str, list[Record]] = defaultdict(list)
-    for record in FileHistory(file).read().records:
+    for record in open_history(location, _AsFetched(repository), root).read().records:
         past[record.contract].append(record)
     notes = []
     for contract in found.contracts:
