@@ -98,7 +98,7 @@ def _section(name: str, check: Check) -> str:
         parts.append(_listed(own, check.parameters["required"]))
     if common:
         named = ", ".join(f"`{key}`" for key in common)
-        parts.append(f"Also {named}: [common parameters](#common-parameters).\n")
+        parts.append(f"Also {named}.\n")
     shown = (
         "\n".join(["```yaml", *_example(check.examples[0]), "```", ""]) if check.examples else ""
     )

@@ -1,8 +1,7 @@
 """The weighted mean of the scores of the given checks is at least `min`.
 
 A check without a score counts 1 if it passes, else 0; `weight` (1 by default) says how much it
-counts. With five such checks, `min: 0.6` requires that three pass. If an undetermined check could
-change the result, `mean_of` is undetermined.
+counts. With five such checks, `min: 0.6` requires that three pass.
 """
 
 from __future__ import annotations

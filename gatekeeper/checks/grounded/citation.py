@@ -1,11 +1,9 @@
 """The output cites sources, and every cited source exists.
 
 The first group of `pattern` captures the cited id, or several ids as in `[1, 3]`. Valid ids come
-from the documents in `context`, or from `ids`. With `each_sentence`, every sentence needs a
-citation. A sentence ends at a line end, or at `.`, `!` or `?` before white space; a citation right
-after that end belongs to the sentence. Headings, lines that end with a colon, and sentences under
-20 characters need no citation. The check does not read the sources: if they must contain the words,
-use `quote`.
+from the documents in `context`, or from `ids`. With `each_sentence`, every sentence of 20
+characters or more needs a citation, except headings and lines that end with a colon. A citation
+right after the end of a sentence belongs to it. If the sources must contain the words, use `quote`.
 """
 
 from __future__ import annotations

@@ -2,14 +2,13 @@
 least `min`.
 
 The score is the cosine; a negative cosine counts as 0. Unlike `similarity`, the check recognises
-other words with the same meaning; like every comparison of embeddings, it may miss a `not`. The
-embedding model is called once for each output, under the run's limits, keys and allowed models.
-These calls are counted, cached and replayed like those of a judge.
+other words with the same meaning, but it may miss a `not`. The embedding model is called once for
+each output, and these calls count like those of a judge.
 
-`min` has no default: unrelated texts may have 0.1 with one model and 0.7 with another. Label some
-outputs; `gatekeeper judge calibrate` says [which minimum](judges.md#see-the-agreement) best
-separates good outputs from bad ones. Providers that are called
-[natively](models.md#providers-and-their-keys) in OpenAI's format work; the built-in [local
+`min` has no default, because unrelated texts may have 0.1 with one model and 0.7 with another.
+Label some outputs, and `gatekeeper judge calibrate` says [which
+minimum](judges.md#see-the-agreement) separates good outputs from bad ones. Providers that are
+called [natively](models.md#providers-and-their-keys) in OpenAI's format work; the built-in [local
 model](models.md#embeddings) does not.
 """
 

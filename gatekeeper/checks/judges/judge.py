@@ -10,9 +10,9 @@
 | `prefer` | head's outputs against base's; a single output always passes |
 
 Write `judge: rubric` without a `type`. The contract's key `judge` names the model for all judges.
-The score, from 0 to 1, is that of the choice or level; with several judges, it is the mean of their
-scores. Without a readable answer, the check is undetermined. [Judges](judges.md) has the kinds,
-panels, and how far to trust them.
+The score, from 0 to 1, is that of the choice or level, or the mean of several judges. Without a
+readable answer, the check is undetermined. [Judges](judges.md) has the kinds, panels, and how far
+to trust them.
 """
 
 from __future__ import annotations

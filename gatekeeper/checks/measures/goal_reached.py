@@ -2,8 +2,7 @@
 `max_messages` messages.
 
 The check fails if the user gives up or writes all allowed messages. If some fixtures have no
-simulated user, limit the check with `when`. A check that applies to no fixture with a simulated
-user is an error.
+simulated user, limit the check with `when`.
 """
 
 from __future__ import annotations

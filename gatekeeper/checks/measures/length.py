@@ -1,11 +1,9 @@
 """The length of the output, or of one field of it, is at least `min` and at most `max`.
 
-Set `min`, `max` or both. Characters are Unicode code points, without white space around the output.
-Words are separated by white space; Chinese, Japanese, Thai, Lao, Khmer and Burmese need the [extra
-`text`](#limits); without it, the check is undetermined. `unit: tokens` counts the tokens that the
-provider reported, and cannot have a `field`. If the provider reported none, the check is
-undetermined. A field that is not text is measured as JSON. For items of a list, use
-[count](#count).
+Set `min`, `max` or both. White space around the output does not count. Words are separated by white
+space; Chinese, Japanese, Thai, Lao, Khmer and Burmese need the [extra `text`](#limits). `unit:
+tokens` counts the tokens that the provider reported, and cannot have a `field`. For items of a
+list, use [count](#count).
 """
 
 from __future__ import annotations
@@ -89,13 +87,13 @@ CHECK = Check(
             "x-looser": "down",
             "type": "integer",
             "minimum": 0,
-            "description": "The smallest length that passes, a whole number of 0 or more.",
+            "description": "The smallest length that passes.",
         },
         max={
             "x-looser": "up",
             "type": "integer",
             "minimum": 0,
-            "description": "The largest length that passes, a whole number of 0 or more.",
+            "description": "The largest length that passes.",
         },
         unit={
             "enum": [*_COUNTS, _TOKENS],

@@ -13,17 +13,16 @@ def polite(output, vars):
 `python: tone.py:polite` calls it; the path is relative to the contract, and must match
 `checks.python` of the policy (`contracts/**/*.py` by default). The function gets those of the
 arguments `output` (text), `vars`, `expected` and `context` that it names. It returns `True` or
-`False`, a score from 0 to 1 (which passes from the check's `pass` on), `Fail("…")`, or a mapping
-with `pass`, `score` and `reason`, as in promptfoo. In a mapping, `pass` must be true, and `score`
-must reach the check's `pass` if that is set. If it raises, prints, takes too long or returns
-anything else, the check is undetermined, never passed; the message names file and line.
+`False`, a score from 0 to 1, `Fail("…")`, or a mapping with `pass`, `score` and `reason`, as in
+promptfoo. A score passes from the check's `pass` on. If the function raises, prints, takes too long
+or returns anything else, the check is undetermined, never passed.
 
 A pull request cannot change the code that evaluates it: the function runs as it is on the base
 branch. A changed file is a [weakening](contracts.md#what-a-change-affects) and applies after the
-merge; a new file does not run, so merge it first. `gatekeeper run` runs the file of the revision
-that you name, by default your last commit. The function has no keys, no network, and reads only
-Python and its packages: [security](security.md#checks-of-your-own).
-[order-facts.yaml](../contracts/order-facts.yaml) is a complete contract.
+merge; a new file must be merged first. `gatekeeper run` runs the file of the revision that you
+name. The function has no keys, no network, and reads only Python and its packages:
+[security](security.md#checks-of-your-own). [order-facts.yaml](../contracts/order-facts.yaml) is a
+complete contract.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ def weakest(scores, context):
 ```
 
 The function gets the scores by name, and `context`. It returns a mapping with `pass` (which
-decides), `score` and `reason`. A check without a score counts 1 or 0. The names are those of the
-checks, or those in `metrics`; checks with the same name get their weighted mean as one score. If
-one of the given checks is undetermined, this check is undetermined too. Everything else is as for
+decides), `score` and `reason`. The names are those of the checks, or those in `metrics`. If one of
+the checks is undetermined, this check is undetermined too. Everything else is as for
 [python](#python).
 """
 

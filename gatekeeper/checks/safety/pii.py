@@ -1,4 +1,4 @@
-"""The output, or one field of it, contains no personal data.
+"""The output contains no personal data.
 
 - `email`: e-mail addresses. `card`: payment cards, by the issuer's range and the check digit.
 - `iban`: bank accounts with valid check digits. `ip`: IP addresses, but not loopback or
@@ -11,9 +11,8 @@
 
 `kinds` chooses the kinds of data; by default, the check looks for all of them. It does not find
 names, postal addresses and numbers in words. `allow` lists values that may occur: an address, a
-number, or a domain such as `@shop.example`; spaces and hyphens in numbers do not matter. Messages
-show the first and last two characters; reports still show whole outputs. With more than 10,000
-candidates of a kind, the check is undetermined.
+number, or a domain such as `@shop.example`. Messages show the first and last two characters;
+reports still show whole outputs.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""The output, or one field of it, contains no keys, tokens or passwords.
+"""The output contains no keys, tokens or passwords.
 
-It knows the forms of keys of AWS, Azure, Anthropic, OpenAI, Google, GitHub, GitLab, Slack, Stripe,
-Hugging Face, npm, PyPI, SendGrid and Telegram, private keys in PEM, JSON web tokens, and passwords
-in addresses (`https://user:password@host`). `assignment` finds a value after a word such as
-`password:` or `api_key =` with letters, digits and few repeated characters; it also finds
-placeholders. `kinds` chooses what to look for, and `allow` lists values that may occur. Other forms
-and encoded secrets are not found. Messages show the first four characters. The keys of Gatekeeper's
-own environment are removed from everything anyway.
+It knows the forms of keys of the services in `kinds`, private keys in PEM, JSON web tokens, and
+passwords in addresses (`https://user:password@host`). `assignment` finds a value after a word such
+as `password:` or `api_key =` with letters, digits and few repeated characters; it also finds
+placeholders. Other forms and encoded secrets are not found. Messages show the first four
+characters.
 """
 
 from __future__ import annotations

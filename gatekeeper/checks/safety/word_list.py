@@ -1,10 +1,9 @@
-"""The output, or one field of it, contains none of the given words.
+"""The output contains none of the given words.
 
 List them in `words`, or in a `file` with one word or phrase on each line (`#` begins a comment).
-Only whole words match: `ass` does not match `class`. Case, ways to write accents, full-width
-letters, invisible characters, and punctuation and spaces within a phrase do not matter: `money
-back` matches `money-back`. In languages without spaces, a phrase matches anywhere. List other
-forms, such as plurals. For texts within words, use [not_contains](#not_contains).
+Only whole words match: `ass` does not match `class`. Case, accents, full-width letters, invisible
+characters and punctuation within a phrase do not matter: `money back` matches `money-back`. List
+other forms, such as plurals. For texts within words, use [not_contains](#not_contains).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The output, or one field of it, is one of the given values.
+"""The output is one of the given values.
 
 Use it for classes, tags and yes-or-no answers (`one_of` elsewhere). The whole output or field must
 be a value; for a text within it, use [contains](#contains).

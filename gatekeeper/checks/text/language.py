@@ -1,16 +1,14 @@
-"""The output, or one field of it, is written in the given language, or in one of several.
+"""The output is written in the given language, or in one of several.
 
-Write languages as codes of ISO 639-1, such as `en` or `zh`; lingua knows 75 languages. The check
-passes if one of the expected languages has a confidence of at least `min` among all languages, or
-among those in `among`. A text of a few words can belong to many languages: "Uw terugbetaling is
-onderweg." is Dutch with a confidence of 0.03 (Afrikaans: 0.97), but with 0.99 among `en`, `de`,
-`fr` and `nl`. So set `among` if you can. In a trial with English texts, the check failed for 1.3 %
-of the texts with 60 characters or more (0.9 % with five languages in `among`), and for 31 % of the
-shorter texts (16 %), which were often lists of names.
+Write languages as codes of ISO 639-1, such as `en` or `zh`; lingua knows 75. The check passes if
+one of the expected languages has a confidence of at least `min` among all languages, or among those
+in `among`. A few words can belong to many languages: "Uw terugbetaling is onderweg." is Dutch with
+a confidence of 0.03, but with 0.99 among `en`, `de`, `fr` and `nl`. So set `among` if you can. With
+it, the check failed for 0.9 % of English texts of 60 characters or more, and for 16 % of shorter
+ones.
 
 A text without words fails. The whole text is rated, so one foreign sentence passes. Needs the
-[extra `text`](#limits) (in the action, `lingua-language-detector`), with lingua's small models: 77
-MB of memory instead of 900.
+[extra `text`](#limits) (in the action, `lingua-language-detector`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The output, or one field of it, is Markdown (CommonMark with tables) that has the required
+"""The output is Markdown (CommonMark with tables) that has the required
 elements and no forbidden one.
 
-Each parameter requires a kind of element, or forbids it if `false`; the output must meet all of
-them. `links_in` takes the fixture's context, as text or list: the address of every link and image,
-and every `http://` or `https://` address, must occur there, so that the model invents none.
-Addresses that begin with `#` or `mailto:` need not occur there. A text that takes more than 1.2
-seconds is undetermined.
+Each parameter requires a kind of element, or forbids it if `false`. `links_in` takes the fixture's
+context: every address that the output links to or names must occur there, so that the model invents
+none. (`#…` and `mailto:` need not.) A text that takes more than 1.2 seconds is undetermined.
 """
 
 from __future__ import annotations

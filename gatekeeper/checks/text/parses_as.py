@@ -1,4 +1,4 @@
-"""The output, or one field of it, is a valid document in the given `format`.
+"""The output is a valid document in the given `format`.
 
 - `xml`: well-formed, with namespaces declared. A document that declares entities fails.
 - `html`: at least one tag, every tag closed in the right order. Optional end tags such as `</p>`
@@ -13,9 +13,8 @@
   tables that may be named, spelt as in the statements (`orders`, `shop.orders`). What a function
   does is unknown.
 
-The check executes nothing; the message says where reading stopped. The [repair](#repairs)
-`strip_markdown_fences` unwraps code blocks. For JSON, use [json_valid](#json_valid). A document
-that takes more than 1.2 seconds or 512 MB is undetermined.
+The check executes nothing; its message says where reading stopped. For JSON, use
+[json_valid](#json_valid). A document that takes more than 1.2 seconds or 512 MB is undetermined.
 """
 
 from __future__ import annotations

@@ -75,13 +75,11 @@ REGEX = _check(
 The regular expression `pattern` matches somewhere in the output, or in one field of it.
 
 Anchor it with `^` and `$` to match the whole output. Write flags inside, like `(?s)`; Unicode
-classes like `\p{Lu}` work. In a value from a template, special characters keep their meaning; for
-literal text, use `equals` or `contains`.
+classes like `\p{Lu}` work. For literal text, use `equals` or `contains`.
 
-A search that takes longer than `timeout_ms` is tried once more, then the check is undetermined and
-its message names the pattern: the fault is the pattern's, not the model's. After five such
-searches, the pattern is not tried again. Patterns that take more than 3 seconds or 512 MB to
-compile, such as `((a{1000}){1000}){1000}`, are refused before any call.
+A search that takes longer than `timeout_ms` is tried once more, then the check is undetermined, and
+its message names the pattern. A pattern that takes more than 3 seconds or 512 MB to compile is
+refused before any call.
 """,
     Example(r"{type: regex, pattern: '^[A-Z]{2,4}\$?$', name: is a tag}", "REF$", "Refund"),
     Example(

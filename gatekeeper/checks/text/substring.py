@@ -155,7 +155,7 @@ def _check(
 
 CONTAINS = _check(
     """
-The output, or one field of it, contains the given text; of several texts, all or, with
+The output contains the given text; of several texts, all or, with
 `match: any`, one.
 """,
     _absent,
@@ -174,7 +174,7 @@ The output, or one field of it, contains the given text; of several texts, all o
 )
 NOT_CONTAINS = _check(
     """
-The output, or one field of it, contains none of the given texts, not even inside a word.
+The output contains none of the given texts, not even inside a word.
 """,
     _present,
     Example(
@@ -185,7 +185,7 @@ The output, or one field of it, contains none of the given texts, not even insid
 )
 STARTS_WITH = _check(
     """
-The output, or one field of it, begins with the given text, or with one of several.
+The output begins with the given text, or with one of several.
 
 White space around the output does not count, unless `strip` is false.
 """,
@@ -202,7 +202,7 @@ White space around the output does not count, unless `strip` is false.
 )
 ENDS_WITH = _check(
     """
-The output, or one field of it, ends with the given text, or with one of several.
+The output ends with the given text, or with one of several.
 
 White space around the output does not count.
 """,

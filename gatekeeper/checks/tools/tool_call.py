@@ -2,13 +2,12 @@
 calls no tool.
 
 All parameters that you set must hold. With `tool` and `arguments` or `schema`, one call of the tool
-must have these arguments: each argument in `arguments` equals its value as JSON, and other
-arguments may be anything. Malformed or cut-off arguments satisfy neither parameter. If `allowed` is
-a mapping, the arguments of every call must be valid under the JSON Schema for its tool. An answer
-with calls needs no text.
+must have these arguments; arguments that you do not name may be anything. If `allowed` is a
+mapping, the arguments of every call must be valid under the JSON Schema for its tool. Malformed or
+cut-off arguments never pass. An answer with calls needs no text.
 
-The model can only call what [`params.tools`](models.md#tool-calls) offers. For several calls,
-write several checks. The order is that in which the model wrote the calls.
+The model can only call what [`params.tools`](models.md#tool-calls) offers. For several calls, write
+several checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The output, or one field of it, equals the given value.
+"""The output equals the given value.
 
 Text is compared as text. With a number, boolean, list or mapping, the output is read as JSON: the
 order of keys and spacing do not matter, `4` equals `4.0`, and `1` does not equal `true`.

@@ -1,9 +1,8 @@
-"""The output, or one field of it, is the same JSON as an expected value.
+"""The output is the same JSON as an expected value.
 
 `ignore_order` ignores the order of items in every list, `ignore_keys` the named keys at every
-level. The order of keys never matters. 1 equals 1.0, not true. The message names the first
-difference. A `value` that is text is read as JSON, so a CSV fixture can hold it. For plain text,
-use `equals`.
+level. The order of keys never matters. 1 equals 1.0, not true. A `value` that is text is read as
+JSON, so a CSV fixture can hold it. The message names the first difference.
 """
 
 from __future__ import annotations

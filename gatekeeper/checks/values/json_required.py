@@ -1,4 +1,4 @@
-"""The output, or one field of it, is JSON and has the required fields.
+"""The output is JSON and has the required fields.
 
 A field that is null counts as present, as in JSON Schema, unless `allow_null` is false.
 """

@@ -1,4 +1,4 @@
-"""The output, or one field of it, is JSON and valid under a JSON Schema, in the check or in a file.
+"""The output is JSON and valid under a JSON Schema, in the check or in a file.
 
 The message has the most specific violation, its path, and the number of others.
 

@@ -1,12 +1,11 @@
-"""The output, or one field of it, is a number in a range, or near an expected number.
+"""The output is a number in a range, or near an expected number.
 
 A JSON number counts, and a text that is only a number, like `-12.5`. With `in_text`, the text may
-have other words, but one number: `in_text: point` reads 1,234.50, and `in_text: comma` 1.234,50. An
-apostrophe or no-break space may group digits, too. With `point`, `12,5` fails, because it is
-neither 12.5 nor 125.
+have other words, but only one number: `in_text: point` reads 1,234.50, and `in_text: comma`
+1.234,50. An apostrophe or no-break space may group digits, too.
 
 The number may differ from `expected` by `absolute`, or by `relative` times `expected`, whichever is
-larger. Numbers are decimals: 0.3 differs from 0.1 by exactly 0.2.
+larger.
 """
 
 from __future__ import annotations

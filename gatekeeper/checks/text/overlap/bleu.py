@@ -1,11 +1,8 @@
-"""The output, or one field of it, is similar to a reference translation by BLEU for one sentence.
+"""The output is similar to a reference translation by BLEU for one sentence.
 
 The **score** is sacrebleu's BLEU divided by 100. It counts the sequences of up to four words that
-the output shares with a reference, and is lower for an output that is too short. `smoothing` says
-what happens if the texts share no sequence of some length: `exp` lowers the score, `floor` brings
-the score close to zero. For `tokenize`, `13a` suits European languages and `zh` suits Chinese;
-`char` takes each character for a word. The mean of scores is not the BLEU of a test set. Needs the
-[extra `text`](#limits).
+the output shares with a reference, and is lower for an output that is too short. The mean of scores
+is not the BLEU of a test set. Needs the [extra `text`](#limits).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The output, or one field of it, is similar to a reference translation by chrF, which compares
+"""The output is similar to a reference translation by chrF, which compares
 sequences of characters.
 
 The **score** is sacrebleu's chrF divided by 100: an F-measure over sequences of one to six
-characters in which recall counts twice. `word_order: 2` adds words and pairs of words (chrF++). It
-needs no words, and agrees better with people than [bleu](#bleu) where words have many endings.
-Needs the [extra `text`](#limits).
+characters in which recall counts twice. `word_order: 2` is chrF++. chrF agrees better with people
+than [bleu](#bleu) where words have many endings. Needs the [extra `text`](#limits).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The output, or one field of it, differs from the given text by a small number of edits.
+"""The output differs from the given text by a small number of edits.
 
 An edit inserts, removes or replaces one character: 3 edits turn `kitten` into `sitting`. The
 **score** is 1 minus the edits divided by the length of the longer text. Set `max` (edits), `min`
-(score) or both. White space around the texts does not count, unless `strip` is false. Unlike here,
-[similarity](#similarity) counts a replaced character as two edits. If the product of both lengths
-exceeds 2,500,000,000, the check is undetermined.
+(score) or both. If the product of both lengths exceeds 2,500,000,000, the check is undetermined.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The output, or one field of it, has many words in common with a reference, such as a good
+"""The output has many words in common with a reference, such as a good
 summary.
 
 `variant` is the unit: `rouge1` single words, `rouge2` pairs of words, `rougeL` the longest
@@ -6,10 +6,9 @@ sequence that both have in the same order. `measure` is the **score**: `recall` 
 the reference that the output has), `precision` (the share of the output that the reference has)
 or `f1`. Of several references, the best score counts.
 
-Words are letters and digits in lower case, without stemming; for English, scores are those of
-rouge-score. Chinese, Japanese, Thai, Lao, Khmer and Burmese need the [extra `text`](#limits);
-without it, such a reference is an error, and such an output undetermined. ROUGE compares words,
-not meanings: choose `min` from the scores of outputs that you accept.
+Words are letters and digits in lower case, without stemming. Chinese, Japanese, Thai, Lao, Khmer
+and Burmese need the [extra `text`](#limits). ROUGE compares words, not meanings: choose `min` from
+the scores of outputs that you accept.
 """
 
 from __future__ import annotations

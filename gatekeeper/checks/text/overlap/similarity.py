@@ -1,12 +1,10 @@
-"""The output, or one field of it, is similar to the given text, by characters. The score is from 0
+"""The output is similar to the given text, by characters. The score is from 0
 (no character in common) to 1 (the same).
 
-It is rapidfuzz's `fuzz.ratio` divided by 100: twice the length of the longest common
-subsequence, divided by the sum of both lengths, without white space around the texts. It
-compares characters, not meanings: `not allowed` and `now allowed` score 0.91. Use it for
-answers with nearly fixed wording, and [similar](#similar) for meaning. `slo: {judge_score: …}`
-sets a target for the mean score ([objectives](objectives.md)), also with `severity: warn`. With
-`field`, an output that is not JSON or lacks the field scores 0. If the product of both lengths
+It is rapidfuzz's `fuzz.ratio` divided by 100, without white space around the texts. It compares
+characters, not meanings: `not allowed` and `now allowed` score 0.91. Use it for answers with nearly
+fixed wording, and [similar](#similar) for meaning. `slo: {judge_score: …}` sets a target for the
+mean score ([objectives](objectives.md)), also with `severity: warn`. If the product of both lengths
 exceeds 2,500,000,000, the check is undetermined.
 """
 
