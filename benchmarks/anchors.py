@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from gatekeeper.gate.results.parts import JUDGE_DRIFT_LEVEL
 from gatekeeper.history.judge_drift import NIGHTS
 from gatekeeper.stats.intervals.intervals import wilson
-from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 
 YEAR = 365
 SEED = 14

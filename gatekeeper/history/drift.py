@@ -19,8 +19,7 @@ from gatekeeper import numbers
 from gatekeeper.history.record import Record
 from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.nights.control_chart import LEARNED_NIGHTS, NIGHTS_PER_FALSE_ALARM
-from gatekeeper.stats.nights.drift import ALPHA, Drift, Night, find_drift
-from gatekeeper.stats.nights.homogeneity import homogeneity_p
+from gatekeeper.stats.nights.drift import ALPHA, Drift, Night, find_drift, homogeneity_p
 
 DriftStatus = Literal["drifted", "watch", "steady", "learning"]
 WatchReason = Literal["tonight", "evidence", "first_nights"]

@@ -34,7 +34,7 @@ from gatekeeper.history.counts import (
     objective_events,
 )
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 from gatekeeper.stats.objectives.error_budget import Event, Spending
 
 

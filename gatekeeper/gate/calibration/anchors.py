@@ -29,7 +29,7 @@ from gatekeeper.gate.plan.calibrations_in_force import judge_identities
 from gatekeeper.gate.plan.plan import Evaluation, Job
 from gatekeeper.gate.results.parts import AnchorResult, AnchorResults
 from gatekeeper.sampling.runner import Run
-from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 
 ANCHORS = 30
 """How many labels of a check keep their output, unless the command line says otherwise."""

@@ -13,8 +13,7 @@ from gatekeeper.stats.estimate import Estimate
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.judges.agreement import cohen_kappa, fleiss_kappa
 from gatekeeper.stats.judges.calibration import Threshold, best_threshold, roc_auc
-from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
-from gatekeeper.stats.judges.judge_accuracy import Confusion, count_confusion
+from gatekeeper.stats.judges.judge_accuracy import Confusion, changed_verdicts_p, count_confusion
 from gatekeeper.stats.judges.judge_bias import PositionBias, length_bias
 from gatekeeper.stats.judges.prediction_powered import powered_rate
 

@@ -22,7 +22,7 @@ from gatekeeper.gate.results.parts import FixtureResult
 from gatekeeper.gate.results.result import Difference, PairedResult, Stopped
 from gatekeeper.gate.samples.outcomes import CONFIDENCE, Change, given, rng
 from gatekeeper.stats.interval import ConfidenceInterval
-from gatekeeper.stats.intervals.bootstrap import paired_bootstrap_interval
+from gatekeeper.stats.intervals.bootstrap import mean_interval
 from gatekeeper.stats.intervals.intervals import paired_difference_interval
 from gatekeeper.stats.paired.mcnemar import mcnemar_chi_square, mcnemar_exact
 from gatekeeper.stats.paired.power import (
@@ -57,7 +57,7 @@ def difference_intervals(
     newcombe = None if clustered else paired_difference_interval(both, broke, fixed, neither)
     return given(
         newcombe=newcombe,
-        bootstrap_fixtures=paired_bootstrap_interval([-d for d in drops], CONFIDENCE, rng()),
+        bootstrap_fixtures=mean_interval([-d for d in drops], CONFIDENCE, rng()),
     )
 
 
@@ -133,7 +133,7 @@ def _paired(
     ]
     if not differences:
         return None
-    interval = paired_bootstrap_interval(differences, CONFIDENCE, rng())
+    interval = mean_interval(differences, CONFIDENCE, rng())
     return Difference(fmean(differences), interval)
 
 

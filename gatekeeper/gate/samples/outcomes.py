@@ -42,7 +42,7 @@ from gatekeeper.stats.intervals.intervals import (
     wilson,
 )
 from gatekeeper.stats.multiple import benjamini_hochberg
-from gatekeeper.stats.paired.fisher import fisher_exact
+from gatekeeper.stats.paired.mcnemar import fisher_exact
 
 if TYPE_CHECKING:
     import numpy as np

@@ -36,36 +36,25 @@ def mean_interval(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
 ) -> ConfidenceInterval | None:
-    """Return the percentile bootstrap interval of the mean; None below two values.
+    """Return the interval of the mean; None below two values. The order does not matter.
 
-    The order of the values does not matter. Efron, B. and Tibshirani, R. J. (1993), An
-    Introduction to the Bootstrap, chapter 13. It is too narrow for small or skewed samples.
+    For paired arms, give one difference a fixture, head minus base: so a fixture that is slow on
+    both arms does not widen the interval. It is too narrow for small or skewed samples.
     """
     _require_levels(confidence, resamples)
     require_finite("values", values)
-    return _interval_over_values(values, confidence, rng, None, resamples)
+    n = len(values)
+    if n < 2:
+        return None
+    import numpy as np
 
+    sample = np.sort(np.asarray(values, dtype=float))
 
-def paired_bootstrap_interval(
-    differences: Sequence[float],
-    confidence: float,
-    rng: np.random.Generator,
-    quantile: float | None = None,
-    resamples: int = RESAMPLES,
-) -> ConfidenceInterval | None:
-    """Return the interval of the mean difference, or of a quantile of the differences; None below
-    two.
+    def means(resampled: Indices) -> Values:
+        found: Values = sample[resampled].mean(axis=1)
+        return found
 
-    One difference a fixture, head minus base, in the unit of what was measured: so a fixture that
-    is slow on both arms does not widen the interval. `quantile` 0.5 asks for the median: the
-    smallest difference with at least that share at or below it. It is not the difference of the
-    arms' quantiles. The order does not matter. Efron and Tibshirani (1993), chapter 13.
-    """
-    _require_levels(confidence, resamples)
-    if quantile is not None:
-        require_inside("quantile", quantile)
-    require_finite("differences", differences)
-    return _interval_over_values(differences, confidence, rng, quantile, resamples)
+    return _middle(_resampled(n, n, resamples, rng, means), confidence)
 
 
 def clustered_bootstrap_interval(
@@ -199,35 +188,6 @@ def politis_white_block_length(values: Sequence[float]) -> float | None:
         return float(longest)
     optimum = (1.5 * (slope / spectrum) ** 2 * n) ** (1 / 3)
     return float(min(max(1.0, optimum), longest))
-
-
-def _interval_over_values(
-    values: Sequence[float],
-    confidence: float,
-    rng: np.random.Generator,
-    quantile: float | None,
-    resamples: int,
-) -> ConfidenceInterval | None:
-    n = len(values)
-    if n < 2:
-        return None
-    import numpy as np
-
-    sample = np.sort(np.asarray(values, dtype=float))
-
-    def means(resampled: Indices) -> Values:
-        found: Values = sample[resampled].mean(axis=1)
-        return found
-
-    if quantile is None:
-        return _middle(_resampled(n, n, resamples, rng, means), confidence)
-    rank = max(0, math.ceil(quantile * n) - 1)
-
-    def quantiles(resampled: Indices) -> Values:
-        found: Values = sample[np.partition(resampled, rank, axis=1)[:, rank]]
-        return found
-
-    return _middle(_resampled(n, n, resamples, rng, quantiles), confidence)
 
 
 def _resampled(

@@ -1,8 +1,8 @@
 """The relative change of a mean or a quantile between two arms that were measured on the same
 units, with the paired bootstrap, which resamples whole units.
 
-`bootstrap.paired_bootstrap_interval` gives the quantile of the units' own differences. This module
-gives the change of the arms' quantiles, which a limit on latency is about.
+A limit on latency is about the change of the arms' quantiles, not the quantile of the units' own
+differences.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gatekeeper.stats.arguments import require_count, require_inside
-from gatekeeper.stats.critical import critical_counts
+from gatekeeper.stats.paired.mcnemar import critical_counts
 
 if TYPE_CHECKING:
     import numpy as np

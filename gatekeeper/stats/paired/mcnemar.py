@@ -1,15 +1,17 @@
-"""McNemar's test: of the changed fixtures, did more break than chance allows?
+"""McNemar's test: of the changed fixtures, did more break than chance allows? And Fisher's: did one
+fixture get worse?
 
-The exact test decides. The two chi-squares are for information, because papers report them. Without
-a changed fixture each of them is 1: there is no evidence.
+McNemar's exact test decides. The two chi-squares are for information, because papers report them.
+Without a changed fixture each of them is 1: there is no evidence.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
-from gatekeeper.stats.arguments import require_count
+from gatekeeper.stats.arguments import require_count, require_passed
 
 Alternative = Literal["worse", "two-sided"]
 
@@ -54,6 +56,46 @@ def mcnemar_chi_square(broke: int, fixed: int, corrected: bool = True) -> float:
         return 1.0
     difference = max(0, abs(broke - fixed) - corrected)
     return math.erfc(difference / math.sqrt(2 * n))  # chi-square: its root is a normal deviate
+
+
+def critical_counts(levels: Iterable[float]) -> list[int]:
+    """Return, for each number n = 0, 1, 2 … of changed fixtures, the fewest broken with P(X >=
+    broken) <= level for X ~ binomial(n, 1/2); n + 1 if not even all are enough.
+
+    `levels` holds one level for each n from 1 on, and never rises. The number never decreases with
+    n, so one pass that updates the tail probability is enough.
+    """
+    fewest, tail, weight = 1, 0.0, 1.0  # tail = P(X >= fewest), weight = P(X = fewest - 1)
+    found = [1]
+    for n, level in enumerate(levels, start=1):
+        tail += weight / 2
+        below = fewest - 1
+        weight *= n / (2 * (n - below)) if n > below else 0.0
+        # Beyond n nothing is left of the tail but the rounding of its sums.
+        while tail > level and fewest <= n:
+            weight *= (n - below) / (below + 1)
+            tail -= weight
+            fewest += 1
+            below += 1
+        found.append(fewest)
+    return found
+
+
+def fisher_exact(base_passed: int, base_n: int, head_passed: int, head_n: int) -> float:
+    """Return the one-sided p-value that one fixture with several samples is worse on head, given
+    how many passed in all: the probability of at most `head_passed`; 1 if an arm has no sample.
+
+    In whole numbers throughout; the counts are the samples of one fixture, hence small. Fisher,
+    R. A. (1935), The logic of inductive inference, JRSS 98:39-82.
+    """
+    require_passed("base_passed", base_passed, "base_n", base_n)
+    require_passed("head_passed", head_passed, "head_n", head_n)
+    passed = base_passed + head_passed
+    ways = {
+        k: math.comb(head_n, k) * math.comb(base_n, passed - k)
+        for k in range(max(0, passed - base_n), min(head_n, passed) + 1)
+    }
+    return sum(n for k, n in ways.items() if k <= head_passed) / sum(ways.values())
 
 
 def _upper_tail(k: int, n: int) -> float:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from gatekeeper.stats.arguments import require_count, require_inside, require_share
-from gatekeeper.stats.critical import critical_counts
+from gatekeeper.stats.paired.mcnemar import critical_counts
 
 MOST_FIXTURES = 1_000_000
 """Where `fixtures_needed` gives up."""

@@ -37,7 +37,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from gatekeeper.stats.arguments import require_inside
-from gatekeeper.stats.paired.e_process import not_worse_capital
 from gatekeeper.stats.paired.first_round_boundary import (
     Walk,
     first_crossing,
@@ -45,7 +44,7 @@ from gatekeeper.stats.paired.first_round_boundary import (
     walk_p_value,
 )
 from gatekeeper.stats.paired.futility import is_futile, is_look
-from gatekeeper.stats.paired.noninferiority import not_worse
+from gatekeeper.stats.paired.noninferiority import not_worse, not_worse_capital
 from gatekeeper.stats.paired.sign_flip import sign_flip_test
 
 if TYPE_CHECKING:

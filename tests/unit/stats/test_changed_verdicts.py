@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatekeeper.stats.judges.changed_verdicts import changed_verdicts_p
+from gatekeeper.stats.judges.judge_accuracy import changed_verdicts_p
 
 
 def test_a_judge_that_passes_everything_differs_although_it_agrees_as_often():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from gatekeeper.stats.critical import critical_counts
+from gatekeeper.stats.paired.mcnemar import critical_counts
 
 CASES = json.loads((Path(__file__).parents[2] / "reference" / "sequential.json").read_text())
 LEVELS = st.floats(1e-6, 0.9)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.stats.paired.e_process import not_worse_capital
+from gatekeeper.stats.paired.noninferiority import not_worse_capital
 
 MARGINS = [0.02, 0.05, 0.3, 0.9]
 SAMPLES = st.lists(st.sampled_from([-1, 0, 1]), max_size=80)

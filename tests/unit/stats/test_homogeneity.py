@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from gatekeeper.stats.nights.homogeneity import homogeneity_p
+from gatekeeper.stats.nights.drift import homogeneity_p
 
 
 def test_it_is_the_test_of_a_contingency_table():

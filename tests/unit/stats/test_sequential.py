@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sequential_designs import LEVELS, ROUNDS, drawn, plan, run, table
 
-from gatekeeper.stats.paired.e_process import not_worse_capital
-from gatekeeper.stats.paired.noninferiority import not_worse
+from gatekeeper.stats.paired.noninferiority import not_worse, not_worse_capital
 from gatekeeper.stats.paired.sequential import (
     BETTING_SHARE,
     BETWEEN_SHARE,
