@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits, have_same_steps
@@ -193,11 +193,10 @@ class Search:
         )
         plan = plan_trials(contract, self.head, self.base, {}, order_seed=self.order_seed)
         fresh = [trial for trial in plan.trials if trial.repetition >= taken]
-        watch = _FreshWatch(self.evaluation)
-        await self._run(fresh[: 2 * _FRESH_PAIRS], watch)
-        again = {one.sample.trial.fixture for one in watch.outcomes}
+        outcomes = await self._run(fresh[: 2 * _FRESH_PAIRS], _is_worse)
+        again = {one.sample.trial.fixture for one in outcomes}
         before = [o for o in self.broken.outcomes if o.sample.trial.fixture not in again]
-        broken = find_broken((*before, *watch.outcomes)) if watch.confirmed else None
+        broken = find_broken((*before, *outcomes)) if _is_worse(outcomes) else None
         self.ended = self.ended or (None if broken else NOT_CONFIRMED)
         self.broken = broken or self.broken
         return broken is not None
@@ -216,16 +215,15 @@ class Search:
             plan = plan_trials(contract, self.head, self.base, {}, order_seed=self.order_seed)
         except ContractError:
             return  # head's prompt does not fit the others: the search goes on with those known
-        watch = _PairWatch(self.evaluation, missing=missing)
-        await self._run(plan.trials[: 2 * len(known)], watch)
-        more = find_broken((*self.broken.outcomes, *watch.outcomes))
-        self.broken = more or self.broken
+        outcomes = await self._run(
+            plan.trials[: 2 * len(known)], lambda found: _drops(found).count(1) >= missing
+        )
+        self.broken = find_broken((*self.broken.outcomes, *outcomes)) or self.broken
 
     async def breaks(self, group: Group) -> bool | None:
         """Return whether base with only these edits breaks; None if it could not be decided."""
         repeated = _REPETITIONS if self._varies(group) else 1
-        outcomes = await self._sample(group, repeated, self.broken.rates)
-        passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+        passed = await self._sample(group, repeated, self.broken.rates)
         decided = self.broken.rates.decide(passed)
         if decided is not None or self.ended:
             return decided
@@ -236,8 +234,7 @@ class Search:
 
     async def cause(self, group: Group) -> Cause:
         """Measure a cause on every fixture that the change broke."""
-        outcomes = await self._sample(group, 1, None)
-        passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+        passed = await self._sample(group, 1)
         edits = tuple(self.edits[number] for number in sorted(group))
         return Cause(edits, passed.count(False), len(passed))
 
@@ -249,26 +246,28 @@ class Search:
         left = frozenset(range(len(self.edits))) - group
         if not left:
             return Revert(edits, None, None)
-        outcomes = await self._sample(left, 1, None, MOST_CONFIRMED)
-        passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+        passed = await self._sample(left, 1, most=MOST_CONFIRMED)
         if not passed or self.ended or self.broken.rates.evidence(passed) >= 0:
             return None
         return Revert(edits, sum(passed), len(passed))
 
     async def _sample(
-        self, group: Group, repeated: int, until: Rates | None, most: int | None = None
-    ) -> Sequence[Outcome]:
-        """Sample base with these edits on the broken fixtures, until the rates are decided; at most
-        `most` times."""
+        self, group: Group, repeated: int, until: Rates | None = None, most: int | None = None
+    ) -> list[bool]:
+        """Return which samples of base with these edits pass on the broken fixtures, until the
+        rates are decided; at most `most` samples."""
         trials = self._plan(group, repeated)[:most]
         if not trials or self.ended:
-            return ()
-        watch = _Watch(self.evaluation, until)
-        await self._run(trials, watch)
-        return watch.outcomes
+            return []
+        return _passed(
+            await self._run(
+                trials, lambda found: until is not None and until.decide(_passed(found)) is not None
+            )
+        )
 
-    async def _run(self, trials: Sequence[Trial], watch: _Watch) -> None:
-        """Run the trials, and count what they use of the limits."""
+    async def _run(self, trials: Sequence[Trial], is_enough: IsEnough) -> Sequence[Outcome]:
+        """Run the trials until they are enough, and count what they use of the limits."""
+        watch = _Watch(self.evaluation, is_enough)
         run = await run_trials(
             trials,
             self.client,
@@ -289,6 +288,7 @@ class Search:
             self.cost_usd = (self.cost_usd or 0) + (run.cost_usd or 0) if known else None
         if run.ended != "done":
             self.ended = run.detail or run.ended
+        return watch.outcomes
 
     def _plan(self, group: Group, repeated: int) -> Sequence[Trial]:
         """Return the trials; none if base with these edits is no prompt."""
@@ -328,12 +328,16 @@ class Search:
         )
 
 
+IsEnough = Callable[[Sequence[Outcome]], bool]
+"""Whether the outcomes so far decide a test."""
+
+
 @dataclass
 class _Watch:
-    """Evaluates samples until the rates are decided; every sample without rates."""
+    """Evaluates samples until they are enough."""
 
     evaluation: Evaluation
-    until: Rates | None = None
+    is_enough: IsEnough
     outcomes: list[Outcome] = field(default_factory=list)
     _decided: bool = field(default=False, init=False)
 
@@ -348,48 +352,27 @@ class _Watch:
 
     def add(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
-        if self.until:
-            passed = [one.passed for one in self.outcomes if one.passed is not None]
-            self._decided = self.until.decide(passed) is not None
+        self._decided = self.is_enough(self.outcomes)
 
 
-@dataclass
-class _PairWatch(_Watch):
-    """Evaluates pairs of samples until so many fixtures more pass on base and fail on head."""
+def _passed(outcomes: Iterable[Outcome]) -> list[bool]:
+    return [outcome.passed for outcome in outcomes if outcome.passed is not None]
 
-    missing: int = 0
-    _passed: dict[str, dict[str, bool]] = field(default_factory=dict)
 
-    def add(self, outcome: Outcome) -> None:
-        super().add(outcome)
-        if outcome.passed is None:
-            return
+def _drops(outcomes: Iterable[Outcome]) -> list[int]:
+    """Return the drop of each pair of samples: 1 if only base passes, -1 if only head does."""
+    pairs: dict[tuple[str, int], dict[str, bool]] = defaultdict(dict)
+    for outcome in outcomes:
         trial = outcome.sample.trial
-        arms = self._passed.setdefault(trial.fixture, {})
-        arms[trial.arm] = outcome.passed
-        self.missing -= arms == {"base": True, "head": False}
-        self._decided = self.missing <= 0
+        if outcome.passed is not None:
+            pairs[trial.fixture, trial.repetition][trial.arm] = outcome.passed
+    return [arms["base"] - arms["head"] for arms in pairs.values() if len(arms) == 2]
 
 
-@dataclass
-class _FreshWatch(_Watch):
-    """Evaluates pairs of samples until they show that head is worse."""
-
-    _pairs: dict[tuple[str, int], dict[str, bool]] = field(default_factory=dict)
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the pairs show that head is worse."""
-        found = [arms["base"] - arms["head"] for arms in self._pairs.values() if len(arms) == 2]
-        return mcnemar_exact(found.count(1), found.count(-1)) <= _CONFIRMED
-
-    def add(self, outcome: Outcome) -> None:
-        super().add(outcome)
-        if outcome.passed is None:
-            return
-        trial = outcome.sample.trial
-        self._pairs.setdefault((trial.fixture, trial.repetition), {})[trial.arm] = outcome.passed
-        self._decided = self.confirmed
+def _is_worse(outcomes: Iterable[Outcome]) -> bool:
+    """Return whether pairs of samples show that head is worse."""
+    drops = _drops(outcomes)
+    return mcnemar_exact(drops.count(1), drops.count(-1)) <= _CONFIRMED
 
 
 def _narrowed(contract: Contract, fixtures: Sequence[str], repeated: int) -> Contract:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from gatekeeper import __version__, numbers
 from gatekeeper.author.blame.edits import Edit
-from gatekeeper.author.blame.revert import WrittenRevert
+from gatekeeper.gate.results.author_results import ProposedRevert
 from gatekeeper.gate.results.parts import Calls
 from gatekeeper.reports.document import Block, Paragraph, Quote
 from gatekeeper.reports.escape import plain
@@ -42,7 +42,7 @@ class Revert:
     edits: tuple[Edit, ...]
     passed: int | None
     measured: int | None
-    written: WrittenRevert | None = None
+    written: ProposedRevert | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +212,9 @@ def _revert(revert: Revert | None) -> dict[str, Any] | None:
     written = asdict(revert.written) if revert.written else {"diff": None, "replacement": None}
     return {
         "edits": [_edit(edit) for edit in revert.edits],
+        **written,
         "passed": revert.passed,
         "measured": revert.measured,
-        **written,
     }
 
 

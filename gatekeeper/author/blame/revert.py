@@ -26,19 +26,11 @@ from gatekeeper.contract.values.definition import (
     Target,
 )
 from gatekeeper.errors import ContractError
-from gatekeeper.gate.results.author_results import LineReplacement, lines_digest
+from gatekeeper.gate.results.author_results import LineReplacement, ProposedRevert, lines_digest
 
 _CONTEXT = 2
 """Unchanged lines around each change of a diff."""
 _NO_LINE_END = "\\ No newline at end of file"
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenRevert:
-    """A revert as a unified diff from head, and as one range of lines if it fits into one."""
-
-    diff: str
-    replacement: LineReplacement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +56,7 @@ class _Hunk(NamedTuple):
 
 def write_revert(
     arms: Arms, edits: Sequence[Edit], reverted: Collection[Edit], wanted: Target
-) -> WrittenRevert | None:
+) -> ProposedRevert | None:
     """Return the change of head's files that makes the `wanted` target, head without the `reverted`
     ones of all its `edits`. None if no change of lines is known to do that."""
     for texts in _proposals(arms, edits, reverted, wanted):
@@ -229,7 +221,7 @@ def _without_unused(wanted: Target, found: Target) -> Target:
     return replace(wanted, prompt=used(wanted.prompt, found.prompt), steps=steps)
 
 
-def _written(revision: Revision, texts: Mapping[str, str]) -> WrittenRevert | None:
+def _written(revision: Revision, texts: Mapping[str, str]) -> ProposedRevert | None:
     parts: list[str] = []
     for path, text in sorted(texts.items()):
         old, new = _with_ends(read_text(revision, path)), _with_ends(text)
@@ -241,7 +233,7 @@ def _written(revision: Revision, texts: Mapping[str, str]) -> WrittenRevert | No
             is_open = number > 1 and not line.endswith("\n") and not line.startswith("@@")
             parts += [line.removesuffix("\n"), *([_NO_LINE_END] if is_open else [])]
     single = _replacement(revision, *next(iter(texts.items()))) if len(texts) == 1 else None
-    return WrittenRevert("\n".join(parts), single)
+    return ProposedRevert("\n".join(parts), None, None, single)
 
 
 def _replacement(revision: Revision, path: str, text: str) -> LineReplacement | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from gatekeeper.author.blame.measure import Broken, Search, by_evaluation, find_broken
 from gatekeeper.author.blame.result import (
     BlameResult,
-    Revert,
     cause_sentence,
     sentences,
     why_no_revert,
@@ -24,7 +23,6 @@ from gatekeeper.gate.results.author_results import (
     ContractBlame,
     HarmfulCause,
     HarmfulEdit,
-    ProposedRevert,
 )
 from gatekeeper.gate.work import Work
 from gatekeeper.runs.models import free_price, open_models
@@ -161,12 +159,7 @@ def finding_of(result: BlameResult) -> ContractBlame:
         )
         for cause in result.causes
     )
-    revert = _proposed(result.revert) if result.revert else None
-    return ContractBlame(result.contract, causes, revert, why_no_revert(result))
-
-
-def _proposed(revert: Revert) -> ProposedRevert | None:
-    written = revert.written
-    if written is None:
-        return None
-    return ProposedRevert(written.diff, revert.passed, revert.measured, written.replacement)
+    found, proposed = result.revert, None
+    if found and found.written:
+        proposed = replace(found.written, passed=found.passed, measured=found.measured)
+    return ContractBlame(result.contract, causes, proposed, why_no_revert(result))

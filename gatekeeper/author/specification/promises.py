@@ -90,15 +90,18 @@ def _promises(change: Change, path: str) -> PromptPromises | None:
         return None
     reference = join(dirname(path), known.prompt)
     if before is None:
-        rules = compare_rules(Specification(known.prompt), known)
+        rules = compare_items((), known.rules)
         return PromptPromises(reference, path, "added", rules)
     if after is None:
         if prompt_file(reference) not in change.head.entries:
             return None  # the prompt is gone, too
-        rules = compare_rules(before, Specification(known.prompt))
+        rules = compare_items(before.rules, ())
         return PromptPromises(reference, path, "removed", rules)
     if not is_same:
-        rules, inputs = compare_rules(before, after), compare_input(before, after)
+        rules, inputs = (
+            compare_items(before.rules, after.rules),
+            compare_items(before.input, after.input),
+        )
         if not rules.changed and not inputs.changed:
             return None
         return PromptPromises(reference, path, "changed", rules, inputs)
@@ -124,16 +127,6 @@ def _lines(revision: Revision, reference: str) -> list[str]:
         return []
 
 
-def compare_rules(before: Specification, after: Specification) -> Promises:
-    """Return the output rules that were added, dropped or reworded."""
-    return _compare(before.rules, after.rules)
-
-
-def compare_input(before: Specification, after: Specification) -> Promises:
-    """Return the input constraints that were added, dropped or reworded."""
-    return _compare(before.input, after.input)
-
-
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> frozenset[int]:
     """Return the lines of `before`, counted from 1, that are not in `after` as they were. A line
     that moved is there."""
@@ -146,10 +139,10 @@ def rules_on(rules: Iterable[Rule], lines: frozenset[int]) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if not lines.isdisjoint(rule.lines))
 
 
-def _compare(
-    before: Sequence[Rule] | Sequence[InputConstraint],
-    after: Sequence[Rule] | Sequence[InputConstraint],
+def compare_items(
+    before: Sequence[Rule | InputConstraint], after: Sequence[Rule | InputConstraint]
 ) -> Promises:
+    """Return the rules, or the input constraints, that were added, dropped or reworded."""
     old = {item.id: _said(item.text) for item in before}
     new = {item.id: _said(item.text) for item in after}
     known, now = frozenset(old.values()), frozenset(new.values())

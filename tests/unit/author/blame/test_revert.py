@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from support.git_repository import GitRepository
 
 from gatekeeper.author.blame.edits import Edit, apply_edits, find_edits
-from gatekeeper.author.blame.revert import Arms, WrittenRevert, write_revert
+from gatekeeper.author.blame.revert import Arms, write_revert
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import Contract, PromptStep, Target
-from gatekeeper.gate.results.author_results import LineReplacement
+from gatekeeper.gate.results.author_results import LineReplacement, ProposedRevert
 
 Files = Mapping[str, str]
 
@@ -29,7 +29,7 @@ def target(revision: MemoryRevision, *references: str) -> Target:
 
 def written(
     before: Files, now: Files, harmful: Callable[[Edit], bool], *references: str
-) -> WrittenRevert | None:
+) -> ProposedRevert | None:
     base, head = (
         MemoryRevision({path: text.encode() for path, text in files.items()})
         for files in (before, now)

@@ -17,14 +17,14 @@ from gatekeeper.author.blame.result import (
     sentences,
     why_no_revert,
 )
-from gatekeeper.author.blame.revert import WrittenRevert
 from gatekeeper.author.blame.run import finding_of
+from gatekeeper.gate.results.author_results import ProposedRevert
 from gatekeeper.gate.results.parts import Calls
 
 DELETED = Edit("Be brief.\n", "", 4, 3, 4, "prompts/a.md")
 ADDED = Edit("", "Think twice.\n", 6, 5, 7, "prompts/tone.md")
 SETTING = Edit("0", "1", None, None, path="prompts/a.md", setting="temperature")
-WRITTEN = WrittenRevert("--- a/x\n+++ b/x", None)
+WRITTEN = ProposedRevert("--- a/x\n+++ b/x", None, None, None)
 RESULT = BlameResult(
     "c",
     "prompts/a.md",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gatekeeper.author.specification.promises import (
     changed_lines,
-    compare_rules,
+    compare_items,
     promises_of_change,
 )
 from gatekeeper.author.specification.spec_file import (
@@ -99,14 +99,13 @@ def test_no_more_than_fifty_are_read():
 
 @given(rules, rules)
 def test_each_promise_is_unchanged_or_named_once(before, after):
-    old = Specification("p", rules=tuple(Rule(name, text) for name, text in before.items()))
-    new = Specification("p", rules=tuple(Rule(name, text) for name, text in after.items()))
-    changed = compare_rules(old, new)
+    old, new = ([Rule(name, text) for name, text in each.items()] for each in (before, after))
+    changed = compare_items(old, new)
     assert set(changed.added) <= set(after.values()) - set(before.values())
     assert set(changed.dropped) <= set(before.values()) - set(after.values())
     pairs = {(before[name], after[name]) for name in before.keys() & after.keys()}
     assert {(p.before, p.after) for p in changed.reworded} == {p for p in pairs if p[0] != p[1]}
-    assert compare_rules(old, old) == Promises()
+    assert compare_items(old, old) == Promises()
 
 
 @given(st.lists(texts, max_size=8), st.lists(texts, max_size=8))
