@@ -70,10 +70,10 @@ def estimate_lines(plan: GenerationPlan, options: GenerateOptions) -> Iterator[s
         if not step.needs_model:
             yield "No line of the prompt and no rule changed, so the update makes 0 calls"
             return
-        changed = len(step.changes.changed)
-        number = len({*step.rules.affected, *step.to_retest}) + changed
+        changed, affected = len(step.changes.changed), step.carried["rules"].affected
+        number = len({*affected, *step.to_retest}) + changed
         again = 1 if step.earlier.to_invert else 0
-        stages = step.stages + (2 if step.rules.affected or changed else again)
+        stages = step.stages + (2 if affected or changed else again)
         basis = f"assuming {count(changed, 'new rule')}, one for each changed line"
 
     def tested(effort: Effort) -> int:

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from gatekeeper.author.generation.ask import Asker, TooFewCalls
+from gatekeeper.author.generation.ask import Asker, TooFewCalls, within_limits
 from gatekeeper.author.generation.effort import Effort
-from gatekeeper.author.generation.model_run import within_limits
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.generation.run import (
     Generated,
@@ -176,7 +175,7 @@ async def _each(
     return ProposedContracts(
         tuple(proposals),
         texts,
-        "".join(asker.recording for asker in askers),
+        "".join(asker.recording.text for asker in askers),
         tuple(notices),
         sum(asker.sent for asker in askers),
         math.fsum(known) if len(known) == len(costs) else None,
@@ -204,7 +203,7 @@ def _limits(policy: Policy, prompts: int, minutes: float) -> Limits:
 
 def _proposal(plan: GenerationPlan, made: Generated) -> Proposal:
     rules = len(made.specification.rules)
-    return Proposal(plan.prompt.reference, plan.places.contract, rules, made.fixtures)
+    return Proposal(plan.prompt.reference, plan.places.contract, rules, len(made.rows))
 
 
 def _require_new_files(plan: GenerationPlan, head: Revision) -> None:

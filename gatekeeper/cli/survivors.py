@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gatekeeper.author.forecast import USUAL_TOKENS, cost_lines
-from gatekeeper.author.generation.model_run import AnswerFile
 from gatekeeper.author.mutation.mutants import Part
 from gatekeeper.author.mutation.survivors import (
     ProtectedPart,
@@ -17,7 +16,7 @@ from gatekeeper.author.mutation.survivors import (
     protect,
     read_survivors,
 )
-from gatekeeper.author.session import ANSWERS, ask_models
+from gatekeeper.author.session import ANSWERS, AnswerFile, ask_models
 from gatekeeper.cli.arguments import named_contract
 from gatekeeper.cli.output import print_error, print_lines, write_new_files
 from gatekeeper.errors import UsageError

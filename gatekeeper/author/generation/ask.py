@@ -1,26 +1,24 @@
 """Asks models questions, and reads their answers by the questions' schemas: one loop for all that
 a model writes.
 
-Every call goes through sampling/calls.py, so limits, prices and retries are those of the
-gate. Each answer is kept as a line of `generate.answers.jsonl`, which has the form of
-`samples.jsonl`: a replay finds an answer by its request. An answer that does not fit its schema is
-sent back once, with what is wrong; after that the run ends, and nothing is written but the answers.
+Every call goes through sampling/calls.py, so limits, prices and retries are those of the gate.
+Each answer is kept (recording.py). An answer that does not fit its schema is sent back once, with
+what is wrong; after that the run ends, and nothing is written but the answers.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gatekeeper.author.generation.questions import QUESTIONS
+from gatekeeper.author.generation.recording import Recording
 from gatekeeper.author.specification.spec_file import STAGES
-from gatekeeper.contract.meaning.digests import request_digest
 from gatekeeper.contract.policies.policy import POLICY_PATH, Limits
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
 from gatekeeper.contract.syntax.schema_errors import schema_problems
@@ -38,10 +36,12 @@ from gatekeeper.numbers import count
 from gatekeeper.reports.escape import clip, plain
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.sampling.client import AnswerMissing, ModelClient
-from gatekeeper.sampling.completion_record import completion_record
 from gatekeeper.sampling.limits import Clock, LimitReached, Meter, Price
 from gatekeeper.sampling.pace import ModelCalls, Order, pace_of_each_model
 from gatekeeper.sampling.retries import RetryPolicy, Sleep
+
+if TYPE_CHECKING:
+    from gatekeeper.reports.terminal.progress import StageProgress
 
 T = TypeVar("T")
 RETRY = RetryPolicy(timeout_seconds=180)
@@ -59,26 +59,13 @@ class UnusableAnswer(MeasurementError):
     """A model answered twice what cannot be read, or one call failed. Others may succeed."""
 
 
-class AskProgress(Protocol):
-    """Follows the questions of a run, such as StageProgress does."""
-
-    def asked(self, stage: str) -> None:
-        """Count a question that is about to be sent."""
-        ...
-
-    def answered(self, stage: str, cost_usd: float | None) -> None:
-        """Count its answer, or its failure, and the known cost of the run so far."""
-        ...
-
-
 class Asker:
     """Asks models the questions of all stages of one run.
 
     `model` is the one that generates. `instructions` are those of the person who runs it, by stage
-    or for `all`; they may not come from a pull request. `keep` gets each new answer as a row of
-    the recording. `forget` makes the client ask again what a resumed run has an answer to. `lines`
-    are the prompt's lines with text: the embedded model can name no others.
-    `sent` counts the requests that reached a model.
+    or for `all`; they may not come from a pull request. `recording` keeps each answer, and has
+    those of an earlier run. `lines` are the prompt's lines with text: the embedded model can name
+    no others. `sent` counts the requests that reached a model.
     """
 
     def __init__(
@@ -89,9 +76,8 @@ class Asker:
         *,
         price: Price | None = None,
         instructions: Mapping[str, str] | None = None,
-        progress: AskProgress | None = None,
-        keep: Callable[[Mapping[str, Any]], None] | None = None,
-        forget: Callable[[Request], None] | None = None,
+        progress: StageProgress | None = None,
+        recording: Recording | None = None,
         lines: Sequence[int] = (),
         retry: RetryPolicy = RETRY,
         clock: Clock = time.monotonic,
@@ -101,25 +87,18 @@ class Asker:
         self.sent = 0
         self._instructions = instructions or {}
         self._progress = progress
-        self._keep_at_once = keep
-        self._forget = forget
+        self.recording = recording or Recording()
         self._lines = lines
         self._most_calls = limits.calls
         self._is_replayed = False
         self._meter = Meter(limits, clock, sleep, price)
         pace = pace_of_each_model(limits.concurrency, retry, clock, sleep, client)
         self._calls = ModelCalls(client, retry, self._meter, sleep, pace)
-        self._rows: list[Mapping[str, Any]] = []
 
     @property
     def cost_usd(self) -> float | None:
         """The sum of the known costs in US dollars; None if none is known."""
         return self._meter.cost_usd
-
-    @property
-    def recording(self) -> str:
-        """The answers so far as JSON Lines, in an order that does not depend on their speed."""
-        return recording_of(self._rows)
 
     def seconds_left(self) -> float | None:
         """Return the seconds until the time limit; None without one."""
@@ -160,8 +139,8 @@ class Asker:
         again = _asked_again(request, completion.text, faults)
         completion = await self.complete(again, name)
         found, faults = _read(completion, schema)
-        if faults is not None and completion.replayed and self._forget:
-            self._forget(again)  # it ended the earlier run
+        if faults is not None and self.recording.recall(again):
+            self.recording.forget(again)  # it ended the earlier run
             completion = await self.complete(again, name)
             found, faults = _read(completion, schema)
         if faults is None:
@@ -209,7 +188,7 @@ class Asker:
             kind: type[GatekeeperError] = UsageError if failure.author else MeasurementError
             if not failure.author and not failure.fatal:
                 kind = UnusableAnswer
-                self._keep_failure(request, stage, str(failure))
+                self.recording.add(request, stage, str(failure))
             raise kind(f"stage {stage}: {request.model}: {failure}") from failure
         except (LimitReached, AnswerMissing) as reached:
             said = reached.limit if isinstance(reached, LimitReached) else reached
@@ -226,47 +205,8 @@ class Asker:
         text = _SURROGATES.sub("\ufffd", environment_redactor().text(completion.text))
         completion = replace(completion, text=text)
         self._is_replayed |= completion.replayed
-        self._keep(request, completion, stage)
+        self.recording.add(request, stage, completion)
         return completion
-
-    def _keep(self, request: Request, completion: Completion, stage: str) -> None:
-        known = completion_record(completion)
-        answer = {"output_raw": known.pop("text"), **known}
-        self._keep_row(request, stage, answer, is_new=not completion.replayed)
-
-    def _keep_failure(self, request: Request, stage: str, error: str) -> None:
-        """Keep that there is no answer, so that a replay goes on as the run did."""
-        said = environment_redactor().text(error)
-        self._keep_row(request, stage, {"output_raw": None, "error": said})
-
-    def _keep_row(
-        self, request: Request, stage: str, answer: Mapping[str, Any], *, is_new: bool = True
-    ) -> None:
-        row = {
-            "stage": stage,
-            "model": request.model,
-            "seed": request.seed,
-            "request": request_digest(request.messages, request.params),
-            "repetition": request.repetition,
-            **answer,
-        }
-        self._rows.append(row)
-        if is_new and self._keep_at_once:
-            self._keep_at_once(row)
-
-
-def recording_of(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as JSON Lines, sorted, with one answer to each request: the last one."""
-    found = {
-        (
-            str(row.get("stage")),
-            f"{row.get('request')} {row.get('model')}",
-            int(row.get("repetition", 0)),
-        ): row
-        for row in rows
-    }
-    every = (found[place] for place in sorted(found))
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in every)
 
 
 async def ask_together(*questions: Coroutine[Any, Any, T]) -> list[T]:
@@ -336,3 +276,25 @@ def require_calls(asker: Asker, needed: int, rules: int) -> None:
             f"{count(rules, 'rule')} would need at least {count(needed, 'more call')}, but "
             f"the limit on calls allows only {left:,} more"
         )
+
+
+async def within_limits(work: Coroutine[Any, Any, T], asker: Asker, stop: asyncio.Event) -> T:
+    """Return the result of the work. Raises MeasurementError if the time limit is reached or
+    `stop` is set before it ends."""
+    task = asyncio.ensure_future(work)
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait(
+            [task, stopped],
+            timeout=asker.seconds_left(),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if not task.done():
+            why = "interrupted" if stop.is_set() else "the time limit of the policy is reached"
+            raise MeasurementError(f"{why}; no file was changed")
+        return task.result()
+    finally:
+        pending = [one for one in (task, stopped) if not one.done()]
+        for one in pending:
+            one.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)

@@ -8,17 +8,17 @@ a person edits a rule, they say whether its inverse is a person's or belongs to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import (
-    BASELINE,
     FixtureRow,
     Present,
     fixture_row,
     with_results,
 )
-from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, render_each
 from gatekeeper.author.specification.merge import Merged, content_digest, merge_items, said_of
 from gatekeeper.author.specification.spec_file import (
     TESTS_ENTRY,
@@ -27,9 +27,6 @@ from gatekeeper.author.specification.spec_file import (
     Specification,
     TestCategory,
 )
-from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.templates.budget import Budget
-from gatekeeper.errors import ContractError
 
 _BOTH: frozenset[TestCategory] = frozenset({"rule", "inverse_rule"})
 _MOST_DIGITS = 4
@@ -127,16 +124,6 @@ class EarlierTests:
             ),
         ]
 
-    def left_behind(self, present: Present) -> list[str]:
-        """Return the ids of generated tests that are for an earlier text."""
-        made = present.specification.made
-        return [
-            row.id
-            for row in present.fixtures
-            if made.get(row.id) == row.digest
-            and category_of(row.id) in _categories(row.id, self.outdated)
-        ]
-
     def kept_of(self, rules: Iterable[Rule]) -> list[FixtureRow]:
         """Return the tests of these rules that stay."""
         ids = {rule.id for rule in rules}
@@ -207,51 +194,70 @@ def merge_tests(
     present: Present,
     tests: Iterable[GeneratedTest],
     rules: Sequence[Rule],
+    which: tuple[AbstractSet[str], AbstractSet[str]],
     earlier: EarlierTests,
 ) -> Merged[FixtureRow]:
-    """Return the fixtures with these tests and those that stay, in the order of the rules. Baseline
-    tests stay as they are, and the same test keeps its results."""
-    made, rows = present.specification.made, present.fixtures
+    """Return the fixtures from now on, with their part of `made`. The same test keeps its results.
+
+    Args:
+        present: The files. Fixtures of other rules, and those of no rule, stay in their place.
+        tests: The new ones.
+        rules: Those in force.
+        which: The rules whose tests are new, and those that are gone, whose tests go with them.
+        earlier: The tests that stay, and those for an earlier text.
+    """
+    again, gone = which
+    made, rows = _without_cleared(present, earlier.outdated), present.fixtures
     order = {rule.id: number for number, rule in enumerate(rules)}
     new = [*earlier.kept_of(rules), *map(fixture_row, earlier.without_tests_that_stay(tests))]
     new.sort(key=lambda row: (order[row.rule], category_of(row.id) == "inverse_rule"))
-    tests_made = {name: known for name, known in made.items() if "." in name}
-    baseline = {name: known for name, known in made.items() if name.startswith(BASELINE)}
-    merged = merge_items(
-        without_cleared(
-            {name: known for name, known in tests_made.items() if name not in baseline},
-            rows,
-            earlier.outdated,
-        ),
-        tuple(row for row in rows if not row.is_baseline),
-        new,
-        lambda row: row.digest,
-    )
+    own = {name: known for name, known in made.items() if _rule_of(name) in again}
+    merged = merge_items(own, [r for r in rows if r.rule in again], new, lambda row: row.digest)
+    of_rule: dict[str, list[FixtureRow]] = {}
+    for row in with_results(merged.items, rows):
+        of_rule.setdefault(row.rule, []).append(row)
+    found: list[FixtureRow] = []
+    for row in rows:
+        if row.rule in again:
+            found += of_rule.pop(row.rule, ())
+        elif row.rule not in gone or made.get(row.id) != row.digest:
+            found.append(row)
+    found += [row for left in of_rule.values() for row in left]
+    there = {row.id for row in found}
+    dropped = [row.id for row in rows if row.rule in gone and row.id not in there]
+    rest = {name: known for name, known in made.items() if name not in {*own, *dropped}}
     return replace(
         merged,
-        items=(*with_results(merged.items, rows), *(row for row in rows if row.is_baseline)),
-        made={**merged.made, **baseline},
+        items=tuple(found),
+        made={**rest, **merged.made},
+        kept=(*merged.kept, *(row.id for row in found if row.rule in gone)),
+        retired=(*merged.retired, *dropped),
     )
 
 
-def without_cleared(
-    made: Mapping[str, str],
-    present: Sequence[FixtureRow],
-    outdated: Mapping[str, OutdatedTests],
-) -> dict[str, str]:
-    """Return `made` without the tests of rules that a person edited and whose tests that person
-    removed altogether: they were for the earlier text, and do not prevent new ones."""
-    here = {(row.rule, category_of(row.id)) for row in present}
+def _without_cleared(present: Present, outdated: Mapping[str, OutdatedTests]) -> dict[str, str]:
+    """Return the part of `made` for tests, without those of rules that a person edited and whose
+    tests that person removed altogether: they were for the earlier text, and do not prevent new
+    ones."""
+    here = {(row.rule, category_of(row.id)) for row in present.fixtures}
     return {
         name: known
-        for name, known in made.items()
-        if category_of(name) not in _categories(name, outdated)
-        or (name.partition(".")[0], category_of(name)) in here
+        for name, known in present.specification.made.items()
+        if "." in name
+        and (
+            category_of(name) not in _categories(name, outdated)
+            or (_rule_of(name), category_of(name)) in here
+        )
     }
 
 
+def _rule_of(name: str) -> str:
+    """Return the id of the rule of a generated test, by the id of the test."""
+    return name.partition(".")[0]
+
+
 def _categories(name: str, outdated: Mapping[str, OutdatedTests]) -> frozenset[TestCategory]:
-    found = outdated.get(name.partition(".")[0])
+    found = outdated.get(_rule_of(name))
     return found.categories if found else frozenset()
 
 
@@ -280,13 +286,8 @@ def _unsendable_rules(
     other variables."""
     made, rules = specification.made, {rule.id for rule in specification.rules}
     generated = [row for row in rows if made.get(row.id) == row.digest]
-    inputs = [found if isinstance(found := row.data.get("vars"), dict) else {} for row in generated]
-    rendered = render_all(prompt.prompt, inputs, Budget())
-    return frozenset(
-        row.rule
-        for row, messages in zip(generated, rendered, strict=True)
-        if isinstance(messages, ContractError) and row.rule in rules
-    )
+    _, unfit = render_each(prompt.prompt, generated)
+    return frozenset(row.rule for row, _ in unfit if row.rule in rules)
 
 
 def written_entries(

@@ -119,6 +119,12 @@ class FixtureRow:
         return found if isinstance(found, dict) else {}
 
     @property
+    def vars(self) -> dict[str, Any]:
+        """Return the values of its variables; empty if it has none."""
+        found = self.data.get("vars")
+        return found if isinstance(found, dict) else {}
+
+    @property
     def rule(self) -> str:
         """Return the id of the rule that the fixture tests; empty if it names none."""
         rule = self.metadata.get("rule")
@@ -250,19 +256,7 @@ def fixture_row(test: GeneratedTest) -> FixtureRow:
 
 def as_tests(rows: Iterable[FixtureRow]) -> list[GeneratedTest]:
     """Return fixtures as tests, for comparing and sending their inputs."""
-    found = ((row, row.data.get("vars")) for row in rows)
-    return [
-        GeneratedTest(
-            row.id,
-            row.rule,
-            "rule",
-            "typical",
-            "",
-            "",
-            values if isinstance(values, dict) else {},
-        )
-        for row, values in found
-    ]
+    return [GeneratedTest(row.id, row.rule, "rule", "typical", "", "", row.vars) for row in rows]
 
 
 def with_results(

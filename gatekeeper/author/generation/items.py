@@ -7,13 +7,19 @@ only if it is grounded in lines of the prompt that exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from gatekeeper.author.generation.ask import Asker
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.specification.merge import RESERVED, Merged, assign_ids, content_digest
+from gatekeeper.author.specification.merge import (
+    RESERVED,
+    Merged,
+    assign_ids,
+    content_digest,
+    merge_items,
+)
 from gatekeeper.author.specification.prompt_lines import LineChanges
 from gatekeeper.author.specification.spec_file import (
     TESTS_ENTRY,
@@ -100,27 +106,6 @@ def _prefix(name: str) -> str | None:
 def _own_id(name: str) -> str:
     """Return an id of a rule, which cannot be taken for that of another kind of item."""
     return f"rule-{name}" if name.startswith((_INPUT, QUESTION)) else name
-
-
-@dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
-    """What a question found. `dropped` counts what it left out, because the lines that the model
-    named do not exist."""
-
-    items: tuple[T, ...]
-    dropped: int
-    answer: Mapping[str, Any]
-
-
-async def find_items(
-    asker: Asker, prompt: NumberedPrompt, before: Specification, kind: Kind[T]
-) -> Found[T]:
-    """Return the items of a kind that the prompt has, also those that a person removed. An item
-    that was there before keeps its id. Raises as `Asker.ask` does."""
-    answer = await asker.ask(kind.question, prompt.data)
-    drafts, dropped = grounded_drafts(answer[kind.key], prompt)
-    ids = kind.ids([draft.text for draft in drafts], before)
-    return Found(tuple(map(kind.make, ids, drafts)), dropped, answer)
 
 
 async def invert_rules(asker: Asker, rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -212,13 +197,35 @@ def _moved(lines: Sequence[int], changes: LineChanges) -> tuple[int, ...]:
 @dataclass(frozen=True, slots=True)
 class Updated(Merged[T]):
     """The items of one kind from now on and their part of `made`. `remade` are new or reworded, in
-    the order of `items`; the ids of the latter are `reworded`. `dropped` counts rows without usable
-    lines."""
+    the order of `items`; the ids of the latter are `reworded`. `dropped` counts rows of the
+    `answer` without lines that exist."""
 
     remade: tuple[T, ...] = ()
     reworded: tuple[str, ...] = ()
     dropped: int = 0
     answer: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def find_items(
+    asker: Asker, prompt: NumberedPrompt, before: Specification, kind: Kind[T]
+) -> Updated[T]:
+    """Return the items of a kind that the prompt has. An item that was there before keeps its id,
+    and what a person changed, added or removed stays so. Raises as `Asker.ask` does."""
+    answer = await asker.ask(kind.question, prompt.data)
+    drafts, dropped = grounded_drafts(answer[kind.key], prompt)
+    ids = kind.ids([draft.text for draft in drafts], before)
+    found = merge_items(kind.made(before), kind.items(before), list(map(kind.make, ids, drafts)))
+    remade = tuple(item for item in found.items if item.id not in found.kept)
+    return Updated(
+        found.items,
+        found.made,
+        found.kept,
+        found.removed,
+        found.retired,
+        remade=remade,
+        dropped=dropped,
+        answer=answer,
+    )
 
 
 def must_ask(affected: Sequence[str], changes: LineChanges) -> bool:
@@ -256,17 +263,26 @@ async def update_items(
     revised, dropped = _revised(answer["known"], prompt, kind, shown, affected)
     drafts, unfit = grounded_drafts(answer["new"], prompt)
     fresh = [draft for draft in drafts if not set(changes.changed).isdisjoint(draft.lines)]
-    dropped += unfit + len(drafts) - len(fresh)
-    there = {item.id: item for item in carried.items}
-    gone = [name for name in carried.made if name not in there]
     names = kind.ids([draft.text for draft in fresh], before)
-    new = {item.id: item for item in map(kind.make, names, fresh)}
-    removed = tuple(name for name in new if name in gone)
-    for name, item in new.items():
-        if name in affected and revised.get(name) is None:
-            revised[name] = item  # the same sentence, said as a new one
-    additions = [item for name, item in new.items() if name not in there and name not in gone]
-    return _join(carried, revised, additions, removed, dropped, answer)
+    new: dict[str, T] = {item.id: item for item in map(kind.make, names, fresh)}
+    for name in affected & new.keys():
+        revised[name] = revised.get(name) or new[name]  # the same sentence, said as a new one
+    earlier = {item.id: item.text for item in carried.items}
+    additions = [item for name, item in new.items() if name not in earlier]
+    generated = list(_in_force(carried.items, revised)) + additions
+    found = merge_items(carried.made, carried.items, generated)
+    remade = tuple(item for item in found.items if earlier.get(item.id) != item.text)
+    return Updated(
+        found.items,
+        found.made,
+        removed=found.removed,
+        retired=found.retired,
+        added=found.added,
+        remade=remade,
+        reworded=tuple(item.id for item in remade if item.id in earlier),
+        dropped=dropped + unfit + len(drafts) - len(fresh),
+        answer=answer,
+    )
 
 
 def _revised(
@@ -295,49 +311,13 @@ def _revised(
     return revised, dropped
 
 
-def _join(
-    carried: Carried[T],
-    revised: Mapping[str, T | None],
-    additions: Sequence[T],
-    removed: tuple[str, ...],
-    dropped: int,
-    answer: Mapping[str, Any],
-) -> Updated[T]:
-    made = {name: known for name, known in carried.made.items() if name not in revised}
-    items: list[T] = []
-    remade: list[T] = []
-    reworded: list[str] = []
-    for item in carried.items:
+def _in_force(items: Sequence[T], revised: Mapping[str, T | None]) -> Iterator[T]:
+    """Yield the items as they are revised. One with the same text only gets other lines."""
+    for item in items:
         now = revised.get(item.id, item)
-        if now is None:
-            continue
-        if now.text == item.text and item.id in revised:
-            now = _with_lines(item, now)
-        elif item.id in revised:
-            reworded.append(item.id)
-            remade.append(now)
-        items.append(now)
-        if item.id in revised:
-            made[item.id] = content_digest(now)
-    made |= {item.id: content_digest(item) for item in additions}
-    items += additions
-    remade += additions
-    return Updated(
-        tuple(items),
-        made,
-        removed=removed,
-        retired=tuple(name for name, now in revised.items() if now is None),
-        added=tuple(item.id for item in additions),
-        remade=tuple(remade),
-        reworded=tuple(reworded),
-        dropped=dropped,
-        answer=answer,
-    )
-
-
-def _with_lines(item: T, now: T) -> T:
-    found: T = replace(item, lines=now.lines)
-    return found
+        if now is not None:
+            moved: T = replace(item, lines=now.lines)
+            yield moved if now.text == item.text else now
 
 
 def _list(lines: Iterable[str]) -> str:

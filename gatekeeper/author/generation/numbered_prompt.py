@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from gatekeeper.author.generation.questions import schema_of
 from gatekeeper.author.onboarding.example_values import example_values, prompt_variables
 from gatekeeper.author.onboarding.skeleton import unseen_style
 from gatekeeper.contract.prompts.load import load_prompt
+from gatekeeper.contract.prompts.render import render_all
 from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.change import Revision
-from gatekeeper.contract.values.definition import Prompt, TemplateStyle
+from gatekeeper.contract.values.definition import Message, Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem, UsageError
 
 MOST_CHARACTERS = 200_000
@@ -100,6 +102,28 @@ def number_prompt(revision: Revision, reference: str) -> NumberedPrompt:
             f"`gatekeeper generate` supports at most {MOST_VARIABLES} fields"
         )
     return NumberedPrompt(prompt, variables, tuple(_lines(prompt)), examples, style)
+
+
+class _WithVars(Protocol):
+    @property
+    def vars(self) -> Mapping[str, Any]: ...
+
+
+Row = TypeVar("Row", bound=_WithVars)
+
+
+def render_each(
+    prompt: Prompt, rows: Sequence[Row]
+) -> tuple[list[tuple[Row, tuple[Message, ...]]], list[tuple[Row, ContractError]]]:
+    """Return the rows with whose values the prompt can be rendered, with the messages, and the
+    others with what is wrong."""
+    sound, unfit = [], []
+    for row, found in zip(rows, render_all(prompt, [r.vars for r in rows], Budget()), strict=True):
+        if isinstance(found, ContractError):
+            unfit.append((row, found))
+        else:
+            sound.append((row, found))
+    return sound, unfit
 
 
 def _form(example: Any) -> Any:

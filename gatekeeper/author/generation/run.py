@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gatekeeper.author.generation.ask import Asker, ask_together, require_calls
 from gatekeeper.author.generation.earlier_tests import (
     EarlierTests,
-    category_of,
     find_earlier_tests,
     merge_tests,
-    without_cleared,
     written_entries,
 )
 from gatekeeper.author.generation.effort import DEFAULT, EFFORTS, MOST_BASELINE_TESTS, Effort
@@ -23,7 +21,6 @@ from gatekeeper.author.generation.files import (
     as_tests,
     contract_models,
     find_places,
-    fixture_row,
     has_comments,
     read_present,
     write_contract,
@@ -35,6 +32,8 @@ from gatekeeper.author.generation.items import (
     QUESTION,
     RULES,
     Carried,
+    Kind,
+    T,
     Updated,
     carry_over,
     find_items,
@@ -43,18 +42,12 @@ from gatekeeper.author.generation.items import (
     one_line,
     update_items,
 )
-from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, number_prompt, render_each
 from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.rule_checks import propose_checks, prove_checks
 from gatekeeper.author.generation.tests import Writer, without_near_duplicates
 from gatekeeper.author.overlay import Overlay
-from gatekeeper.author.specification.merge import (
-    Merged,
-    content_digest,
-    merge_items,
-    merge_text,
-    said_of,
-)
+from gatekeeper.author.specification.merge import Merged, content_digest, merge_text, said_of
 from gatekeeper.author.specification.prompt_lines import LineChanges, compare_lines, line_digests
 from gatekeeper.author.specification.spec_file import (
     GeneratedTest,
@@ -65,8 +58,7 @@ from gatekeeper.author.specification.spec_file import (
     write_specification,
 )
 from gatekeeper.contract.policies.policy import Policy
-from gatekeeper.contract.prompts.render import render_all, render_messages
-from gatekeeper.contract.templates.budget import Budget
+from gatekeeper.contract.prompts.render import render_messages
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, MeasurementError, UsageError
@@ -114,24 +106,14 @@ class GenerationPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedItems:
-    """The specification and the fixtures of a run before they become files, and sentences about
-    what a person should know."""
+class Generated:
+    """The specification and the fixtures of a run, sentences about what a person should know, and
+    the `texts` to write, by their path from the repository root."""
 
     specification: Specification
     rows: tuple[FixtureRow, ...]
     notices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """What a run made: the `texts` to write, by their path from the repository root, and sentences
-    about what a person should know."""
-
-    specification: Specification
-    fixtures: int
-    texts: Mapping[str, str]
-    notices: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_generation(revision: Revision, policy: Policy, reference: str) -> GenerationPlan:
@@ -146,7 +128,7 @@ def plan_generation(revision: Revision, policy: Policy, reference: str) -> Gener
     return GenerationPlan(prompt, places, present, revision, policy)
 
 
-def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
+def items_as_they_are(plan: GenerationPlan) -> Generated:
     """Return what the files hold. Raises UsageError if there is nothing."""
     present = plan.present
     if not present.specification.rules or not present.fixtures:
@@ -160,71 +142,112 @@ def items_as_they_are(plan: GenerationPlan) -> GeneratedItems:
     notices = (
         (f"{said}; to update the specification, use --update, not --as-is",) if changed else ()
     )
-    return GeneratedItems(present.specification, present.fixtures, notices)
+    return Generated(present.specification, present.fixtures, notices)
 
 
-async def generate(plan: GenerationPlan, asker: Asker, options: GenerateOptions) -> GeneratedItems:
-    """Ask all questions, and return what is in force. Raises MeasurementError and UsageError."""
-    prompt, before = plan.prompt, plan.present.specification
-    constraints = await find_items(asker, prompt, before, CONSTRAINTS)
-    rules = await find_items(asker, prompt, before, RULES)
-    if not rules.items and not before.rules:
+async def generate(
+    plan: GenerationPlan, asker: Asker, options: GenerateOptions, step: UpdatePlan | None = None
+) -> Generated:
+    """Ask all questions, or for an update those about what changed, and return what is in force.
+    Raises MeasurementError and UsageError."""
+    prompt, before, present = plan.prompt, plan.present.specification, plan.present
+    constraints = await _items(plan, asker, CONSTRAINTS, step)
+    rules = await _items(plan, asker, RULES, step)
+    _require_rules(prompt, rules, options.model)
+    earlier = step.earlier if step else _earlier_tests(plan, options.effort)
+    if not step:
+        _require_calls(asker, plan, options, rules, earlier)
+    questions = await _items(plan, asker, OPEN_QUESTIONS, step)
+    to_invert = {rule.id for rule in earlier.to_invert}
+    edited = [rule for rule in rules.items if rule.id in to_invert]
+    inverted = await invert_rules(asker, (*rules.remade, *edited))
+    proposals = await propose_checks(asker, prompt, inverted[: len(rules.remade)])
+    in_force = _joined(rules.items, inverted)
+    again = {rule.id for rule in (rules.remade if step else in_force)}
+    again |= step.to_retest & {rule.id for rule in in_force} if step else set()
+    to_test = [rule for rule in in_force if rule.id in again - earlier.complete]
+    others = [row for row in present.fixtures if row.rule not in {*again, *rules.retired}]
+    kept = as_tests((*(others if step else ()), *earlier.kept_of(in_force)))
+    tests, unfit = await usable_tests(asker, plan, constraints.items, to_test, options, kept)
+    sampled = tests if step else (*tests, *kept)
+    samples = await sample_outputs(asker, prompt, sampled, options.prove_with)
+    proven = prove_checks(proposals, samples)
+    in_force = _joined(in_force, proven)
+    gone = set(rules.retired) if step else {row.rule for row in present.fixtures} - {*again, ""}
+    rows = merge_tests(present, tests, in_force, (again, gone), earlier)
+    if to_test:
+        require_tests(rows.items, options.model, unfit)
+    made = {**rules.made, **{rule.id: content_digest(rule) for rule in proven}}
+    kinds = (constraints, replace(rules, items=in_force, made=made), questions)
+    written = written_entries(
+        before, in_force, to_test, earlier.outdated, options.effort, rows.items
+    )
+    specification = _specification(before, kinds, {**rows.made, **written})
+    notices = (*_notices(step, kinds, rows, gone), *earlier.notices(), *unfit)
+    return Generated(specification, rows.items, notices)
+
+
+async def _items(
+    plan: GenerationPlan, asker: Asker, kind: Kind[T], step: UpdatePlan | None
+) -> Updated[T]:
+    before = plan.present.specification
+    if step is None:
+        return await find_items(asker, plan.prompt, before, kind)
+    carried: Carried[T] = step.carried[kind.section]
+    return await update_items(asker, plan.prompt, step.changes, before, kind, carried)
+
+
+def _joined(rules: Iterable[Rule], new: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules with new versions of some of them."""
+    by_id = {rule.id: rule for rule in new}
+    return tuple(by_id.get(rule.id, rule) for rule in rules)
+
+
+def _require_rules(prompt: NumberedPrompt, rules: Updated[Rule], model: str) -> None:
+    if not rules.items:
         raise UsageError(
-            f"{prompt.reference}: {asker.model} found no rule for the output"
+            f"{prompt.reference}: {model} found no rule for the output"
             + (f" ({dropped_notice(rules.dropped)})" if rules.dropped else "")
             + "; describe a good answer in the prompt, or use a stronger --model"
         )
-    rule_made = RULES.made(before)
-    new = _to_make(rules.items, before, rule_made)
-    earlier = find_earlier_tests(prompt, before, plan.present.fixtures, options.effort)
-    expected = merge_items(rule_made, before.rules, rules.items).items
-    _require_calls(asker, plan, options, expected, new, earlier)
-    questions = await find_items(asker, prompt, before, OPEN_QUESTIONS)
-    input_ = merge_items(CONSTRAINTS.made(before), before.input, constraints.items)
-    asked = merge_items(OPEN_QUESTIONS.made(before), before.questions, questions.items)
-    rest = tuple(rule for rule in rules.items if rule not in new)
-    inverted, own = await invert_with_edited(asker, new, earlier.to_invert, before.rules)
-    proposals = await propose_checks(asker, prompt, new)
-    in_force = merge_items(rule_made, own, (*inverted, *rest)).items
-    to_test = [rule for rule in in_force if rule.id not in earlier.complete]
-    kept = as_tests(earlier.kept_of(in_force))
-    tests, unfit = await usable_tests(asker, plan, input_.items, to_test, options, kept)
-    samples = await sample_outputs(asker, prompt, (*tests, *kept), options.prove_with)
-    ready = (replace(p, rule=rule) for p, rule in zip(proposals, inverted, strict=True))
-    proven = merge_items(rule_made, own, (*prove_checks(tuple(ready), samples), *rest))
-    rows = merge_tests(plan.present, tests, in_force, earlier)
-    require_tests(rows.items, asker.model, unfit)
-    specification = _specification(
-        before,
-        constraints.answer,
-        (input_, proven, asked),
-        {
-            **rows.made,
-            **written_entries(
-                before, proven.items, to_test, earlier.outdated, options.effort, rows.items
-            ),
-        },
-    )
-    gone = (*proven.retired, *rows.retired)
-    notices = [
-        *said_of(REMOVED_BY_PERSON, (*proven.removed, *rows.removed)),
-        *said_of(KEPT_FOR_PERSON, (*proven.kept, *rows.kept)),
-        *said_of("removed, because the model did not generate the item again", gone),
-    ]
-    lost = constraints.dropped + rules.dropped + questions.dropped
-    notices += [dropped_notice(lost)] if lost else []
-    return GeneratedItems(specification, rows.items, (*notices, *earlier.notices(), *unfit))
+
+
+def _earlier_tests(plan: GenerationPlan, effort: Effort | None) -> EarlierTests:
+    present = plan.present
+    return find_earlier_tests(plan.prompt, present.specification, present.fixtures, effort)
+
+
+def _notices(
+    step: UpdatePlan | None,
+    kinds: Sequence[Updated[Any]],
+    rows: Merged[FixtureRow],
+    gone: Collection[str],
+) -> Iterator[str]:
+    """Yield sentences about what changed and what a person's edits prevented."""
+    if step:
+        yield from _about(step, kinds)
+    merged: tuple[Merged[Any], ...] = (*kinds, rows)
+    retired = [name for one in (*(() if step else kinds), rows) for name in one.retired]
+    of_gone = [name for name in retired if name.partition(".")[0] in gone and "." in name]
+    rest = [name for name in retired if name not in of_gone]
+    yield from said_of(REMOVED_BY_PERSON, [name for one in merged for name in one.removed])
+    yield from said_of(KEPT_FOR_PERSON, [name for one in merged for name in one.kept])
+    yield from said_of("removed, because this run did not generate the item again", rest)
+    yield from said_of("removed, because the rule that the test belongs to was removed", of_gone)
+    if lost := sum(one.dropped for one in kinds):
+        yield dropped_notice(lost)
+    if step and (kinds[0].remade or kinds[0].retired):
+        yield "The input specification changed, but the tests of unchanged rules were kept."
 
 
 def _specification(
     before: Specification,
-    answer: Mapping[str, Any],
-    kinds: tuple[Merged[InputConstraint], Merged[Rule], Merged[OpenQuestion]],
+    kinds: tuple[Updated[InputConstraint], Updated[Rule], Updated[OpenQuestion]],
     made: Mapping[str, str],
 ) -> Specification:
-    """Return what is in force of each kind, with the intent of an answer and `made` of the tests.
-    An answer without an intent leaves it as it is."""
-    said = one_line(answer.get("intent", before.intent))
+    """Return what is in force of each kind, with the intent of the answer about the input and
+    `made` of the tests. An answer without an intent leaves it as it is."""
+    said = one_line(kinds[0].answer.get("intent", before.intent))
     intent, digest = merge_text(before.made.get(INTENT), before.intent, said)
     items = {name: known for kind in kinds for name, known in kind.made.items()}
     constraints, rules, questions = kinds
@@ -242,15 +265,14 @@ def _require_calls(
     asker: Asker,
     plan: GenerationPlan,
     options: GenerateOptions,
-    rules: Sequence[Rule],
-    new: Sequence[Rule],
+    rules: Updated[Rule],
     earlier: EarlierTests,
 ) -> None:
     """Raise TooFewCalls if the limit is not enough for the stages that follow the rules."""
-    to_test = sum(rule.id not in earlier.complete for rule in rules)
+    to_test = sum(rule.id not in earlier.complete for rule in rules.items)
     scenarios = len(plan.present.specification.wishes.scenarios)
-    stages = 1 + bool(new or earlier.to_invert) + bool(new)
-    require_calls(asker, stages + options.effort.calls(to_test, scenarios), len(rules))
+    stages = 1 + bool(rules.remade or earlier.to_invert) + bool(rules.remade)
+    require_calls(asker, stages + options.effort.calls(to_test, scenarios), len(rules.items))
 
 
 def require_tests(rows: Sequence[FixtureRow], model: str, unfit: Sequence[str] = ()) -> None:
@@ -261,16 +283,6 @@ def require_tests(rows: Sequence[FixtureRow], model: str, unfit: Sequence[str] =
             f"stage tests: {model} wrote no usable test{why}; use a stronger model with "
             "--model, or repeat the command"
         )
-
-
-async def invert_with_edited(
-    asker: Asker, new: Sequence[Rule], edited: Sequence[Rule], present: Sequence[Rule]
-) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """Return the new rules with their inverses, and those of the file, of which the edited ones
-    get another inverse."""
-    inverted = await invert_rules(asker, (*new, *edited))
-    again = {rule.id: rule for rule in inverted[len(new) :]}
-    return inverted[: len(new)], tuple(again.get(rule.id, rule) for rule in present)
 
 
 async def usable_tests(
@@ -286,16 +298,10 @@ async def usable_tests(
     prompt, scenarios = plan.prompt, plan.present.specification.wishes.scenarios
     writer = Writer(asker, prompt, constraints, rules, options.effort, scenarios)
     every, said = await writer.improve(await writer.write())
-    rendered = list(render_all(prompt.prompt, [test.vars for test in every], Budget()))
-    faults = [messages for messages in rendered if isinstance(messages, ContractError)]
-    sound = [
-        test
-        for test, messages in zip(every, rendered, strict=True)
-        if not isinstance(messages, ContractError)
-    ]
-    distinct, alike = without_near_duplicates(sound, kept)
+    sound, faults = render_each(prompt.prompt, every)
+    distinct, alike = without_near_duplicates([test for test, _ in sound], kept)
     if faults:
-        first = faults[0].problems[0].what
+        first = faults[0][1].problems[0].what
         said.append(
             f"{count(len(faults), 'test')} left out, because gatekeeper cannot render the prompt; "
             f"the first error is: {first}"
@@ -324,9 +330,7 @@ async def sample_outputs(
     return tuple(answer.text for answer in answers)
 
 
-def generated_files(
-    plan: GenerationPlan, items: GeneratedItems, options: GenerateOptions
-) -> Generated:
+def generated_files(plan: GenerationPlan, items: Generated, options: GenerateOptions) -> Generated:
     """Return the texts of the files. The contract was loaded and planned first, so that it runs."""
     places, present = plan.places, plan.present
     specification, rows, notices = items.specification, items.rows, list(items.notices)
@@ -365,7 +369,7 @@ def generated_files(
             notices.append(f"The comments in {places.specification} are not kept.")
     if not is_removed:
         notices += _cluster_advice(plan, texts, sum(row.is_baseline for row in rows))
-    return Generated(specification, len(rows), texts, tuple(notices))
+    return Generated(specification, rows, tuple(notices), texts)
 
 
 def _cluster_advice(plan: GenerationPlan, texts: Mapping[str, str], baseline: int) -> list[str]:
@@ -402,15 +406,6 @@ def prompt_digests(prompt: NumberedPrompt) -> str:
     return line_digests(prompt.lines, prompt.prompt.includes)
 
 
-def _to_make(
-    rules: Sequence[Rule], before: Specification, made: Mapping[str, str]
-) -> tuple[Rule, ...]:
-    """Return the rules without those that a person edited or removed."""
-    own = {rule.id for rule in before.rules if made.get(rule.id) != content_digest(rule)}
-    gone = made.keys() - {rule.id for rule in before.rules}
-    return tuple(rule for rule in rules if rule.id not in own and rule.id not in gone)
-
-
 def dropped_notice(number: int) -> str:
     """Return the sentence about items of answers that cannot be used."""
     return f"{count(number, 'item')} left out, because the model named lines that do not exist"
@@ -437,19 +432,13 @@ def cluster_advice(job: Job, baseline: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """What a change of the prompt's lines leaves as it is, and the tests that a person's change of
-    a rule, or another variable of the prompt, makes outdated."""
+    """What a change of the prompt's lines leaves as it is, by the section of the specification, and
+    the tests that a person's change of a rule, or another variable of the prompt, makes outdated.
+    """
 
     changes: LineChanges
-    input: Carried[InputConstraint]
-    rules: Carried[Rule]
-    questions: Carried[OpenQuestion]
+    carried: Mapping[str, Carried[Any]]
     earlier: EarlierTests
-
-    @property
-    def kinds(self) -> tuple[Carried[Any], ...]:
-        """Return the items of every kind."""
-        return self.input, self.rules, self.questions
 
     @property
     def to_retest(self) -> frozenset[str]:
@@ -459,7 +448,7 @@ class UpdatePlan:
     @property
     def stages(self) -> int:
         """Return the number of questions about the specification."""
-        return sum(must_ask(kind.affected, self.changes) for kind in self.kinds)
+        return sum(must_ask(kind.affected, self.changes) for kind in self.carried.values())
 
     @property
     def needs_model(self) -> bool:
@@ -485,86 +474,9 @@ def plan_update(plan: GenerationPlan) -> UpdatePlan:
             f"{place}: `made.{PROMPT}` does not say from which lines of {plan.prompt.reference} "
             "the specification was generated; run the command once without --update"
         )
-    return UpdatePlan(
-        changes,
-        carry_over(before, CONSTRAINTS, changes),
-        carry_over(before, RULES, changes),
-        carry_over(before, OPEN_QUESTIONS, changes),
-        find_earlier_tests(plan.prompt, before, plan.present.fixtures),
-    )
-
-
-async def update(
-    plan: GenerationPlan, step: UpdatePlan, asker: Asker, options: GenerateOptions
-) -> GeneratedItems:
-    """Ask what the changed lines change, and return what is in force. Raises MeasurementError and
-    UsageError."""
-    prompt, before, changes = plan.prompt, plan.present.specification, step.changes
-    known = (asker, prompt, changes, before)
-    constraints = await update_items(*known, CONSTRAINTS, step.input)
-    rules = await update_items(*known, RULES, step.rules)
-    questions = await update_items(*known, OPEN_QUESTIONS, step.questions)
-    if not rules.items:
-        raise UsageError(
-            f"{prompt.reference}: {asker.model} found no rule for the output in the changed "
-            "prompt; describe a good answer in the prompt, or use a stronger --model"
-        )
-    to_invert = {rule.id for rule in step.earlier.to_invert}
-    edited = [rule for rule in rules.items if rule.id in to_invert]
-    inverted, in_force = await invert_with_edited(asker, rules.remade, edited, rules.items)
-    proposals = await propose_checks(asker, prompt, inverted)
-    again = {rule.id for rule in inverted}
-    retested = [r for r in in_force if r.id in step.to_retest and r.id not in again]
-    to_test = (*inverted, *(rule for rule in retested if rule.id not in step.earlier.complete))
-    leaving = again | step.to_retest | set(rules.retired)
-    kept_rows = [row for row in plan.present.fixtures if row.rule not in leaving]
-    kept = as_tests((*kept_rows, *step.earlier.kept))
-    tests, unfit = await usable_tests(asker, plan, constraints.items, to_test, options, kept)
-    samples = await sample_outputs(asker, prompt, tests, options.prove_with)
-    proven = {rule.id: rule for rule in prove_checks(proposals, samples)}
-    remade = (*proven, *(rule.id for rule in retested))
-    rows, rows_made, notices = _rows(plan, tests, remade, rules.retired, step.earlier)
-    final = tuple(proven.get(rule.id, rule) for rule in in_force)
-    require_tests(rows, asker.model, unfit)
-    digests = {name: content_digest(rule) for name, rule in proven.items()}
-    specification = _specification(
-        before,
-        constraints.answer,
-        (constraints, replace(rules, items=final, made={**rules.made, **digests}), questions),
-        {
-            **rows_made,
-            **written_entries(before, final, to_test, step.earlier.outdated, options.effort, rows),
-        },
-    )
-    every = (constraints, rules, questions)
-    notices = [*_about(step, every), *step.earlier.notices(), *notices, *unfit]
-    if constraints.remade or constraints.retired:
-        notices.append(
-            "The input specification changed, but the tests of unchanged rules were kept."
-        )
-    return GeneratedItems(specification, rows, tuple(notices))
-
-
-def without_model(plan: GenerationPlan, step: UpdatePlan) -> GeneratedItems:
-    """Return what is in force if no line with a meaning of its own changed: at most other line
-    numbers."""
-    before = plan.present.specification
-    gone = step.earlier.left_behind(plan.present)
-    made = {
-        **{name: known for name, known in before.made.items() if name not in gone},
-        **{name: known for kind in step.kinds for name, known in kind.made.items()},
-        **written_entries(before, step.rules.items, (), step.earlier.outdated, Effort(0), ()),
-    }
-    specification = replace(
-        before,
-        input=step.input.items,
-        rules=step.rules.items,
-        questions=step.questions.items,
-        made=made,
-    )
-    rows = tuple(row for row in plan.present.fixtures if row.id not in gone)
-    said = said_of("removed, because you removed the inverse rule", gone)
-    return GeneratedItems(specification, rows, (*_about(step, ()), *said))
+    kinds: tuple[Kind[Any], ...] = (CONSTRAINTS, RULES, OPEN_QUESTIONS)
+    carried = {kind.section: carry_over(before, kind, changes) for kind in kinds}
+    return UpdatePlan(changes, carried, _earlier_tests(plan, None))
 
 
 def keep_models(plan: GenerationPlan, options: GenerateOptions) -> GenerateOptions:
@@ -573,84 +485,23 @@ def keep_models(plan: GenerationPlan, options: GenerateOptions) -> GenerateOptio
     return replace(options, prove_with=options.prove_with or model, judge=options.judge or judge)
 
 
-def _rows(
-    plan: GenerationPlan,
-    tests: Sequence[GeneratedTest],
-    remade: Sequence[str],
-    retired: Sequence[str],
-    earlier: EarlierTests,
-) -> tuple[tuple[FixtureRow, ...], dict[str, str], list[str]]:
-    """Return the fixtures from now on, their part of `made`, and sentences about them. Fixtures of
-    other rules stay byte for byte, in their place."""
-    every = plan.present.specification.made.items()
-    made = without_cleared(
-        {name: known for name, known in every if "." in name},
-        plan.present.fixtures,
-        earlier.outdated,
-    )
-    new = [*earlier.kept, *map(fixture_row, earlier.without_tests_that_stay(tests))]
-    new.sort(key=lambda row: category_of(row.id) == "inverse_rule")
-    again, gone = set(remade), set(retired)
-    theirs = [row for row in plan.present.fixtures if row.rule in again]
-    merged = merge_items(
-        {name: known for name, known in made.items() if name.partition(".")[0] in again},
-        theirs,
-        new,
-        lambda row: row.digest,
-    )
-    of_rule: dict[str, list[FixtureRow]] = {}
-    for row in merged.items:
-        of_rule.setdefault(row.rule, []).append(row)
-    rows: list[FixtureRow] = []
-    dropped: list[str] = []
-    kept = list(merged.kept)
-    for row in plan.present.fixtures:
-        rule = row.rule
-        if rule in again:
-            rows += of_rule.pop(rule, [])
-        elif rule in gone and made.get(row.id) == row.digest:
-            dropped.append(row.id)
-        else:
-            rows.append(row)
-            kept += [row.id] if rule in gone else []
-    rows += [row for left in of_rule.values() for row in left]
-    there = {row.id for row in rows}
-    then = {
-        name: known
-        for name, known in made.items()
-        if name.partition(".")[0] not in again and (name in there or name not in dropped)
-    }
-    said = [
-        *said_of("removed, because the rule that the test belongs to was removed", dropped),
-        *said_of(REMOVED_BY_PERSON, merged.removed),
-        *said_of(KEPT_FOR_PERSON, kept),
-    ]
-    return tuple(rows), {**then, **merged.made}, said
-
-
-def _about(step: UpdatePlan, every: Sequence[Updated[Any]]) -> list[str]:
-    """Return sentences about what changed of the items."""
+def _about(step: UpdatePlan, kinds: Sequence[Updated[Any]]) -> Iterator[str]:
+    """Yield sentences about what an update changed of the items."""
     changed, gone = len(step.changes.changed), len(step.changes.gone)
-    said = []
     if changed or gone:
-        said.append(
+        yield (
             f"In the prompt: {count(changed, 'line')} new or changed, "
             f"{count(gone, 'earlier line')} replaced or removed"
         )
-    for field in ("added", "reworded"):
-        said += said_of(field, [name for one in every for name in getattr(one, field)])
-    retired = [name for one in every for name in one.retired]
+    for how in ("added", "reworded"):
+        yield from said_of(how, [name for one in kinds for name in getattr(one, how)])
+    retired = [name for one in kinds for name in one.retired]
     settled = [name for name in retired if name.startswith(QUESTION)]
     unsaid = [name for name in retired if name not in settled]
-    said += said_of("removed, because the prompt no longer states the item", unsaid)
-    said += said_of("removed, because the changed lines answer the open question", settled)
-    removed = [name for one in every for name in one.removed]
-    said += said_of(REMOVED_BY_PERSON, removed)
-    own = [name for kind in step.kinds for name in kind.own_affected]
-    said += said_of(
+    yield from said_of("removed, because the prompt no longer states the item", unsaid)
+    yield from said_of("removed, because the changed lines answer the open question", settled)
+    yield from said_of(
         "kept, because you changed or added the item; the prompt lines of the item have changed, "
         "so check whether the item is still right",
-        own,
+        [name for kind in step.carried.values() for name in kind.own_affected],
     )
-    lost = sum(one.dropped for one in every)
-    return [*said, *([dropped_notice(lost)] if lost else [])]

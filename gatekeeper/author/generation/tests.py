@@ -4,15 +4,14 @@ with the same intent, adds missing kinds, and makes inputs longer."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.items import numbered_rules
-from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, Row
 from gatekeeper.author.specification.spec_file import (
     GeneratedTest,
     InputConstraint,
@@ -25,75 +24,22 @@ from gatekeeper.contract.values.definition import Fixture
 from gatekeeper.numbers import count
 
 
-async def write_tests(
-    asker: Asker,
-    prompt: NumberedPrompt,
-    constraints: Sequence[InputConstraint],
-    rule: Rule,
-    count: int,
-    scenario: Scenario | None = None,
-) -> tuple[GeneratedTest, ...]:
-    """Return up to `count` tests of the rule and as many of its inverse, in the scenario if there
-    is one. Raises as `Asker.ask` does."""
-    data = {
-        **prompt.data,
-        "input": "\n".join(f"- {constraint.text}" for constraint in constraints),
-        "rule": rule.text,
-        "inverse": rule.inverse,
-    }
-    fixed: Mapping[str, Any] = {}
-    if scenario is not None:
-        fixed = scenario.vars
-        data["scenario"] = "\n".join([scenario.text, json.dumps(fixed, ensure_ascii=False)])
-    values = prompt.values_schema(fixed)
-    answer = await asker.ask("tests", data, {"count": str(count)}, values=values)
-    made = [
-        *_numbered(rule, "rule", answer["rule_tests"][:count], scenario),
-        *_numbered(
-            rule, "inverse_rule", answer["inverse_tests"][:count] if rule.inverse else (), scenario
-        ),
-    ]
-    return tuple(test for test in made if any(map(says_something, test.vars.values())))
-
-
 def without_near_duplicates(
-    tests: Sequence[GeneratedTest], kept: Sequence[GeneratedTest] = ()
-) -> tuple[tuple[GeneratedTest, ...], int]:
+    tests: Sequence[Row], kept: Sequence[Row] = ()
+) -> tuple[tuple[Row, ...], int]:
     """Return the tests whose inputs differ, and how many were left out. Of several that are nearly
     the same, or the same apart from spaces, the first stays, or one of `kept`."""
-    fixtures = [Fixture(f"kept {test.id}", test.vars) for test in kept]
-    fixtures += [Fixture(test.id, test.vars) for test in tests]
-    groups = near_duplicates(fixtures, {})
-    same: set[str] = {name for group in groups for name in group[1:]}
-    seen = {input_text(test.vars) for test in kept}
+    every = [*kept, *tests]
+    fixtures = [Fixture(str(place), test.vars) for place, test in enumerate(every)]
+    same = {int(name) for group in near_duplicates(fixtures, {}) for name in group[1:]}
+    seen: set[str] = set()
     found = []
-    for test in tests:
+    for place, test in enumerate(every):
         text = input_text(test.vars)
-        if test.id not in same and text not in seen:
+        if place >= len(kept) and place not in same and text not in seen:
             found.append(test)
         seen.add(text)
     return tuple(found), len(tests) - len(found)
-
-
-def _numbered(
-    rule: Rule,
-    category: TestCategory,
-    rows: Sequence[Mapping[str, Any]],
-    scenario: Scenario | None,
-) -> Iterator[GeneratedTest]:
-    stem = rule.id if category == "rule" else f"{rule.id}.inverse"
-    stem += f".{scenario.id}" if scenario else ""
-    fixed = scenario.vars if scenario else {}
-    for number, row in enumerate(rows, start=1):
-        yield GeneratedTest(
-            f"{stem}.{number}",
-            rule.id,
-            category,
-            row["kind"],
-            row["scenario"],
-            row["reason"],
-            {**row["vars"], **fixed},
-        )
 
 
 def says_something(value: Any) -> bool:
@@ -133,21 +79,38 @@ class Writer:
     async def write(self) -> list[GeneratedTest]:
         """Return tests of every rule, in every scenario. Raises as `Asker.ask` does."""
         scenarios: Sequence[Scenario | None] = self.scenarios or (None,)
-        written = await ask_together(
-            *(
-                write_tests(
-                    self.asker,
-                    self.prompt,
-                    self.constraints,
-                    rule,
-                    self.effort.tests_per_rule,
-                    scenario,
-                )
-                for rule in self.rules
-                for scenario in scenarios
-            )
+        number = self.effort.tests_per_rule
+        return await self._write_each(
+            (rule, number, scenario) for rule in self.rules for scenario in scenarios
         )
+
+    async def _write_each(
+        self, wanted: Iterable[tuple[Rule, int, Scenario | None]]
+    ) -> list[GeneratedTest]:
+        written = await ask_together(*(self.write_tests(*one) for one in wanted))
         return [test for tests in written for test in tests]
+
+    async def write_tests(
+        self, rule: Rule, count: int, scenario: Scenario | None = None
+    ) -> tuple[GeneratedTest, ...]:
+        """Return up to `count` tests of the rule and as many of its inverse, in the scenario if
+        there is one. Raises as `Asker.ask` does."""
+        data = {**self._data(rule), "inverse": rule.inverse}
+        fixed = scenario.vars if scenario else {}
+        if scenario:
+            data["scenario"] = "\n".join([scenario.text, json.dumps(fixed, ensure_ascii=False)])
+        values = self.prompt.values_schema(fixed)
+        answer = await self.asker.ask("tests", data, {"count": str(count)}, values=values)
+        of_rule, of_inverse = answer["rule_tests"][:count], answer["inverse_tests"][:count]
+        made = [*_numbered(rule, "rule", of_rule, scenario)]
+        if rule.inverse:
+            made += _numbered(rule, "inverse_rule", of_inverse, scenario)
+        return tuple(test for test in made if any(map(says_something, test.vars.values())))
+
+    def _data(self, rule: Rule) -> dict[str, str]:
+        """Return what a question about tests of a rule shows."""
+        input_ = "\n".join(f"- {constraint.text}" for constraint in self.constraints)
+        return {**self.prompt.data, "input": input_, "rule": rule.text}
 
     async def improve(
         self, tests: Sequence[GeneratedTest]
@@ -175,7 +138,12 @@ class Writer:
         again = _duplicates(answer["duplicates"], tests)
         kept = [test for number, test in enumerate(tests, start=1) if number not in again]
         wanted = [row for row in answer["missing"] if 1 <= row["rule"] <= len(self.rules)]
-        more = await self._write_missing(wanted[:MOST_MISSING], kept)
+        missing = await self._write_each(
+            (self.rules[row["rule"] - 1], 1, self._missing_scenario(number, row["kind"]))
+            for number, row in enumerate(wanted[:MOST_MISSING], start=1)
+        )
+        taken = {test.id for test in kept}
+        more = [test for test in missing if test.id not in taken]
         said = []
         if again:
             said.append(
@@ -184,27 +152,6 @@ class Writer:
         if more:
             said.append(f"{count(len(more), 'test')} added, because a kind of test was missing")
         return [*kept, *more], said
-
-    async def _write_missing(
-        self, wanted: Sequence[Mapping[str, Any]], kept: Sequence[GeneratedTest]
-    ) -> list[GeneratedTest]:
-        """Return one test of the rule and of its inverse for each missing kind, in the scenarios by
-        turns if there are some."""
-        written = await ask_together(
-            *(
-                write_tests(
-                    self.asker,
-                    self.prompt,
-                    self.constraints,
-                    self.rules[row["rule"] - 1],
-                    1,
-                    self._missing_scenario(number, row["kind"]),
-                )
-                for number, row in enumerate(wanted, start=1)
-            )
-        )
-        taken = {test.id for test in kept}
-        return [test for tests in written for test in tests if test.id not in taken]
 
     def _missing_scenario(self, number: int, kind: str) -> Scenario:
         """Return the scenario of a missing kind: a case of a person's scenario if there is one."""
@@ -216,24 +163,15 @@ class Writer:
 
     async def _expand(self, tests: list[GeneratedTest]) -> tuple[list[GeneratedTest], int]:
         """Return the tests with longer inputs, and how many changed."""
-        rules = {rule.id: rule for rule in self.rules}
-        groups = [
-            (rules[name], list(group))
-            for name, group in groupby(
-                sorted(tests, key=lambda test: test.rule), key=lambda test: test.rule
-            )
-            if name in rules
-        ]
-        expanded = await ask_together(*(self._longer(rule, group) for rule, group in groups))
+        by_rule = ((r, [test for test in tests if test.rule == r.id]) for r in self.rules)
+        expanded = await ask_together(*(self._longer(r, own) for r, own in by_rule if own))
         longer = {test.id: test for group in expanded for test in group}
         changed = sum(1 for test in tests if longer.get(test.id, test) != test)
         return [longer.get(test.id, test) for test in tests], changed
 
     async def _longer(self, rule: Rule, tests: Sequence[GeneratedTest]) -> list[GeneratedTest]:
         data = {
-            **self.prompt.data,
-            "input": "\n".join(f"- {constraint.text}" for constraint in self.constraints),
-            "rule": rule.text,
+            **self._data(rule),
             "tests": "\n".join(
                 f"{number}. {json.dumps(test.vars, ensure_ascii=False)}"
                 for number, test in enumerate(tests, start=1)
@@ -252,6 +190,21 @@ class Writer:
         fixed = (one.vars for one in self.scenarios if f".{one.id}." in test.id)
         values = {**found, **{name: value for known in fixed for name, value in known.items()}}
         return replace(test, vars=values) if _is_longer(values, test) else test
+
+
+def _numbered(
+    rule: Rule,
+    category: TestCategory,
+    rows: Sequence[Mapping[str, Any]],
+    scenario: Scenario | None,
+) -> Iterator[GeneratedTest]:
+    stem = rule.id if category == "rule" else f"{rule.id}.inverse"
+    stem += f".{scenario.id}" if scenario else ""
+    fixed = scenario.vars if scenario else {}
+    for number, row in enumerate(rows, start=1):
+        kind, where, reason = row["kind"], row["scenario"], row["reason"]
+        values = {**row["vars"], **fixed}
+        yield GeneratedTest(f"{stem}.{number}", rule.id, category, kind, where, reason, values)
 
 
 def _duplicates(groups: Sequence[Sequence[int]], tests: Sequence[GeneratedTest]) -> set[int]:

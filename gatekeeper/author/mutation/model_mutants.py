@@ -16,11 +16,6 @@ from typing import Any
 
 from gatekeeper.author.forecast import cost_lines
 from gatekeeper.author.generation.ask import Asker, ask_together
-from gatekeeper.author.generation.model_run import (
-    AnswerFile,
-    AskedModels,
-    run_asker,
-)
 from gatekeeper.author.generation.questions import QUESTIONS
 from gatekeeper.author.mutation.mutants import (
     FILLED_IN,
@@ -30,6 +25,11 @@ from gatekeeper.author.mutation.mutants import (
     find_parts,
     make_mutants,
     rewrite_part,
+)
+from gatekeeper.author.session import (
+    AnswerFile,
+    AskedModels,
+    run_asker,
 )
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import Revision

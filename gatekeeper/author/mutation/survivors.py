@@ -8,15 +8,15 @@ differently after the change.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gatekeeper.author.forecast import assumed_sample
 from gatekeeper.author.generation.ask import Asker, ask_together
-from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
+from gatekeeper.author.generation.numbered_prompt import NumberedPrompt, render_each
 from gatekeeper.author.generation.questions import MOST_TOKENS, QUESTIONS, SEED
-from gatekeeper.author.generation.tests import input_text, says_something
+from gatekeeper.author.generation.tests import says_something, without_near_duplicates
 from gatekeeper.author.mutation.mutants import (
     MUTATIONS,
     Mutant,
@@ -24,12 +24,9 @@ from gatekeeper.author.mutation.mutants import (
     make_mutants,
     rewrite_part,
 )
-from gatekeeper.contract.fixtures.near_duplicates import near_duplicates
-from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.definition import Fixture, Prompt, Target
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.errors import UsageError
 
 CATEGORY = "survivor"
 _SURVIVED = ("not_noticed", "too_few_broke", "no_effect")
@@ -110,23 +107,19 @@ async def protect(
         for mutant, rows in zip(mutants, proposed, strict=True)
         for number, row in enumerate(rows, start=1)
     ]
-    every = [*known, *fixtures]
-    again = {name for group in near_duplicates(every, {}) for name in group[1:]}
-    first: dict[str, str] = {}
-    for fixture in every:
-        first.setdefault(input_text(fixture.vars), fixture.id)
-    fresh = [f for f in fixtures if f.id not in again and first[input_text(f.vars)] == f.id]
-    by_stem: dict[str, list[Fixture]] = {}
-    for fixture in fresh:
-        by_stem.setdefault(fixture.id.rpartition(".")[0], []).append(fixture)
+    fresh, _ = without_near_duplicates(fixtures, known)
     return tuple(
         await ask_together(
             *(
-                _prove(asker, target, m, by_stem.get(_stem(m), ()), len(rows))
+                _prove(asker, target, m, [f for f in fresh if _is_of(f, m)], len(rows))
                 for m, rows in zip(mutants, proposed, strict=True)
             )
         )
     )
+
+
+def _is_of(fixture: Fixture, mutant: Mutant) -> bool:
+    return fixture.id.rpartition(".")[0] == _stem(mutant)
 
 
 def planned_requests(
@@ -140,15 +133,10 @@ def planned_requests(
     """Return requests like those of `protect`, for a forecast. Proposals have at most so many
     tokens."""
     question, values = QUESTIONS["survivors"], prompt.values_schema()
+    settings = {"count": str(count)}
     asked = [
-        question.request(
-            model,
-            _question(prompt, mutant),
-            {"count": str(count)},
-            values=values,
-            most_tokens=tokens,
-        )
-        for mutant in mutants
+        question.request(model, _question(prompt, m), settings, values=values, most_tokens=tokens)
+        for m in mutants
     ]
     sample = assumed_sample(target.model, target.prompt, target.params)
     return [*asked, *[sample] * (3 * count * len(mutants))]
@@ -168,16 +156,14 @@ async def _propose(
 
 
 async def _prove(
-    asker: Asker, target: Target, mutant: Mutant, fixtures: Iterable[Fixture], proposed: int
+    asker: Asker, target: Target, mutant: Mutant, fixtures: Sequence[Fixture], proposed: int
 ) -> ProtectedPart:
-    fixtures = list(fixtures)
-    sides = [
-        list(render_all(prompt, [fixture.vars for fixture in fixtures], Budget()))
-        for prompt in (target.prompt, mutant.prompt)
-    ]
+    both, _ = render_each(target.prompt, fixtures)
+    changed_prompt = {f.id: m for f, m in render_each(mutant.prompt, fixtures)[0]}
     rows, tried = [], 0
-    for fixture, before, after in zip(fixtures, *sides, strict=True):
-        if isinstance(before, ContractError) or isinstance(after, ContractError):
+    for fixture, before in both:
+        after = changed_prompt.get(fixture.id)
+        if after is None:
             continue
         tried += 1
         requests = [

@@ -16,17 +16,15 @@ from dataclasses import dataclass, field
 from gatekeeper.author.generation.ask import Asker, ask_together
 from gatekeeper.author.generation.files import FixtureRow, contract_check
 from gatekeeper.author.generation.items import numbered_rules
+from gatekeeper.author.generation.numbered_prompt import render_each
 from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.rule_checks import prepare_rule_check
 from gatekeeper.author.generation.run import GenerationPlan
 from gatekeeper.author.quality.judges import Panel
 from gatekeeper.author.specification.spec_file import Rule, Specification
 from gatekeeper.contract.checks.embeddings import comparison_request, read_cosine
-from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.errors import ContractError
 from gatekeeper.stats.interval import ConfidenceInterval
 from gatekeeper.stats.intervals.intervals import rate_interval
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
@@ -114,13 +112,12 @@ async def measure_agreement(
     does."""
     prompt = plan.prompt.prompt
     chosen = [row for row in rows if row.is_baseline and isinstance(row.data.get("vars"), dict)]
-    chosen = chosen[:MOST_COMPARED]
-    rendered = render_all(prompt, [row.data["vars"] for row in chosen], Budget())
+    sound, _ = render_each(prompt, chosen[:MOST_COMPARED])
     comply = _compliance(plan, panel, specification.rules)
 
-    async def compare(row: FixtureRow, messages: Sequence[Message]) -> Compared:
-        own = Request(model, tuple(messages), prompt.params, SEED, 0)
-        said = specification_messages(specification, row.data["vars"])
+    async def compare(row: FixtureRow, messages: tuple[Message, ...]) -> Compared:
+        own = Request(model, messages, prompt.params, SEED, 0)
+        said = specification_messages(specification, row.vars)
         other = Request(model, said, prompt.params, SEED, 0)
         one, two = await ask_together(
             *(asker.text(request, "agreement") for request in (own, other))
@@ -128,9 +125,8 @@ async def measure_agreement(
         judged = await ask_together(comply(one), comply(two))
         return Compared(row.id, await _cosine(asker, one, two, embeddings), *judged)
 
-    pairs = zip(chosen, rendered, strict=True)
-    sound = [compare(row, m) for row, m in pairs if not isinstance(m, ContractError)]
-    return Agreement(model, embeddings, tuple(await ask_together(*sound)))
+    compared = await ask_together(*(compare(row, messages) for row, messages in sound))
+    return Agreement(model, embeddings, tuple(compared))
 
 
 def specification_messages(

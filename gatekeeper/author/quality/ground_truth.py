@@ -19,15 +19,14 @@ from gatekeeper.author.generation.files import (
     require_unchanged,
     write_fixture_rows,
 )
+from gatekeeper.author.generation.numbered_prompt import render_each
 from gatekeeper.author.generation.questions import SEED
 from gatekeeper.author.generation.replace_files import replace_files
-from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
+from gatekeeper.author.generation.run import Generated, GenerationPlan
 from gatekeeper.author.quality.judges import VALID, Panel, Verdict, with_metadata
 from gatekeeper.contract.models.families import family_of
-from gatekeeper.contract.prompts.render import render_all
-from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.values.trial import Request
-from gatekeeper.errors import ContractError, UsageError
+from gatekeeper.errors import UsageError
 
 PROPOSED, ACCEPTED = "proposed", "ground_truth"
 FEWEST_JUDGES = 2
@@ -68,17 +67,12 @@ def require_other_families(model: str, judges: Sequence[str]) -> None:
 
 
 async def with_proposed_answers(
-    plan: GenerationPlan, asker: Asker, panel: Panel, model: str, items: GeneratedItems
-) -> tuple[GeneratedItems, Proposals]:
+    plan: GenerationPlan, asker: Asker, panel: Panel, model: str, items: Generated
+) -> tuple[Generated, Proposals]:
     """Return the items with an answer proposed for each test that has none, and is not known to be
     invalid. An earlier proposal is replaced or removed. Raises as `Panel.ask` does."""
     rows = [row for row in items.rows if lacks_answer(row)]
-    rendered = render_all(plan.prompt.prompt, [row.data["vars"] for row in rows], Budget())
-    sound = [
-        (row, messages)
-        for row, messages in zip(rows, rendered, strict=True)
-        if not isinstance(messages, ContractError)
-    ]
+    sound, _ = render_each(plan.prompt.prompt, rows)
     params = plan.prompt.prompt.params
     found = await ask_together(
         *(_answer(asker, panel, Request(model, m, params, SEED, 0)) for _, m in sound)

@@ -17,7 +17,7 @@ from gatekeeper.author.generation.ask import Asker, UnusableAnswer, ask_together
 from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.generation.items import one_line
 from gatekeeper.author.generation.numbered_prompt import NumberedPrompt
-from gatekeeper.author.specification.spec_file import InputConstraint, Rule
+from gatekeeper.author.specification.spec_file import InputConstraint, Lines, Rule
 from gatekeeper.contract.reading.data_blocks import clean
 from gatekeeper.contract.reading.json_answer import stands_in
 from gatekeeper.errors import MeasurementError
@@ -111,14 +111,45 @@ def _majority(votes: Mapping[str, _Vote]) -> Verdict:
     return Verdict(answer, next(reasons, ""), {judge: vote for judge, (vote, _) in votes.items()})
 
 
+@dataclass(frozen=True, slots=True)
+class RuleQuality:
+    """A rule, and whether it follows from its lines; None if unknown. `left_out` if it is not in
+    the specification any more."""
+
+    id: str
+    text: str
+    lines: Lines
+    grounded: bool | None
+    reason: str = ""
+    left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TestQuality:
+    """A test, and whether it is valid; None if unknown. `rule` is empty for a test of no rule."""
+
+    __test__ = False
+
+    id: str
+    category: str
+    rule: str
+    valid: bool | None
+    reason: str = ""
+    by_person: bool = False
+    left_out: bool = False
+
+
 async def judge_groundedness(
     panel: Panel, prompt: NumberedPrompt, rules: Sequence[Rule]
-) -> dict[str, Verdict]:
-    """Return the verdict on each rule, by its id. Raises as `Panel.ask` does."""
+) -> tuple[RuleQuality, ...]:
+    """Return what the judges say of each rule. Raises as `Panel.ask` does."""
     found = await ask_together(
         *(panel.ask("rule_grounded", groundedness_question(prompt, rule)) for rule in rules)
     )
-    return {rule.id: verdict for rule, verdict in zip(rules, found, strict=True)}
+    return tuple(
+        RuleQuality(rule.id, rule.text, rule.lines, verdict.answer, verdict.reason)
+        for rule, verdict in zip(rules, found, strict=True)
+    )
 
 
 def groundedness_question(prompt: NumberedPrompt, rule: Rule) -> dict[str, str]:
@@ -132,20 +163,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: Mapping[bool | None, str] = {True: "valid", False: "not valid", None: "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
-class Validity:
-    """Whether a test is valid; None if unknown. `by_person` if a person decided it."""
-
-    valid: bool | None
-    reason: str = ""
-    by_person: bool = False
-
-
 async def judge_validity(
     panel: Panel, constraints: Sequence[InputConstraint], rows: Sequence[FixtureRow]
-) -> tuple[tuple[FixtureRow, ...], dict[str, Validity]]:
-    """Return the rows with the judges' verdicts in them, and what is known of each test, by its id.
-    Raises as `Panel.ask` does."""
+) -> tuple[tuple[FixtureRow, ...], tuple[TestQuality, ...]]:
+    """Return the rows with the judges' verdicts in them, and what is known of each test. Raises as
+    `Panel.ask` does."""
     decided = {row.id: valid for row in rows if (valid := persons_decision(row)) is not None}
     open_rows = [row for row in rows if row.id not in decided]
     asked = [row for row in open_rows if constraints and isinstance(row.data.get("vars"), dict)]
@@ -156,13 +178,21 @@ async def judge_validity(
     written = tuple(
         row if row.id in decided else _with_verdict(row, verdicts.get(row.id)) for row in rows
     )
-    known = {
-        row.id: Validity(decided[row.id], by_person=True)
-        if row.id in decided
-        else _validity(verdicts.get(row.id))
-        for row in rows
-    }
-    return written, known
+    return written, tuple(_test(r, decided.get(r.id), verdicts.get(r.id)) for r in rows)
+
+
+def _test(row: FixtureRow, decided: bool | None, verdict: Verdict | None) -> TestQuality:
+    """Return what is known of a test: what a person decided, or else what the judges say."""
+    category = row.data.get("category")
+    found = verdict or Verdict(decided, "", {})
+    return TestQuality(
+        row.id,
+        category if isinstance(category, str) else "other",
+        row.rule,
+        found.answer,
+        found.reason,
+        by_person=decided is not None,
+    )
 
 
 def persons_decision(row: FixtureRow) -> bool | None:
@@ -203,7 +233,3 @@ def _with_verdict(row: FixtureRow, verdict: Verdict | None) -> FixtureRow:
             "judges": dict(verdict.votes),
         }
     return row if metadata == before else with_metadata(row, metadata)
-
-
-def _validity(verdict: Verdict | None) -> Validity:
-    return Validity(None) if verdict is None else Validity(verdict.answer, verdict.reason)

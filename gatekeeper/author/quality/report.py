@@ -10,37 +10,9 @@ from typing import Any
 from gatekeeper import __version__, numbers
 from gatekeeper.author.quality.agreement import Agreement
 from gatekeeper.author.quality.ground_truth import Proposals
-from gatekeeper.author.specification.spec_file import Lines
+from gatekeeper.author.quality.judges import RuleQuality, TestQuality
 from gatekeeper.reports.document import Document, Quote, Section, Table, code, columns, joined
 from gatekeeper.reports.escape import clip, plain
-
-
-@dataclass(frozen=True, slots=True)
-class RuleQuality:
-    """A rule, and whether it follows from its lines; None if unknown. `left_out` if it is not in
-    the specification any more."""
-
-    id: str
-    text: str
-    lines: Lines
-    grounded: bool | None
-    reason: str = ""
-    left_out: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TestQuality:
-    """A test, and whether it is valid; None if unknown. `rule` is empty for a test of no rule."""
-
-    __test__ = False
-
-    id: str
-    category: str
-    rule: str
-    valid: bool | None
-    reason: str = ""
-    by_person: bool = False
-    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gatekeeper.author.generation.ask import Asker
-from gatekeeper.author.generation.files import FixtureRow
-from gatekeeper.author.generation.run import GeneratedItems, GenerationPlan
+from gatekeeper.author.generation.run import Generated, GenerationPlan
 from gatekeeper.author.quality.agreement import measure_agreement
 from gatekeeper.author.quality.baseline import with_baseline_tests
 from gatekeeper.author.quality.ground_truth import with_proposed_answers
 from gatekeeper.author.quality.judges import (
     Panel,
-    Validity,
-    Verdict,
+    RuleQuality,
+    TestQuality,
     judge_groundedness,
     judge_validity,
 )
 from gatekeeper.author.quality.report import (
     QualityReport,
-    RuleQuality,
-    TestQuality,
     describe_quality,
     quality_json,
 )
@@ -72,9 +69,7 @@ class QualitySteps:
         named += [("--ground-truth", options.ground_truth)] if options.ground_truth else []
         return (*named, *([("--embeddings", options.embeddings)] if options.embeddings else []))
 
-    async def __call__(
-        self, plan: GenerationPlan, asker: Asker, items: GeneratedItems
-    ) -> GeneratedItems:
+    async def __call__(self, plan: GenerationPlan, asker: Asker, items: Generated) -> Generated:
         """Return the items as the steps leave them. Raises MeasurementError and UsageError."""
         options, panel = self._options, Panel(asker, self._options.judges)
         report = QualityReport(plan.prompt.reference, panel.judges)
@@ -108,17 +103,15 @@ async def _check(
     plan: GenerationPlan,
     asker: Asker,
     panel: Panel,
-    items: GeneratedItems,
+    items: Generated,
     report: QualityReport,
     options: QualityOptions,
-) -> tuple[GeneratedItems, QualityReport]:
-    rules = items.specification.rules
-    grounded = await judge_groundedness(panel, plan.prompt, rules)
-    rows, valid = await judge_validity(panel, items.specification.input, items.rows)
+) -> tuple[Generated, QualityReport]:
+    rules = await judge_groundedness(panel, plan.prompt, items.specification.rules)
+    rows, tests = await judge_validity(panel, items.specification.input, items.rows)
     items = replace(items, rows=rows)
-    before = items
     if options.leave_out:
-        items = leave_out_rejected(items, grounded, valid)
+        items = leave_out_rejected(items, rules, tests)
     agreement = None
     if any(row.is_baseline for row in items.rows):
         agreement = await measure_agreement(
@@ -128,58 +121,39 @@ async def _check(
     left_rows = {row.id for row in items.rows}
     return items, replace(
         report,
-        rules=tuple(
-            RuleQuality(r.id, r.text, r.lines, v.answer, v.reason, r.id not in left)
-            for r, v in zip(rules, (grounded[rule.id] for rule in rules), strict=True)
-        ),
-        tests=tuple(_test(row, valid[row.id], row.id not in left_rows) for row in before.rows),
+        rules=tuple(replace(rule, left_out=rule.id not in left) for rule in rules),
+        tests=tuple(replace(test, left_out=test.id not in left_rows) for test in tests),
         agreement=agreement,
     )
 
 
 def leave_out_rejected(
-    items: GeneratedItems, grounded: Mapping[str, Verdict], valid: Mapping[str, Validity]
-) -> GeneratedItems:
+    items: Generated, rules: Sequence[RuleQuality], tests: Sequence[TestQuality]
+) -> Generated:
     """Return the items without rules that do not follow from their lines, their tests, and tests
     that are not valid. What a person wrote or changed stays. If no rule or no test would be left,
     all stay.
 
     They leave `made`, too: a later run may make them again, because no person removed them.
     """
-    specification = items.specification
-    made = specification.made
+    specification, made = items.specification, items.specification.made
+    ungrounded = {rule.id for rule in rules if rule.grounded is False}
+    invalid = {test.id for test in tests if test.valid is False and not test.by_person}
     bad_rules = {
         rule.id
         for rule in specification.rules
-        if grounded[rule.id].answer is False and made.get(rule.id) == content_digest(rule)
+        if rule.id in ungrounded and made.get(rule.id) == content_digest(rule)
     }
     bad_rows = {
         row.id
         for row in items.rows
-        if made.get(row.id) == row.digest and (row.rule in bad_rules or _is_rejected(valid[row.id]))
+        if made.get(row.id) == row.digest and (row.rule in bad_rules or row.id in invalid)
     }
-    rules = tuple(rule for rule in specification.rules if rule.id not in bad_rules)
+    kept = tuple(rule for rule in specification.rules if rule.id not in bad_rules)
     rows = tuple(row for row in items.rows if row.id not in bad_rows)
-    if not rules or not rows:
+    if not kept or not rows:
         what = "gatekeeper left nothing out, because otherwise no rule or no test would remain."
         return replace(items, notices=(*items.notices, what))
     gone = bad_rules | bad_rows | {rule + TESTS_ENTRY for rule in bad_rules}
     rest = {name: known for name, known in made.items() if name not in gone}
-    return replace(items, specification=replace(specification, rules=rules, made=rest), rows=rows)
-
-
-def _is_rejected(validity: Validity) -> bool:
-    return validity.valid is False and not validity.by_person
-
-
-def _test(row: FixtureRow, validity: Validity, left_out: bool) -> TestQuality:
-    category = row.data.get("category")
-    return TestQuality(
-        row.id,
-        category if isinstance(category, str) else "other",
-        row.rule,
-        validity.valid,
-        validity.reason,
-        validity.by_person,
-        left_out,
-    )
+    return replace(items, specification=replace(specification, rules=kept, made=rest), rows=rows)

@@ -312,10 +312,9 @@ def _run(
     arguments: argparse.Namespace,
     root: Path,
 ) -> int:
-    from gatekeeper.author.generation.model_run import AnswerFile
     from gatekeeper.author.quality.report import quality_lines
     from gatekeeper.author.quality.run import QualitySteps
-    from gatekeeper.author.session import ANSWERS, generate_files
+    from gatekeeper.author.session import ANSWERS, AnswerFile, generate_files
 
     steps = QualitySteps(quality) if quality else None
     path = arguments.out / ANSWERS
@@ -335,7 +334,7 @@ def _lines(plan: GenerationPlan, made: Generated, written: tuple[str, ...]) -> l
     checked = len(found.rules) - len(found.judged_rules)
     said = [
         f"{plan.prompt.reference}: {count(len(found.rules), 'rule')}, {checked} with a check and "
-        f"{len(found.judged_rules)} for a judge; {count(made.fixtures, 'fixture')}; "
+        f"{len(found.judged_rules)} for a judge; {count(len(made.rows), 'fixture')}; "
         f"{count(len(found.questions), 'open question')}"
     ]
     for question in found.questions:

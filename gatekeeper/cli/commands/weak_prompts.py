@@ -161,8 +161,8 @@ def _unfinished(
 def _by_model(arguments: argparse.Namespace, *, wanted: bool) -> ModelMutations | None:
     """Return how a model's mutants are made; None if none is wanted. Raises UsageError if the
     flags contradict one another."""
-    from gatekeeper.author.generation.model_run import AnswerFile
     from gatekeeper.author.mutation.model_mutants import ANSWERS, ModelMutations, recorded_model
+    from gatekeeper.author.session import AnswerFile
 
     recording: Path | None = arguments.mutations_from
     if not wanted:

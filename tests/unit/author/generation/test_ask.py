@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 from support.fake_client import UNLIMITED, FakeClient
 
-from gatekeeper.author.generation.ask import Asker
-from gatekeeper.author.generation.model_run import within_limits
+from gatekeeper.author.generation.ask import Asker, within_limits
 from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import CallFailed, MeasurementError
 from gatekeeper.sampling.retries import RetryPolicy
@@ -32,7 +31,7 @@ def ask(given: Asker, text: str = "Say yes."):
 def test_the_answer_is_kept_as_a_line_of_a_recording():
     given, _ = asker(GOOD)
     assert ask(given) == READ
-    (row,) = map(json.loads, given.recording.splitlines())
+    (row,) = map(json.loads, given.recording.text.splitlines())
     assert (row["stage"], row["output_raw"]) == ("input_specification", GOOD)
     assert given.sent == 1
 

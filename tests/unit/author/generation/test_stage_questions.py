@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from gatekeeper.author.generation import rule_checks, tests
+from gatekeeper.author.generation import rule_checks
 from gatekeeper.author.generation.effort import Effort
 from gatekeeper.author.generation.files import FixtureRow
 from gatekeeper.author.generation.items import (
@@ -25,7 +25,7 @@ from gatekeeper.author.generation.items import (
 )
 from gatekeeper.author.generation.numbered_prompt import number_prompt
 from gatekeeper.author.generation.questions import QUESTIONS
-from gatekeeper.author.generation.run import GeneratedItems
+from gatekeeper.author.generation.run import Generated
 from gatekeeper.author.generation.tests import Writer
 from gatekeeper.author.mutation.model_mutants import propose_mutants
 from gatekeeper.author.mutation.mutants import MUTATIONS, make_mutants
@@ -132,7 +132,7 @@ async def _ask_everything(asker: Any) -> None:
         find_items(asker, prompt, before, OPEN_QUESTIONS),
         invert_rules(asker, [rule]),
         rule_checks.propose_checks(asker, prompt, [rule]),
-        tests.write_tests(asker, prompt, input_, rule, 1, Scenario("s", "at sea")),
+        writer.write_tests(rule, 1, Scenario("s", "at sea")),
         writer.improve([test]),
         protect(asker, prompt, target, mutants, [], 1),
         propose_mutants(asker, prompt.prompt),
@@ -142,7 +142,7 @@ async def _ask_everything(asker: Any) -> None:
         write_baseline_tests(asker, prompt, 2),
         judge_validity(panel, input_, [row]),
         judge_groundedness(panel, prompt, [rule]),
-        with_proposed_answers(plan, asker, panel, "model", GeneratedItems(before, (row,))),
+        with_proposed_answers(plan, asker, panel, "model", Generated(before, (row,))),
         measure_agreement(plan, asker, panel, specification, [row], "model", None),
     ]
     for question in questions:
