@@ -317,15 +317,9 @@ class Search:
 
     def _left(self) -> Limits:
         """Return what the tests so far have left of the limits."""
-        calls, cost, minutes = self.limits.calls, self.limits.cost_usd, self.limits.minutes
         passed = (self.clock() - self._started) / 60
-        return replace(
-            self.limits,
-            calls=None if calls is None else max(0, calls - self.made),
-            cost_usd=None if cost is None else max(0.0, cost - self._charged_usd),
-            minutes=None if minutes is None else minutes - passed,
-            concurrency=min(_AT_ONCE, self.limits.concurrency),
-        )
+        left = self.limits.less(self.made, self._charged_usd, passed)
+        return replace(left, concurrency=min(_AT_ONCE, left.concurrency))
 
 
 IsEnough = Callable[[Sequence[Outcome]], bool]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from gatekeeper.author.forecast import cost_lines
 from gatekeeper.author.mutation.mutants import MUTATIONS, Mutant, Mutation, make_mutants
 from gatekeeper.contract.changes.affected import Affected, AffectedContract
-from gatekeeper.contract.changes.groups import with_groups
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.reading.size_limits import QuestionTally
 from gatekeeper.contract.values.change import Revision
@@ -35,12 +34,6 @@ if TYPE_CHECKING:
     from gatekeeper.runs.run_plan import RunPlan
 
 
-# Plans a comparison of a contract's prompt with variants of it, by the rules of the gate.
-#
-# Each variant is tested against the prompt as a pull request would be. All variants share the calls
-# of the base arm, and one alpha (Holm).
-
-
 def plan_variants(
     contract: Contract,
     variants: Mapping[str, Prompt],
@@ -48,7 +41,8 @@ def plan_variants(
     revision: Revision,
     order_seed: str | None = None,
 ) -> Work:
-    """Plan to compare the contract's prompt (base) with each variant (head).
+    """Plan to compare the contract's prompt (base) with each variant (head), by the rules of the
+    gate. All variants share the calls of the base arm, and one alpha (Holm).
 
     Args:
         contract: Its objectives, tolerance and limits are left out: only the comparison counts.
@@ -59,12 +53,8 @@ def plan_variants(
 
     Raises ContractError and UsageError.
     """
-    compared = _comparison_alone(contract)
-    found = with_groups(
-        Affected(tuple(_changed(compared, name, prompt) for name, prompt in variants.items()))
-    )
-    shared = tuple(_sharing_calls(one, contract.name) for one in found.contracts)
-    affected = Affected(shared)
+    compared = (_compared(contract, name, prompt) for name, prompt in variants.items())
+    affected = Affected(tuple(one for comparisons in compared for one in comparisons))
     sha = revision.sha
     work = plan_contracts("check", sha, sha, policy, affected, (), (revision,), order_seed)
     # What planning says of each variant would be said as often as there are variants.
@@ -77,40 +67,25 @@ def variant_of(name: str, variants: Collection[str]) -> str:
     return name if name in variants else name.rpartition(".")[0]
 
 
-def _comparison_alone(contract: Contract) -> Contract:
-    gate = GatePolicy(alpha=contract.gate.alpha, margin=contract.gate.margin)
-    groups = tuple(_comparison_alone(group) for group in contract.groups)
-    return replace(contract, slo=(), gate=gate, groups=groups)
-
-
-def _changed(contract: Contract, name: str, prompt: Prompt) -> AffectedContract:
-    """Return the contract as if a pull request changed its prompt, under the variant's name."""
-    base = _renamed(contract, name)
-    head = _with_prompt(base, prompt)
-    return AffectedContract(
-        name, contract.path, base, head, (), prompt_still_there=True, base_target=base.target
-    )
-
-
-def _renamed(contract: Contract, name: str) -> Contract:
-    groups = tuple(
-        replace(group, name=f"{name}.{group.name.removeprefix(f'{group.part_of}.')}", part_of=name)
-        for group in contract.groups
-    )
-    return replace(contract, name=name, groups=groups)
-
-
-def _with_prompt(contract: Contract, prompt: Prompt) -> Contract:
-    target = replace(contract.target, prompt=prompt)
-    groups = tuple(_with_prompt(group, prompt) for group in contract.groups)
-    return replace(contract, target=target, groups=groups)
-
-
-def _sharing_calls(found: AffectedContract, together: str) -> AffectedContract:
-    """Return the comparison as a part of one contract: identical requests are sent once."""
-    base = replace(found.base, part_of=together) if found.base else None
-    head = replace(found.head, part_of=together) if found.head else None
-    return replace(found, base=base, head=head, part_of=together)
+def _compared(contract: Contract, name: str, prompt: Prompt) -> Iterator[AffectedContract]:
+    """Yield the contract and its groups as if a pull request changed their prompt, under the
+    variant's name. They are parts of one contract, so that identical requests are sent once."""
+    for part in (contract, *contract.groups):
+        group = part.name.removeprefix(f"{part.part_of}.")
+        own = name if part is contract else f"{name}.{group}"
+        gate = GatePolicy(alpha=part.gate.alpha, margin=part.gate.margin)
+        base = replace(part, name=own, slo=(), gate=gate, groups=(), part_of=contract.name)
+        head = replace(base, target=replace(base.target, prompt=prompt))
+        yield AffectedContract(
+            own,
+            contract.path,
+            base,
+            head,
+            (),
+            prompt_still_there=True,
+            base_target=base.target,
+            part_of=contract.name,
+        )
 
 
 MOST_TEXT = 500_000_000

@@ -63,21 +63,14 @@ class ModelMutants:
             f"{count(len(self.mutants), 'usable mutation')} proposed by {self.model} "
             f"({count(self.calls, 'call') if self.calls else 'recorded'}{spent})."
         )
-        left_out = (f"{count(n, 'proposal')} left out: {why}." for why, n in self._sorted)
+        left_out = (
+            f"{count(n, 'proposal')} left out: {why}." for why, n in sorted(self.left_out.items())
+        )
         return (made, *left_out, *self.said)
 
     def policy_after(self, policy: Policy) -> Policy:
         """Return the policy with what these calls left of its limits on calls and cost."""
-        limits = policy.limits
-        if limits.calls is not None:
-            limits = replace(limits, calls=max(0, limits.calls - self.calls))
-        if limits.cost_usd is not None and self.cost_usd is not None:
-            limits = replace(limits, cost_usd=max(0.0, limits.cost_usd - self.cost_usd))
-        return replace(policy, limits=limits)
-
-    @property
-    def _sorted(self) -> list[tuple[str, int]]:
-        return sorted(self.left_out.items())
+        return replace(policy, limits=policy.limits.less(self.calls, self.cost_usd))
 
 
 def parts_to_rewrite(prompt: Prompt) -> dict[int, Part]:

@@ -97,6 +97,15 @@ class Limits:
     tokens_per_minute: float | None = None
     month_usd: float | None = None
 
+    def less(self, calls: int, cost_usd: float | None, minutes: float = 0.0) -> Limits:
+        """Return what so many calls, their cost if it is known, and these minutes leave."""
+        return replace(
+            self,
+            calls=None if self.calls is None else max(0, self.calls - calls),
+            cost_usd=None if self.cost_usd is None else max(0.0, self.cost_usd - (cost_usd or 0.0)),
+            minutes=None if self.minutes is None else self.minutes - minutes,
+        )
+
 
 BURN_RATE: Mapping[str, float] = MappingProxyType({"1d": 2.8, "7d": 1.0, "window": 1.0})
 """The burn rate from which a window is marked. The rule of The Site Reliability Workbook, chapter

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 def limits_left(limits: Limits, sampled: Run) -> Limits:
     """Return what the run may still spend; the caller knows how much time is left."""
-    calls = None if limits.calls is None else max(0, limits.calls - sampled.made)
-    cost = limits.cost_usd
-    if cost is not None and sampled.cost_usd is not None:
-        cost = max(0.0, cost - sampled.cost_usd)
-    return replace(limits, calls=calls, cost_usd=cost)
+    return limits.less(sampled.made, sampled.cost_usd)
 
 
 def count_together(first: Run, second: Run) -> Run:
