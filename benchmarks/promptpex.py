@@ -3,7 +3,7 @@
     python benchmarks/promptpex.py [--data ../shared/data/promptpex] [--check]
 
 Reads the recordings and the published table (github.com/microsoft/promptpex, MIT and CC BY 4.0)
-and writes what it finds between the markers of docs/papers.md. With --check it only
+and writes what it finds between the markers of benchmarks/promptpex.md. With --check it only
 compares, and ends with 1 where the page says something else. Ends with 2 without the data.
 """
 
@@ -25,7 +25,7 @@ from gatekeeper.stats.multiple import holm
 from gatekeeper.stats.paired.mcnemar import mcnemar_exact
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "papers.md"
+PAGE = ROOT / "benchmarks" / "promptpex.md"
 DATA = ROOT.parent / "shared" / "data" / "promptpex"
 BEGIN, END = "<!-- promptpex:begin -->", "<!-- promptpex:end -->"
 
@@ -233,7 +233,7 @@ def main() -> int:
         return 0
     if wanted == page:
         return 0
-    print("docs/papers.md is not what benchmarks/promptpex.py writes.", file=sys.stderr)
+    print("benchmarks/promptpex.md is not what benchmarks/promptpex.py writes.", file=sys.stderr)
     return 1
 
 

@@ -4,8 +4,8 @@
 
 Makes a repository and a recording of each prompt (tests/support/promptpex_repository.py), runs the
 command on them, compares its figures with the published ones, and writes the tables between the
-markers of docs/papers.md. With --check it only compares the page, and ends with 1 if it says
-something else. Ends with 2 without the data.
+markers of benchmarks/promptpex.md. With --check it only compares the page, and ends with 1 if it
+says something else. Ends with 2 without the data.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ def main() -> int:
         return 0
     if wanted == page:
         return 0
-    print("docs/papers.md is not what benchmarks/suitability.py writes.", file=sys.stderr)
+    print("benchmarks/promptpex.md is not what benchmarks/suitability.py writes.", file=sys.stderr)
     return 1
 
 

@@ -27,7 +27,7 @@ def test_the_page_says_what_the_recordings_give(recordings):
 
 
 def test_other_recordings_are_noticed_and_the_page_is_left_alone(recordings, tmp_path):
-    page = (ROOT / "docs" / "papers.md").read_bytes()
+    page = (ROOT / "benchmarks" / "promptpex.md").read_bytes()
     for file in recordings.iterdir():
         if file.suffix in (".jsonl", ".csv"):
             (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -37,7 +37,7 @@ def test_other_recordings_are_noticed_and_the_page_is_left_alone(recordings, tmp
     found = run("--check", "--data", str(tmp_path))
     assert found.returncode == 1
     assert "benchmarks/promptpex.py" in found.stderr
-    assert (ROOT / "docs" / "papers.md").read_bytes() == page
+    assert (ROOT / "benchmarks" / "promptpex.md").read_bytes() == page
 
 
 def test_without_recordings_it_says_so(tmp_path):
