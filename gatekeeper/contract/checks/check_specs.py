@@ -119,7 +119,7 @@ class CheckReader:
             when=item.get("when"),
             weight=float(item.get("weight", 1)),
             parts=parts,
-            turn=item.get("turn"),
+            turn=None if item.get("turn") is None else int(item["turn"]),
         )
 
     def _parts(

@@ -1,54 +1,112 @@
-"""Validates the keys that every check has, whatever its type."""
+"""The keys that every check has, whatever its type: one schema for the loader and for editors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, KeyPath
 from gatekeeper.contract.templates.plain import is_template
 from gatekeeper.errors import Problem
 
-COMMON_KEYS = ("type", "name", "severity", "must_pass", "not", "when", "weight", "turn")
-LONGEST_NAME = 200
-"""The most characters of a check's name, because every evaluated sample repeats it."""
-LONGEST_CONDITION = 2_000
-"""The most characters of an expression in `when`."""
 LEAST_WEIGHT, MOST_WEIGHT = 0.01, 100
 """The limits of a weight. Rounding could hide the failure of a check with a smaller weight."""
+_LONGEST_NAME = 200  # every evaluated sample repeats it
+_LONGEST_CONDITION = 2_000
 
+COMMON_SCHEMA: Mapping[str, Any] = {
+    "name": {
+        "type": "string",
+        "pattern": r"\S",
+        "maxLength": _LONGEST_NAME,
+        "description": (
+            "The check's name in reports. By default, gatekeeper makes it from the parameters."
+        ),
+    },
+    "severity": {
+        "enum": ["error", "warn"],
+        "default": "error",
+        "description": (
+            "error if the check affects the verdict, warn if gatekeeper only reports the check."
+        ),
+    },
+    "must_pass": {
+        "type": "boolean",
+        "default": False,
+        "description": (
+            "True: the gate also tests this check separately on each fixture. The gate fails if "
+            "the check fails in every sample of a fixture on head but not on base, or fails "
+            "significantly more often on head."
+        ),
+    },
+    "not": {
+        "type": "boolean",
+        "default": False,
+        "description": (
+            "True: gatekeeper reverses the result of the check, so that a pass becomes a failure "
+            "and a failure becomes a pass."
+        ),
+    },
+    "when": {
+        "type": ["string", "object"],
+        "pattern": r"\S",
+        "maxLength": _LONGEST_CONDITION,
+        "minProperties": 1,
+        "additionalProperties": False,
+        "properties": {
+            "category": {
+                "type": ["string", "integer", "array"],
+                "minItems": 1,
+                "items": {"type": ["string", "integer"]},
+                "description": "A category, or a list of categories.",
+            }
+        },
+        "description": (
+            "Which fixtures the check applies to: {category: NAME}, or an expression with the "
+            "fixture's variables, such as language == 'de'."
+        ),
+    },
+    "turn": {
+        "type": "integer",
+        "minimum": 1,
+        "description": (
+            "The number of the answer that the check evaluates in a conversation. The first "
+            "answer has the number 1. By default, the check evaluates the last answer."
+        ),
+    },
+    "weight": {
+        "type": "number",
+        "minimum": LEAST_WEIGHT,
+        "maximum": MOST_WEIGHT,
+        "default": 1,
+        "description": "The weight of the check's score in the weighted mean of the scores.",
+    },
+}
+COMMON_KEYS = ("type", *COMMON_SCHEMA)
 _OF_A_PART = ("type", "name", "not", "weight")
 
 
 def key_problems(
     document: Document, key: KeyPath, item: Mapping[str, Any], *, part: bool
-) -> list[Problem]:
-    """Return the mistakes in the common keys of the check at `key`. A `part` of another check has
+) -> Iterator[Problem]:
+    """Yield the mistakes in the common keys of the check at `key`. A `part` of another check has
     only some of them: the others are those of the whole check."""
-    problems = [*_name(document, key, item)]
-    for name in COMMON_KEYS:
-        if part and name in item and name not in _OF_A_PART:
+    own = {name: item[name] for name in COMMON_SCHEMA if name in item}
+    for name in own if part else ():
+        if name not in _OF_A_PART:
             what = f"a check inside another check cannot have `{name}`"
             fix = f"write `{name}` in the outer check"
-            problems.append(document.problem((*key, name), what, fix, at_key=True))
-    problems += _severity(document, key, item)
-    if not isinstance(item.get("not", False), bool):
-        what, fix = "`not` must be true or false", "write `not: true`, or remove `not`"
-        problems.append(document.problem((*key, "not"), what, fix))
-    weight, number = item.get("weight", 1), "write a number such as 2"
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        problems.append(document.problem((*key, "weight"), "`weight` is not a number", number))
-    elif not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
-        what = f"the weight must be from {LEAST_WEIGHT} to {MOST_WEIGHT}, but is {weight:g}"
-        problems.append(document.problem((*key, "weight"), what, number))
-    turn = item.get("turn", 1)
-    if isinstance(turn, bool) or not isinstance(turn, int) or turn < 1:
-        what = "`turn` must be a whole number of at least 1"
-        fix = "write 1 for the first answer of the conversation, 2 for the second"
-        problems.append(document.problem((*key, "turn"), what, fix))
-    if "when" in item:
-        problems += _condition(document, (*key, "when"), item["when"])
-    return problems
+            yield document.problem((*key, name), what, fix, at_key=True)
+    yield from schema_problems(document, {"properties": COMMON_SCHEMA}, own, key)
+    if own.get("must_pass") is True and own.get("severity") == "warn":
+        what = "`must_pass` has no effect, because a check with `severity: warn` never decides"
+        fix = "write `severity: error`, or remove `must_pass`"
+        yield document.problem((*key, "must_pass"), what, fix)
+    if isinstance(when := own.get("when"), str) and is_template(when):
+        what = "the expression contains `{{` or `{%`"
+        fix = "write the expression without `{{`, `}}`, `{%` and `%}`"
+        yield document.problem((*key, "when"), what, fix)
 
 
 def named_categories(when: str | Mapping[str, Any] | None) -> frozenset[str]:
@@ -57,68 +115,3 @@ def named_categories(when: str | Mapping[str, Any] | None) -> frozenset[str]:
         return frozenset()
     written = when["category"]
     return frozenset(map(str, written if isinstance(written, list) else [written]))
-
-
-def _name(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator[Problem]:
-    name = item.get("name", "x")
-    if not isinstance(name, str) or not name.strip():
-        fix = "write a few words, or remove `name`"
-        yield document.problem((*key, "name"), "the name is empty or is not text", fix)
-    elif len(name) > LONGEST_NAME:
-        what = f"the name has {len(name):,} characters, but the limit is {LONGEST_NAME}"
-        yield document.problem((*key, "name"), what, "write a few words")
-
-
-def _severity(document: Document, key: KeyPath, item: Mapping[str, Any]) -> Iterator[Problem]:
-    severity = item.get("severity", "error")
-    if severity not in ("error", "warn"):
-        fix = (
-            "write `error` if the check affects the verdict, or `warn` if gatekeeper only reports "
-            "the check"
-        )
-        what = f"{severity!r} is neither `error` nor `warn`"
-        yield document.problem((*key, "severity"), what, fix)
-    must_pass = item.get("must_pass", False)
-    if not isinstance(must_pass, bool):
-        what = "`must_pass` must be true or false"
-        fix = "write `must_pass: true`, or remove `must_pass`"
-        yield document.problem((*key, "must_pass"), what, fix)
-    elif must_pass and severity == "warn":
-        what = (
-            "a check with `severity: warn` cannot have `must_pass`, because the check never "
-            "affects the verdict"
-        )
-        fix = "write `severity: error`, or remove `must_pass`"
-        yield document.problem((*key, "must_pass"), what, fix)
-
-
-def _condition(document: Document, key: KeyPath, when: Any) -> Iterator[Problem]:
-    fix = (
-        "write `{category: NAME}`, or an expression with the fixture's "
-        "variables, such as `language == 'de'`"
-    )
-    if isinstance(when, Mapping):
-        if set(when) != {"category"} or not _is_category(when["category"]):
-            yield document.problem(
-                key, "a mapping in `when` must have the form `{category: NAME}`", fix
-            )
-    elif not isinstance(when, str) or not when.strip():
-        yield document.problem(key, "`when` must be an expression or a mapping", fix)
-    elif len(when) > LONGEST_CONDITION:
-        what = (
-            f"the expression has {len(when):,} characters, but the limit is {LONGEST_CONDITION:,}"
-        )
-        yield document.problem(key, what, "write a shorter expression")
-    elif is_template(when):
-        what = "the expression contains `{{` or `{%`"
-        yield document.problem(key, what, "write the expression without `{{`, `}}`, `{%` and `%}`")
-
-
-def _is_category(value: Any) -> bool:
-    if isinstance(value, list):
-        return (
-            bool(value)
-            and all(map(_is_category, value))
-            and not any(isinstance(item, list) for item in value)
-        )
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatekeeper.contract.values.kept_results import kept_by_identity
-
 Schema = Mapping[str, Any]
 
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
@@ -30,141 +28,12 @@ class _UnknownKeyword(Exception):
     """Neither yes nor no: the surrounding keywords may turn a no into a yes."""
 
 
-Test = Callable[[Any], bool]
-"""Returns whether a value is valid."""
-
-
 def conforms(value: Any, schema: Schema) -> bool:
     """Return whether the value is valid under the schema, as far as its keywords are known here."""
     try:
-        return _compiled(schema).is_valid(value)
+        return _is_valid(value, schema, schema)
     except _UnknownKeyword:
         return False
-
-
-class _Root:
-    """Makes tests of a schema and of its parts, which may refer to its definitions."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self._definitions: dict[str, Test] = {}
-        self.is_valid = self.test(schema)
-
-    def test(self, schema: Schema | bool) -> Test:
-        """Return the test of the schema or of one of its parts."""
-        if isinstance(schema, bool):
-            return lambda _: schema
-        tests = [
-            _rule(keyword)(wanted, schema, self)
-            for keyword, wanted in schema.items()
-            if keyword not in _ANNOTATIONS
-        ]
-        if len(tests) == 1:
-            return tests[0]
-
-        def valid(value: Any) -> bool:
-            for test in tests:  # noqa: SIM110 - a generator takes twice as long
-                if not test(value):
-                    return False
-            return True
-
-        return valid
-
-    def definition(self, name: str) -> Test:
-        """Return the test of a definition, made once it is needed: it may refer to itself."""
-        if name not in self._definitions:
-            self._definitions[name] = self.test(self.schema["$defs"][name])
-        return self._definitions[name]
-
-
-@kept_by_identity
-def _compiled(schema: Schema) -> _Root:
-    return _Root(schema)
-
-
-def _unknown(wanted: Any, *_: Any) -> Test:
-    """Return a test that raises: the keyword matters only if a value gets as far as this."""
-
-    def refuse(_: Any) -> bool:
-        raise _UnknownKeyword(wanted)
-
-    return refuse
-
-
-def _type(wanted: Any, *_: Any) -> Test:
-    kinds = [_KINDS[kind] for kind in ([wanted] if isinstance(wanted, str) else wanted)]
-    return kinds[0] if len(kinds) == 1 else lambda value: any(kind(value) for kind in kinds)
-
-
-def _reference(wanted: Any, _: Schema, root: _Root) -> Test:
-    name = wanted.removeprefix("#/$defs/")
-    if name not in root.schema.get("$defs", {}):
-        return _unknown(wanted)
-    return lambda value: root.definition(name)(value)
-
-
-def _items(wanted: Any, _: Schema, root: _Root) -> Test:
-    test = root.test(wanted)
-    return lambda value: not isinstance(value, list) or all(map(test, value))
-
-
-def _properties(wanted: Any, _: Schema, root: _Root) -> Test:
-    tests = {name: root.test(known) for name, known in wanted.items()}
-
-    def valid(value: Any) -> bool:
-        if isinstance(value, dict):
-            for name, test in tests.items():
-                if name in value and not test(value[name]):
-                    return False
-        return True
-
-    return valid
-
-
-def _additional(wanted: Any, schema: Schema, root: _Root) -> Test:
-    if "patternProperties" in schema:
-        refuse = _unknown("patternProperties")
-        return lambda value: not isinstance(value, dict) or refuse(value)
-    known, test = schema.get("properties", {}).keys(), root.test(wanted)
-    return lambda value: (
-        not isinstance(value, dict) or all(test(value[name]) for name in value.keys() - known)
-    )
-
-
-def _condition(wanted: Any, schema: Schema, root: _Root) -> Test:
-    condition = root.test(wanted)
-    then, otherwise = (root.test(schema.get(branch, True)) for branch in ("then", "else"))
-    return lambda value: then(value) if condition(value) else otherwise(value)
-
-
-def _any_of(wanted: Any, _: Schema, root: _Root) -> Test:
-    tests = [root.test(one) for one in wanted]
-    return lambda value: any(test(value) for test in tests)
-
-
-def _not(wanted: Any, _: Schema, root: _Root) -> Test:
-    test = root.test(wanted)
-    return lambda value: not test(value)
-
-
-def _names(wanted: Any, _: Schema, root: _Root) -> Test:
-    test = root.test(wanted)
-    return lambda value: not isinstance(value, dict) or all(map(test, value))
-
-
-def _same(value: Any, wanted: Any) -> bool:
-    if isinstance(wanted, dict | list):
-        raise _UnknownKeyword("must be equal to a list or mapping")
-    # In Python 1 == True, and in JSON not.
-    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
-
-
-def _enum(wanted: Any, *_: Any) -> Test:
-    return lambda value: any(_same(value, one) for one in wanted)
-
-
-def _const(wanted: Any, *_: Any) -> Test:
-    return lambda value: _same(value, wanted)
 
 
 def is_number(value: Any) -> bool:
@@ -172,52 +41,96 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _compared(applies: Callable[[Any], bool], compare: Callable[[Any, Any], bool]) -> _Rule:
+def _is_valid(value: Any, schema: Schema | bool, root: Schema) -> bool:
+    """Return whether a part of the `root` schema lets the value pass."""
+    if isinstance(schema, bool):
+        return schema
+    for keyword, wanted in schema.items():
+        if keyword in _ANNOTATIONS:
+            continue
+        if keyword not in _RULES:
+            raise _UnknownKeyword(keyword)
+        if not _RULES[keyword](value, wanted, schema, root):
+            return False
+    return True
+
+
+def _reference(value: Any, wanted: Any, _: Schema, root: Schema) -> bool:
+    name = wanted.removeprefix("#/$defs/")
+    if name not in root.get("$defs", {}):
+        raise _UnknownKeyword(wanted)
+    return _is_valid(value, root["$defs"][name], root)
+
+
+def _additional(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+    if not isinstance(value, dict):
+        return True
+    if "patternProperties" in schema:
+        raise _UnknownKeyword("patternProperties")
+    others = value.keys() - schema.get("properties", {}).keys()
+    return all(_is_valid(value[name], wanted, root) for name in others)
+
+
+def _condition(value: Any, wanted: Any, schema: Schema, root: Schema) -> bool:
+    branch = "then" if _is_valid(value, wanted, root) else "else"
+    return _is_valid(value, schema.get(branch, True), root)
+
+
+def _same(value: Any, wanted: Any, *_: Any) -> bool:
+    if isinstance(wanted, dict | list):
+        raise _UnknownKeyword("must be equal to a list or mapping")
+    # In Python 1 == True, and in JSON not.
+    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
+
+
+def _compared(kind: str, compare: Callable[[Any, Any], bool]) -> _Rule:
     """Return the rule of a keyword that compares values of one kind with a number or pattern."""
-    return lambda wanted, *_: lambda value: not applies(value) or compare(value, wanted)
+    applies = _KINDS[kind]
+    return lambda value, wanted, *_: not applies(value) or compare(value, wanted)
 
 
+_Rule = Callable[[Any, Any, Schema, Schema], bool]
 _ANNOTATIONS = frozenset(
-    ("$schema", "$defs", "$id", "title", "description", "default", "examples", "then", "else")
-) | frozenset(
     (
-        "x-stricter",
-        "x-added",
-        "x-folder",
-        "x-looser",
-    )  # contract/policies/policy_keys.py, checks/check.py
+        *("$schema", "$defs", "$id", "title", "description", "default", "examples"),
+        *("then", "else"),
+        *("x-stricter", "x-added", "x-folder"),  # contract/policies/policy_keys.py
+        "x-looser",  # checks/check.py
+    )
 )
-_Rule = Callable[[Any, Schema, _Root], Test]
-
-
-def _rule(keyword: str) -> _Rule:
-    return _RULES.get(keyword, _unknown)
-
-
-_is_mapping, _is_list, _is_text = (_KINDS[kind] for kind in ("object", "array", "string"))
 _RULES: Mapping[str, _Rule] = {
-    "type": _type,
+    "type": lambda value, wanted, *_: any(
+        _KINDS[kind](value) for kind in ([wanted] if isinstance(wanted, str) else wanted)
+    ),
     "$ref": _reference,
-    "items": _items,
-    "properties": _properties,
+    "items": lambda value, wanted, _, root: (
+        not isinstance(value, list) or all(_is_valid(item, wanted, root) for item in value)
+    ),
+    "properties": lambda value, wanted, _, root: (
+        not isinstance(value, dict)
+        or all(_is_valid(value[n], part, root) for n, part in wanted.items() if n in value)
+    ),
     "additionalProperties": _additional,
     "if": _condition,
-    "anyOf": _any_of,
-    "not": _not,
-    "enum": _enum,
-    "const": _const,
-    "propertyNames": _names,
-    "required": _compared(_is_mapping, lambda value, wanted: all(name in value for name in wanted)),
-    "minProperties": _compared(_is_mapping, lambda value, wanted: len(value) >= wanted),
-    "maxProperties": _compared(_is_mapping, lambda value, wanted: len(value) <= wanted),
-    "maxItems": _compared(_is_list, lambda value, wanted: len(value) <= wanted),
-    "minItems": _compared(_is_list, lambda value, wanted: len(value) >= wanted),
-    "minLength": _compared(_is_text, lambda value, wanted: len(value) >= wanted),
-    "pattern": _compared(_is_text, lambda value, wanted: re.search(wanted, value) is not None),
-    "minimum": _compared(is_number, lambda value, wanted: bool(value >= wanted)),
-    "maximum": _compared(is_number, lambda value, wanted: bool(value <= wanted)),
-    "exclusiveMinimum": _compared(is_number, lambda value, wanted: bool(value > wanted)),
-    "exclusiveMaximum": _compared(is_number, lambda value, wanted: bool(value < wanted)),
+    "anyOf": lambda value, wanted, _, root: any(_is_valid(value, one, root) for one in wanted),
+    "not": lambda value, wanted, _, root: not _is_valid(value, wanted, root),
+    "enum": lambda value, wanted, *_: any(_same(value, one) for one in wanted),
+    "const": _same,
+    "propertyNames": lambda value, wanted, _, root: (
+        not isinstance(value, dict) or all(_is_valid(name, wanted, root) for name in value)
+    ),
+    "required": _compared("object", lambda value, wanted: all(name in value for name in wanted)),
+    "minProperties": _compared("object", lambda value, wanted: len(value) >= wanted),
+    "maxProperties": _compared("object", lambda value, wanted: len(value) <= wanted),
+    "maxItems": _compared("array", lambda value, wanted: len(value) <= wanted),
+    "minItems": _compared("array", lambda value, wanted: len(value) >= wanted),
+    "minLength": _compared("string", lambda value, wanted: len(value) >= wanted),
+    "maxLength": _compared("string", lambda value, wanted: len(value) <= wanted),
+    "pattern": _compared("string", lambda value, wanted: re.search(wanted, value) is not None),
+    "minimum": _compared("number", lambda value, wanted: bool(value >= wanted)),
+    "maximum": _compared("number", lambda value, wanted: bool(value <= wanted)),
+    "exclusiveMinimum": _compared("number", lambda value, wanted: bool(value > wanted)),
+    "exclusiveMaximum": _compared("number", lambda value, wanted: bool(value < wanted)),
 }
 
 KNOWN_KEYWORDS = _ANNOTATIONS | _RULES.keys()

@@ -94,7 +94,8 @@ def _explain(
 
 def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[str, str]:
     wanted: Any = error.validator_value
-    found = shown(error.instance)
+    instance: Any = error.instance
+    found = shown(instance)
     described = _described(schema)
     if error.validator == "required":
         missing = next(name for name in wanted if f"'{name}'" in error.message)
@@ -118,6 +119,9 @@ def _what_and_fix(error: ValidationError, schema: Mapping[str, Any]) -> tuple[st
         parts = "characters" if error.validator == "minLength" else "entries"
         what = f"has fewer than {wanted} {parts}" if error.instance else "is empty"
         return what, f"write {described or 'at least one'}"
+    if error.validator in ("maxItems", "maxLength"):
+        parts = "characters" if error.validator == "maxLength" else "entries"
+        return f"has {len(instance):,} {parts}; the limit is {wanted:,}", "write fewer"
     if error.validator == "pattern":
         return (
             f"{found} does not have the required form",
