@@ -25,10 +25,10 @@ from gatekeeper.author.specification.spec_file import (
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.files.contract_files import find_contracts
 from gatekeeper.contract.files.references import References
-from gatekeeper.contract.loading.load import load_text
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.prompts.reference import prompt_file
 from gatekeeper.contract.prompts.styles.literal import as_parameter
+from gatekeeper.contract.reading.read import require_text
 from gatekeeper.contract.reading.size_limits import MOST_FIXTURES
 from gatekeeper.contract.reading.specification_path import SUFFIX
 from gatekeeper.contract.syntax.yaml_positions import parse_json, parse_yaml
@@ -50,7 +50,7 @@ def find_promptpex(revision: Revision, reference: str) -> dict[str, str]:
         found = {kind: path for kind, path in paths.items() if path in revision.entries}
         # Any project may have a `rules.txt`.
         if found and (start != beside or {"rules", "input_spec"} <= found.keys()):
-            return {kind: load_text(revision, path) for kind, path in found.items()}
+            return {kind: require_text(revision, path) for kind, path in found.items()}
     return {}
 
 
@@ -188,7 +188,7 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
     prompt = specification_prompt(places, reference)
     specification = read_promptpex(prompt, find_promptpex(revision, reference))
     if places.specification in revision.entries:
-        text = load_text(revision, places.specification)
+        text = require_text(revision, places.specification)
         specification = read_specification(text, places.specification)
         if specification.prompt != prompt:
             what = f"this is the specification of `{specification.prompt}`, not of `{prompt}`"
@@ -199,9 +199,9 @@ def read_present(revision: Revision, places: Places, reference: str) -> Present:
         _require_sound_checks(revision, places, specification, text)
     rows: tuple[FixtureRow, ...] = ()
     if places.fixtures in revision.entries:
-        rows = read_fixture_rows(load_text(revision, places.fixtures), places.fixtures)
+        rows = read_fixture_rows(require_text(revision, places.fixtures), places.fixtures)
     known = places.contract in revision.entries
-    contract = load_text(revision, places.contract) if known else None
+    contract = require_text(revision, places.contract) if known else None
     contents = {p: revision.read(p) if p in revision.entries else None for p in places.paths}
     return Present(specification, rows, contract, contents)
 

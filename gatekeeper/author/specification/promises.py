@@ -13,9 +13,8 @@ from gatekeeper.author.specification.spec_file import (
     Specification,
     read_specification,
 )
-from gatekeeper.contract.loading.load import load_text
 from gatekeeper.contract.prompts.reference import prompt_file
-from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import UnreadableError, read_text, require_text
 from gatekeeper.contract.reading.specification_path import is_specification
 from gatekeeper.contract.values.change import Change, FileTooLargeError, Revision
 from gatekeeper.errors import ContractError
@@ -116,7 +115,7 @@ def _promises(change: Change, path: str) -> PromptPromises | None:
 def _read(revision: Revision, path: str) -> Specification | None:
     if path not in revision.entries:
         return None
-    return read_specification(load_text(revision, path), path)
+    return read_specification(require_text(revision, path), path)
 
 
 def _lines(revision: Revision, reference: str) -> list[str]:

@@ -10,13 +10,14 @@ import hashlib
 import json
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
 from gatekeeper.contract.meaning.digests import check_meaning, digest
-from gatekeeper.contract.reading.read import UnreadableError, read_text
-from gatekeeper.contract.syntax.yaml_positions import parse
+from gatekeeper.contract.reading.read import require_text
+from gatekeeper.contract.syntax.schema_errors import schema_problems
+from gatekeeper.contract.syntax.yaml_positions import Document, parse
 from gatekeeper.contract.values.calibration_record import (
     NOT_CALIBRATED,
     Calibrations,
@@ -25,11 +26,39 @@ from gatekeeper.contract.values.calibration_record import (
 )
 from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.definition import CheckSpec
-from gatekeeper.errors import ContractError, Problem
+from gatekeeper.errors import ContractError
 
 VERSION = 1
 SUFFIX = ".judge.json"
 _FIX = "recreate the file with `gatekeeper judge calibrate`"
+_TEXT, _FLAG = {"type": "string"}, {"type": "boolean"}
+_SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+_LABEL = {
+    "type": "object",
+    "required": ["fixture", "output", "human", "judge"],
+    "properties": {
+        "fixture": _TEXT,
+        "output": _TEXT,
+        "human": _FLAG,
+        "judge": _FLAG,
+        "score": _SHARE,
+        "human_score": _SHARE,
+        "text": {"type": ["string", "null"]},
+    },
+}
+_CHECK = {
+    "type": "object",
+    "required": ["judge", "labels"],
+    "properties": {"judge": _TEXT, "labels": {"type": "array", "items": _LABEL}},
+}
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["calibration", "checks"],
+    "properties": {
+        "calibration": {"const": VERSION},
+        "checks": {"type": "object", "additionalProperties": _CHECK},
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +90,28 @@ def read_calibration(revision: Revision, contract_path: str) -> Calibrations:
     path = calibration_path(contract_path)
     if path not in revision.entries:
         return NOT_CALIBRATED
-    try:
-        data = parse(read_text(revision, path), path).data
-    except UnreadableError as error:
-        raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
-    return calibrations_from(data, path)
+    return calibrations_from(parse(require_text(revision, path), path))
 
 
-def calibrations_from(data: Any, path: str) -> Calibrations:
-    """Return the calibrations in the file's data. Raises ContractError."""
-    try:
-        if data["calibration"] != VERSION:
-            what = (
-                f"the calibration has version {data['calibration']!r}, but this gatekeeper "
-                f"reads version {VERSION}"
-            )
-            raise ContractError([Problem(path, what, _FIX)])
-        return {
-            _text(name): CheckCalibration(_text(found["judge"]), _labels(found["labels"]))
-            for name, found in dict(data["checks"]).items()
-        }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"the file is not a valid calibration ({type(error).__name__}: {error})"
-        raise ContractError([Problem(path, what, _FIX)]) from None
+def calibrations_from(document: Document) -> Calibrations:
+    """Return the calibrations in the file. Raises ContractError."""
+    data = document.data
+    problems = [replace(found, fix=_FIX) for found in schema_problems(document, _SCHEMA, data)]
+    if problems:
+        raise ContractError(problems)
+    read = {
+        name: CheckCalibration(found["judge"], tuple(map(_label, found["labels"])))
+        for name, found in data["checks"].items()
+    }
+    for label in (label for found in read.values() for label in found.anchors):
+        if output_digest(label.text or "") != label.output:
+            what = f"`text` differs from the output of fixture `{label.fixture}` that was labelled"
+            raise ContractError([document.problem(("checks",), what, _FIX)])
+    return read
+
+
+def _label(row: Mapping[str, Any]) -> GradedLabel:
+    return GradedLabel(**{name: row[name] for name in GradedLabel.__slots__ if name in row})
 
 
 def calibration_text(contract: str, found: Calibrations) -> str:
@@ -94,7 +122,10 @@ def calibration_text(contract: str, found: Calibrations) -> str:
         "checks": {
             name: {
                 "judge": calibration.judge,
-                "labels": [_label_document(label) for label in calibration.labels],
+                "labels": [
+                    {name: value for name, value in asdict(label).items() if value is not None}
+                    for label in calibration.labels
+                ],
             }
             for name, calibration in sorted(found.items())
         },
@@ -102,62 +133,6 @@ def calibration_text(contract: str, found: Calibrations) -> str:
     return json.dumps(document, indent=1, ensure_ascii=True) + "\n"
 
 
-def _label_document(label: GradedLabel) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "fixture": label.fixture,
-        "output": label.output,
-        "human": label.human,
-        "judge": label.judge,
-    }
-    more = {"score": label.score, "human_score": label.human_score, "text": label.text}
-    return document | {name: value for name, value in more.items() if value is not None}
-
-
-def _labels(rows: Any) -> tuple[GradedLabel, ...]:
-    return tuple(
-        GradedLabel(
-            _text(row["fixture"]),
-            _text(row["output"]),
-            _flag(row["human"]),
-            _flag(row["judge"]),
-            _share(row.get("score")),
-            _anchor_text(row),
-            _share(row.get("human_score")),
-        )
-        for row in rows
-    )
-
-
-def _anchor_text(row: Any) -> str | None:
-    """Return the output of an anchor. Raises ValueError if it is not the one that was labelled."""
-    if row.get("text") is None:
-        return None
-    text = _text(row["text"])
-    if output_digest(text) != row["output"]:
-        raise ValueError("`text` differs from the output that people labelled")
-    return text
-
-
 def output_digest(output: str) -> str:
     """Return the SHA-256 of an output, which may hold a lone surrogate."""
     return hashlib.sha256(output.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not text")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"`human` and `judge` must be true or false, but one is {value!r}")
-    return value
-
-
-def _share(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise TypeError(f"a score must be from 0 to 1, but is {value!r}")
-    return float(value)

@@ -140,14 +140,6 @@ def require_known_files(path: str, used: Set[str], known: Set[str]) -> None:
         raise AssertionError(f"{path} is made of {', '.join(unknown)}, but does not depend on it")
 
 
-def load_text(revision: Revision, path: str) -> str:
-    """Return the text of a file named from outside the revision. Raises ContractError."""
-    try:
-        return read_text(revision, path)
-    except UnreadableError as error:
-        raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
-
-
 class _Loading:
     """One contract on its way in: gathers problems, and the rows of each fixture file."""
 

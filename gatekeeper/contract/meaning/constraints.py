@@ -10,8 +10,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gatekeeper.contract.syntax.yaml_positions import parse
@@ -60,8 +59,7 @@ def output_requirements(contract: Contract) -> tuple[str, ...]:
     """Return what the checks require of an output, as sentences for a model."""
     found: list[str] = []
     for spec in _applying(contract):
-        write = _SENTENCES.get(spec.type)
-        text = write(spec, contract) if write else None
+        text = _said(spec, contract)
         if text:
             found.append(text)
     return tuple(dict.fromkeys(found))
@@ -179,89 +177,58 @@ def _listed(values: object) -> str:
     return ", ".join(map(_quoted, values if isinstance(values, list) else [values]))
 
 
-def _subject(spec: CheckSpec) -> str:
-    field = spec.params.get("field")
-    return "The answer" if field is None else f"The field `{field}`"
+_VERBS = {
+    "contains": "contains",
+    "not_contains": "does not contain",
+    "starts_with": "starts with",
+    "ends_with": "ends with",
+}
 
 
-def _say_json(spec: CheckSpec, contract: Contract) -> str | None:
-    text = "Answer with one JSON document and nothing else."
-    which = "It"
-    if "field" in spec.params:
-        text += f" {_subject(spec)} is JSON." if spec.type == "json_valid" else ""
-        which = _subject(spec)
+def _bounds(params: Mapping[str, Any], unit: str = "") -> str:
+    words = {"min": "at least", "max": "at most"}
+    known = [(name, params[name]) for name in words if params.get(name) is not None]
+    return " and ".join(f"{words[name]} {value}{unit}" for name, value in known)
+
+
+def _said_of_json(spec: CheckSpec, contract: Contract, subject: str) -> str:
+    text, has_field = "Answer with one JSON document and nothing else.", "field" in spec.params
+    if has_field and spec.type == "json_valid":
+        text += f" {subject} is JSON."
     if spec.type == "json_schema":
-        text += f" {which} conforms to this JSON Schema: {_quoted(_schema_of(spec, contract))}"
+        schema = _quoted(_schema_of(spec, contract))
+        text += f" {subject if has_field else 'It'} conforms to this JSON Schema: {schema}"
     return text
 
 
-def _say_required(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    fields = _listed(spec.params.get("fields"))
-    if "field" in spec.params:
-        return f"{_subject(spec)} has the fields {fields}."
-    return f"The answer is a JSON document with the fields {fields}."
-
-
-def _say_enum(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    values = _listed(spec.params.get("values"))
-    alone = "" if "field" in spec.params else " and nothing else"
-    return f"{_subject(spec)} is one of these{alone}: {values}."
-
-
-def _say_number(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    low, high = (spec.params[name] if _is_bound(spec, name) else None for name in ("min", "max"))
-    bounds = [f"at least {low}"] if low is not None else []
-    bounds += [f"at most {high}"] if high is not None else []
-    what = "contains a number" if "in_text" in spec.params else "is a number"
-    return f"{_subject(spec)} {what}{' of ' if bounds else ''}{' and '.join(bounds)}."
-
-
-def _say_texts(verb: str) -> Callable[[CheckSpec, Contract], str | None]:
-    def write(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-        values = spec.params.get("values", spec.params.get("value"))
-        if values is None:
-            return None
+def _said(spec: CheckSpec, contract: Contract) -> str | None:
+    """Return what a check requires, as a sentence; None if it cannot be said."""
+    params = spec.params
+    subject = f"The field `{params['field']}`" if "field" in params else "The answer"
+    if spec.type in ("json_schema", "json_valid"):
+        return _said_of_json(spec, contract, subject)
+    if spec.type == "json_required":
+        verb = "has" if "field" in params else "is a JSON document with"
+        return f"{subject} {verb} the fields {_listed(params.get('fields'))}."
+    if spec.type == "enum":
+        alone = "" if "field" in params else " and nothing else"
+        return f"{subject} is one of these{alone}: {_listed(params.get('values'))}."
+    if spec.type == "number":
+        known = {name: params[name] for name in ("min", "max") if _is_bound(spec, name)}
+        what = "contains a number" if "in_text" in params else "is a number"
+        return f"{subject} {what}{' of ' if known else ''}{_bounds(known)}."
+    if spec.type == "length":
+        bounds = _bounds(params, f" {params.get('unit', 'characters')}")
+        return f"{subject} has {bounds}." if bounds else None
+    if spec.type in _VERBS:
+        values, verb = params.get("values", params.get("value")), _VERBS[spec.type]
         several = isinstance(values, list) and len(values) > 1
-        any_of = several and (spec.params.get("match") == "any" or verb.endswith("with"))
-        return f"{_subject(spec)} {verb} {'one of ' if any_of else ''}{_listed(values)}."
-
-    return write
-
-
-def _say_pattern(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    return f"{_subject(spec)} matches the regular expression {_quoted(spec.params['pattern'])}."
-
-
-def _say_length(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    unit = spec.params.get("unit", "characters")
-    low, high = spec.params.get("min"), spec.params.get("max")
-    bounds = [f"at least {low} {unit}"] if low is not None else []
-    bounds += [f"at most {high} {unit}"] if high is not None else []
-    return f"{_subject(spec)} has {' and '.join(bounds)}." if bounds else None
-
-
-def _say_language(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    return f"{_subject(spec)} is written in the language {_listed(spec.params['value'])}."
-
-
-def _say_format(spec: CheckSpec, contract: Contract) -> str | None:  # noqa: ARG001
-    return f"{_subject(spec)} is valid {spec.params['format']} and nothing else."
-
-
-_SENTENCES: Mapping[str, Callable[[CheckSpec, Contract], str | None]] = MappingProxyType(
-    {
-        "json_schema": _say_json,
-        "json_valid": _say_json,
-        "json_required": _say_required,
-        "enum": _say_enum,
-        "number": _say_number,
-        "contains": _say_texts("contains"),
-        "not_contains": _say_texts("does not contain"),
-        "starts_with": _say_texts("starts with"),
-        "ends_with": _say_texts("ends with"),
-        "regex": _say_pattern,
-        "length": _say_length,
-        "language": _say_language,
-        "parses_as": _say_format,
-    }
-)
+        any_of = several and (params.get("match") == "any" or verb.endswith("with"))
+        listed = f"{'one of ' if any_of else ''}{_listed(values)}"
+        return None if values is None else f"{subject} {verb} {listed}."
+    if spec.type == "regex":
+        return f"{subject} matches the regular expression {_quoted(params['pattern'])}."
+    if spec.type == "language":
+        return f"{subject} is written in the language {_listed(params['value'])}."
+    form = f"{subject} is valid {params.get('format')} and nothing else."
+    return form if spec.type == "parses_as" else None

@@ -15,7 +15,7 @@ from typing import Any
 from gatekeeper.contract.meaning.schemas import policy_schema
 from gatekeeper.contract.policies.policy_keys import ORDERED, folder_keys, policy_keys
 from gatekeeper.contract.reading.globs import literal_pattern
-from gatekeeper.contract.reading.read import UnreadableError, read_text
+from gatekeeper.contract.reading.read import require_text
 from gatekeeper.contract.syntax.schema_errors import schema_problems
 from gatekeeper.contract.syntax.yaml_positions import Document, parse_yaml
 from gatekeeper.contract.values.change import Change, Revision, prefetch
@@ -98,10 +98,7 @@ def new_policy_notices(change: Change) -> Iterator[str]:
 
 def read_policy(revision: Revision, path: str) -> Document:
     """Read the YAML of a policy. Raises ContractError."""
-    try:
-        return parse_yaml(read_text(revision, path), path)
-    except UnreadableError as error:
-        raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
+    return parse_yaml(require_text(revision, path), path)
 
 
 def patterns(written: str | Sequence[str]) -> tuple[str, ...]:

@@ -14,12 +14,13 @@ import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from gatekeeper.contract.reading.data_blocks import INVISIBLE, shown_texts
 from gatekeeper.contract.reading.thoughts import without_thoughts
+from gatekeeper.contract.syntax.json_positions import STRICT, RefusedJsonError
 from gatekeeper.contract.values.trial import Completion, ended_early
 
 _LONGEST_ANSWER = 50_000
@@ -79,13 +80,13 @@ def read_object(text: str) -> Mapping[str, Any] | Unreadable:
     if _depth(written) > _DEEPEST_ANSWER:
         return Unreadable("has a JSON object that is nested too deeply")
     try:
-        found: Mapping[str, Any] = _DECODER.decode(written)
+        found: Mapping[str, Any] = STRICT.decode(written)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             return Unreadable("has more text after its JSON object")
         return Unreadable(f"has a broken JSON object: {error.msg}, character {error.pos + 1}")
-    except _RefusedError as error:
-        return Unreadable(str(error))
+    except RefusedJsonError as error:
+        return Unreadable(f"has {error}")
     except ValueError:
         return Unreadable("has a JSON object with too long a number in it")
     return found
@@ -148,21 +149,3 @@ def _compared(text: str) -> str:
 
 def _unescaped(escape: re.Match[str]) -> str:
     return chr(int(escape[1], 16)) if escape[1] else ""
-
-
-class _RefusedError(Exception):
-    """JSON that can be read in more than one way, or not at all."""
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise _RefusedError("has a JSON object with a key twice")
-    return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise _RefusedError(f"contains {constant}, which is not a JSON number")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse)

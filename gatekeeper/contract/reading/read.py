@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 from gatekeeper.contract.values.change import FileTooLargeError, Revision, renamed_to
+from gatekeeper.errors import ContractError, Problem
 
 MAX_BYTES = 20_000_000
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -73,6 +74,14 @@ def read_text(revision: Revision, path: str) -> str:
     if len(content) > MAX_BYTES:
         raise _too_large(path)
     return _decode(content, path)
+
+
+def require_text(revision: Revision, path: str) -> str:
+    """Return the text of a file, as `read_text` does. Raises ContractError."""
+    try:
+        return read_text(revision, path)
+    except UnreadableError as error:
+        raise ContractError([Problem(path, error.what, error.fix, error.line)]) from None
 
 
 def _too_large(path: str) -> UnreadableError:

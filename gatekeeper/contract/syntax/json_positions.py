@@ -3,6 +3,7 @@ positions, accepts NaN, uses the last of two equal keys, and has no limit on dep
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from json import JSONDecodeError
@@ -19,6 +20,29 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _WORDS = {"true": True, "false": False, "null": None}
+
+
+class RefusedJsonError(ValueError):
+    """JSON that can be read in more than one way, or a number that JSON does not have."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise RefusedJsonError("a JSON object with a key twice")
+    return value
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if not math.isfinite(number):
+        raise RefusedJsonError(f"{written}, which is not a JSON number")
+    return number
+
+
+# Made once: json.loads makes a decoder at each call, which takes as long as reading a short line.
+STRICT = json.JSONDecoder(object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite)
+"""Refuses what the standard parser lets pass. Raises ValueError and RecursionError."""
 
 
 class BrokenJsonError(Exception):

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatekeeper.contract.loading.load import load_contract, load_text
+from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import evaluation_meaning
 from gatekeeper.contract.meaning.schemas import contract_schema, policy_schema, published_schema
+from gatekeeper.contract.reading.read import require_text
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.definition import CheckShape, Contract
 from gatekeeper.contract.values.objectives import Objective
@@ -249,7 +250,7 @@ def test_files_that_are_not_utf_8_are_named_with_their_line() -> None:
         with pytest.raises(ContractError, match=f"^{path}:2: `{path}` is not UTF-8"):
             load_contract(MemoryRevision(files), "contracts/tag.yaml", SHAPES)
     with pytest.raises(ContractError, match="no file"):
-        load_text(MemoryRevision({}), "x")
+        require_text(MemoryRevision({}), "x")
 
 
 def test_all_faults_are_told_at_once() -> None:

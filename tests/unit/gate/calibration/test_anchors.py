@@ -44,5 +44,5 @@ def test_a_calibration_with_anchors_and_scores_is_read_back():
     first = GradedLabel("f", output_digest("c"), True, True, 0.5, human_score=0.75)
     whole = {"tone": CheckCalibration("judge", (*calibration.labels, first))}
     text = calibration_text("polite", whole)
-    assert calibrations_from(parse(text, "x.json").data, "x.json") == whole
+    assert calibrations_from(parse(text, "x.json")) == whole
     assert calibration_id(whole["tone"]) != calibration_id(calibration)
