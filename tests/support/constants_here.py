@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatekeeper.contract.prompts.code import constant, worker
+from gatekeeper.contract.prompts.code import constant, reading
 from gatekeeper.sandbox.process import Answers
 
 
@@ -16,7 +16,7 @@ def read_here(patch: pytest.MonkeyPatch) -> None:
     """Answer the requests to the child in this process, through JSON as the child does."""
 
     def ask(request: Any) -> Answers:
-        responses = list(worker.answer(json.loads(json.dumps(request))))
+        responses = list(reading.answer(json.loads(json.dumps(request))))
         return Answers(json.loads(json.dumps(responses)))
 
     patch.setattr(constant._CHILD, "ask", ask)

@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gatekeeper.contract.prompts.code.langchain import langchain_imports
-
 FEWEST_CHARACTERS = 20
 """The fewest characters of a prompt. A shorter text that is named like a prompt is a label, a
 path or a version."""
@@ -101,7 +99,7 @@ def _may_hold_one(source: str) -> bool:
 
 def _prompts_of(module: ast.Module) -> list[PromptConstant]:
     """Return the prompts of a module, without texts that are only parts of other prompts."""
-    reading = _Reading(_texts_of(module), bool(langchain_imports(module)))
+    reading = _Reading(_texts_of(module), _imports_langchain(module))
     found = [*reading.prompts(module, "")]
     for statement in module.body:
         if isinstance(statement, ast.ClassDef):
@@ -110,6 +108,14 @@ def _prompts_of(module: ast.Module) -> list[PromptConstant]:
                 found += reading.inside(inner, f"{statement.name}.")
         found += reading.inside(statement, "")
     return [prompt for prompt in found if prompt.name not in reading.parts]
+
+
+def _imports_langchain(module: ast.Module) -> bool:
+    named: list[str | None] = []
+    for node in module.body:
+        named += [node.module] if isinstance(node, ast.ImportFrom) else []
+        named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    return any((name or "").startswith("langchain") for name in named)
 
 
 def _texts_of(module: ast.Module) -> dict[str, ast.Constant]:

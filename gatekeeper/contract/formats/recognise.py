@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any
 
 from gatekeeper.contract.formats.foreign_suite import (
     BrokenSuiteError,
     ForeignContract,
     nothing_runs,
 )
-from gatekeeper.contract.formats.reader import Node, SuiteFiles, root_of
+from gatekeeper.contract.formats.reader import SuiteFiles, root_of
 from gatekeeper.contract.reading.globs import matching
 from gatekeeper.contract.reading.read import UnreadableError, locate
 from gatekeeper.contract.syntax.yaml_positions import Document
@@ -33,22 +34,10 @@ _MOST_VALUES = 10_000
 _LONGEST_PATH = 300
 
 
-class Format(Protocol):
-    """A module that reads one kind of foreign file: see foreign_suite.py."""
-
-    def recognises(self, path: str, data: object, /) -> bool:
-        """Return whether the data is of this format."""
-        ...
-
-    def read(self, files: SuiteFiles, root: Node, /) -> tuple[ForeignContract, ...]:
-        """Translate the document. Raises ContractError."""
-        ...
-
-
 @cache
-def known_formats() -> tuple[Format, ...]:
+def known_formats() -> tuple[ModuleType, ...]:
     """Return the formats in the order in which they are tried. Only a file that is no native
-    contract needs them."""
+    contract needs them; foreign_suite.py says what their modules have."""
     from gatekeeper.contract.formats import (
         github_prompt,
         harness,
@@ -72,7 +61,7 @@ class ReadSuite:
     patterns: frozenset[str] = frozenset()
 
 
-def find_format(path: str, data: object) -> Format | None:
+def find_format(path: str, data: object) -> ModuleType | None:
     """Return the format of a foreign file; None for a native contract and anything else."""
     if not isinstance(data, dict | list) or "contract" in data:
         return None
@@ -116,9 +105,11 @@ def _note_named(files: SuiteFiles, document: Document) -> None:
                 (files.patterns if "*" in path else files.paths).add(path)
 
 
-def _contracts(found: Format, files: SuiteFiles, document: Document) -> tuple[ForeignContract, ...]:
+def _contracts(
+    found: ModuleType, files: SuiteFiles, document: Document
+) -> tuple[ForeignContract, ...]:
     try:
-        contracts = found.read(files, root_of(document))
+        contracts: tuple[ForeignContract, ...] = found.read(files, root_of(document))
         _require_sound(document, contracts)
     except RecursionError:
         what = "the file has too many nested levels for gatekeeper"

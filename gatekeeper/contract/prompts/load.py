@@ -18,8 +18,8 @@ from gatekeeper.contract.prompts.kinds import prompt_kind, without_template_suff
 from gatekeeper.contract.prompts.message_list import read_messages
 from gatekeeper.contract.prompts.reference import prompt_file, read_reference
 from gatekeeper.contract.prompts.render import template_problems
-from gatekeeper.contract.prompts.styles import names
 from gatekeeper.contract.prompts.styles.apply import in_jinja, unfilled
+from gatekeeper.contract.prompts.styles.literal import fill_names
 from gatekeeper.contract.prompts.value_at_key import has_key, prompt_at_key
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.reading.role_lines import BY_ROLE_LINES, MOST_MESSAGES, role_of_line
@@ -268,7 +268,7 @@ def _split_when_rendered(prompt: Prompt) -> Prompt:
     marks = ("{%", "{#", "role") if prompt.style == "jinja" else ("role",)
     if not any(mark in body for mark in marks):
         return prompt  # most prompts; Jinja2 need not be imported for them
-    body = body if prompt.style == "jinja" else names.translate(body)
+    body = body if prompt.style == "jinja" else fill_names(body)
     whole = replace(_whole(body, first), role=BY_ROLE_LINES)
     found = [line for line in find_role_lines(whole.content) if not line.touched]
     lines = enumerate(whole.content.split("\n"), start=1)

@@ -133,7 +133,7 @@ def test_every_parser_has_a_bound() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("gatekeeper.contract.prompts.code.constant", "gatekeeper.contract.prompts.code.worker"),
+        ("gatekeeper.contract.prompts.code.constant", "gatekeeper.contract.prompts.code.reading"),
         ("gatekeeper.contract.syntax.parsing", "gatekeeper.contract.syntax.parsing_worker"),
         ("gatekeeper.contract.templates.client", "gatekeeper.contract.templates.worker"),
         ("gatekeeper.checks.text.documents", "gatekeeper.checks.text.document_worker"),

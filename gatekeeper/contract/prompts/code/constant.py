@@ -26,7 +26,7 @@ MOST_CHARACTERS = 1_000_000
 """The most characters of a source file that is read."""
 
 _PACKAGES = ("tree_sitter", "tree_sitter_typescript")
-_CHILD = LimitedProcess("gatekeeper.contract.prompts.code.worker:answer", _PACKAGES)
+_CHILD = LimitedProcess("gatekeeper.contract.prompts.code.reading:answer", _PACKAGES)
 _overran: dict[str, str] = {}
 _LANGUAGES = {".py": "python", ".ts": "typescript", ".mts": "typescript", ".cts": "typescript"}
 

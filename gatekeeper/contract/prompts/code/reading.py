@@ -3,18 +3,24 @@
 `NAME` is a constant of the module, `NAME.key` a member of an object or a class. A function that
 does nothing but return a text counts as well: its text has the variables. Whatever the program
 computes is refused, and so is a name that the file assigns more than once.
+
+`PromptTemplate.from_template("…")` and `PromptTemplate(template="…", input_variables=[…])` of
+LangChain are the text that they are given, and `ChatPromptTemplate.from_messages([…])` is a list of
+messages. `answer` is what the child with limits does.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
 
 from gatekeeper.contract.prompts.code.flow import Flow
-from gatekeeper.contract.prompts.code.langchain import template_argument
 from gatekeeper.contract.prompts.code.names import Names
+from gatekeeper.contract.prompts.code.python_source import python_names
 from gatekeeper.contract.prompts.code.tree import Node
 from gatekeeper.contract.prompts.code.written import (
     SEPARATE,
@@ -28,6 +34,7 @@ from gatekeeper.contract.reading.role_lines import ROLES
 
 _ROLES = {**{role: role for role in ROLES}, "human": "user", "ai": "assistant"}
 _KEYS = ("role", "content")
+_TEMPLATES = [["PromptTemplate"], ["ChatPromptTemplate"], ["HumanMessagePromptTemplate"]]
 _REPLACING = ("replace", "replaceAll")
 _NAMED = re.compile(r"\$?\{+\s*[\w.]+\s*\}+")
 """A mark that the gate reads as a variable too."""
@@ -280,7 +287,7 @@ class Reading:
 
     def _template(self, value: Node) -> Node | None:
         """Return the argument of a class of LangChain's packages; None if it is no such call."""
-        given = template_argument(value.inside())
+        given = _template_argument(value.inside())
         is_known = given is not None and self.names.origin(value.inside().parts[0])
         return given if is_known and is_known.startswith("langchain") else None
 
@@ -374,3 +381,53 @@ def _members(holder: Node | None, key: str) -> list[Node]:
     """Return what an object has under the key."""
     parts = holder.parts if holder is not None and holder.kind == "object" else []
     return [part for part in parts if part.text == key and part.kind in ("pair", "function")]
+
+
+def _template_argument(call: Node) -> Node | None:
+    """Return what the call makes a template of; None if it is no such call, or if another argument
+    may change what is sent."""
+    names, given = call.parts[0].dotted() if call.kind == "call" else [], call.all("argument")
+    makes = names[-1:] in (["from_template"], ["from_messages"])
+    if names[-2:-1] not in _TEMPLATES if makes else names[-1:] not in _TEMPLATES:
+        return None
+    if makes and len(given) == 1 and given[0].kind not in ("keyword", "spread"):
+        return given[0]
+    named = {part.text: part.parts[0] for part in given if part.kind == "keyword"}
+    is_plain = len(named) == len(given) and named.keys() <= {"template", "input_variables"}
+    return named.get("template") if is_plain else None
+
+
+def answer(request: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the one response to a request: the constant's `messages`, each with its `role`, `parts`
+    and `lines`, whether the file `has` it, or the `fault` that keeps it from being read."""
+    try:
+        yield _answer(request)
+    except CodeFault as fault:
+        yield {"fault": [fault.what, fault.fix, fault.line]}
+    except (RecursionError, MemoryError):
+        yield {"fault": ["the file is nested too deeply", "simplify the file", 1]}
+
+
+def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    language, source, path = request["language"], request["source"], request["path"]
+    if language == "python":
+        names = python_names(source, path)
+    else:
+        from gatekeeper.contract.prompts.code.typescript_source import typescript_names
+
+        names = typescript_names(source, path, language)
+    if request["kind"] == "has":
+        return {"has": has_name(names, request["name"])}
+    messages = Reading(names).constant(request["name"])
+    return {"messages": [_message_as_json(role, text) for role, text in messages]}
+
+
+def _message_as_json(role: str, found: Written) -> dict[str, Any]:
+    parts = [part if isinstance(part, str) else list(part) for part in found.parts]
+    first = next((line for line in found.lines if line is not None), 1)
+    lines = found.numbered(first)
+    computed = {
+        name: sha256(code.encode(errors="replace")).hexdigest()
+        for name, code in found.computed.items()
+    }
+    return {"role": role, "parts": parts, "lines": lines, "computed": computed}

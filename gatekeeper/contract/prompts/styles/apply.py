@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gatekeeper.contract.prompts.styles import names
 from gatekeeper.contract.prompts.styles.evidence import Evidence, recognise_style, refuse_both
-from gatekeeper.contract.prompts.styles.literal import StyleFault, literal, with_line_end
+from gatekeeper.contract.prompts.styles.literal import (
+    StyleFault,
+    fill_names,
+    literal,
+    with_line_end,
+)
 from gatekeeper.contract.values.definition import MessageTemplate, Prompt, TemplateStyle
 from gatekeeper.errors import ContractError, Problem
 
@@ -48,7 +52,7 @@ def translate_text(text: str, style: TemplateStyle, line: int) -> str:
     if style == "jinja":
         return text
     if style == "text":
-        return names.translate(text)
+        return fill_names(text)
     if style == "nunjucks":
         fix = "remove `template`, or write `template: jinja`"
         raise StyleFault(
@@ -91,7 +95,7 @@ def _translated(
     by_evidence: bool,
 ) -> MessageTemplate:
     if style == "text":
-        return replace(message, content=names.translate(message.content))
+        return replace(message, content=fill_names(message.content))
     try:
         if len(message.content) > _LONGEST:
             what = f"the text has more than {_LONGEST:,} characters"

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from gatekeeper.contract.prompts.kinds import GITHUB_PROMPT, TEMPLATE_SUFFIXES
 from gatekeeper.contract.prompts.styles.format_fields import count_fields
-from gatekeeper.contract.prompts.styles.literal import StyleFault
-from gatekeeper.contract.prompts.styles.names import PATH
+from gatekeeper.contract.prompts.styles.literal import PATH, StyleFault
 from gatekeeper.contract.values.definition import ShownBy, TemplateStyle
 
 _BY_SUFFIX: dict[TemplateStyle, tuple[str, ...]] = {

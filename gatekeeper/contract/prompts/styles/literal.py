@@ -1,5 +1,9 @@
 """Writes what all translations have in common: literal text, a parameter of a check, and the
-value of a variable."""
+value of a variable.
+
+The style `text` needs no more: a program fills in names, `{{ article }}` or `{{ order.id }}`, and
+sends comments, statements and all other braces as they are written.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,13 @@ RESERVED = frozenset(
     | {"true", "False", "None", "True"}
 )
 
+PATH = (
+    r"[^\W\d]\w*+"
+    r"""(?:\.[^\W\d]\w*+|\.\d++|\[\d++\]|\["[^"\\{}%#]*+"\]|\['[^'\\{}%#]*+'\])*+"""
+)
+"""A variable or a part of one, as Jinja writes it."""
+_HOLE = re.compile(rf"\{{\{{\s*+(?P<path>{PATH})\s*+\}}\}}")
+
 
 class StyleFault(Exception):
     """Text that cannot be translated. `line` counts from 1 in that text."""
@@ -30,6 +41,19 @@ class StyleFault(Exception):
 def literal(text: str) -> str:
     """Return a template that renders to the text, whatever braces are in it."""
     return _SPECIAL.sub(lambda found: "{{ '{' }}" if found[0] == "{" else "{{ '\\r' }}", text)
+
+
+def fill_names(text: str) -> str:
+    """Return the Jinja template of a text in which a program fills in names and nothing else. A
+    name is left as it is: Jinja reads it likewise."""
+    made: list[str] = []
+    end = 0
+    for match in _HOLE.finditer(text):
+        first = _NAME.match(match["path"])
+        if first and first[0] not in RESERVED:
+            made += [literal(text[end : match.start()]), match.group()]
+            end = match.end()
+    return "".join([*made, literal(text[end:])])
 
 
 def as_parameter(value: Any) -> Any:
