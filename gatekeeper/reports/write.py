@@ -267,9 +267,7 @@ def prepare_reports() -> None:
     import gatekeeper.reports.terminal.render
     import gatekeeper.reports.write  # noqa: F401
     from gatekeeper.reports.html.body import load_templates
-    from gatekeeper.reports.html.charts import import_pygal
     from gatekeeper.reports.html.markup import reader
 
     reader()
-    import_pygal()
     load_templates()

@@ -88,7 +88,7 @@ def test_a_change_without_prompts_is_quiet(
     assert act(propose(tmp_path, {"README.md": "Another product.\n"})) == 0
     assert github.comments[7] == []
     assert model.requests == []
-    heavy = "apprise httpx jinja2 jsonschema litellm numpy pydantic pygal rich scipy sqlalchemy"
+    heavy = "apprise httpx jinja2 jsonschema litellm numpy pydantic rich scipy sqlalchemy"
     program = "import sys; from gatekeeper.action import main; main.main(); "
     program += f"sys.exit(','.join(set('{heavy}'.split()) & set(sys.modules)) or None)"
     again = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -192,7 +192,7 @@ def _section(
         ],
         "measured": "Both arms" if contract.base and contract.head else "What was measured",
         "arms": [_arm(label, arm) for label, arm in _arms(contract) if arm],
-        "strip": Markup(charts.interval_strip(contract)),  # noqa: S704
+        "strip": charts.interval_strip(contract),
         "before": _as_before(contract, before) if before else None,
         "models": _model_change(contract),
         "changes": [_change(change) for change in changes[:_SECTIONS]],
@@ -211,7 +211,7 @@ def _as_before(contract: ContractResult, before: ContractResult) -> dict[str, An
     """Return the evidence under the base contract, next to head's own."""
     return {
         "name": base_contract_label(contract.under_base) if contract.under_base else "",
-        "strip": Markup(charts.interval_strip(before)),  # noqa: S704
+        "strip": charts.interval_strip(before),
         "said": markup.inline(decided_by(before.paired)) if before.paired else "",
         "arms": [_arm(label, arm) for label, arm in _arms(before) if arm],
     }
@@ -220,7 +220,7 @@ def _as_before(contract: ContractResult, before: ContractResult) -> dict[str, An
 def _charts(
     contract: ContractResult,
     past: Sequence[PastRun],
-    budgets: Sequence[str],
+    budgets: Sequence[Markup],
     own: ReportedEvaluation | None,
 ) -> list[Markup]:
     target = next((s.target for s in contract.slo if s.objective == "success_rate"), None)
@@ -229,19 +229,19 @@ def _charts(
     found = [charts.success_trend(past, contract.head, target, now), *budgets]
     if own:
         outcomes = _by_arm(own)
-        found += [charts.latency_chart(outcomes, arms), charts.token_chart(outcomes, arms)]
-    return [Markup(chart) for chart in found if chart]  # noqa: S704
+        found += [charts.latency_chart(outcomes, arms), charts.token_table(outcomes, arms)]
+    return [chart for chart in found if chart]
 
 
-def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[str], str]:
+def _budgets(contract: ContractResult, past: Sequence[PastRun]) -> tuple[list[Markup], str]:
     """Return charts of the error budgets over runs, the most pressing first, and in words what is
     left of the others that have an event."""
     targets = {slo.objective: slo.target for slo in contract.slo}
-    rendered: list[str] = []
+    rendered: list[Markup] = []
     shares_left: list[str] = []
     for budget in by_pressure(contract.error_budgets):
         target = targets.get(budget.objective)
-        chart = ""
+        chart = Markup()
         if target is not None and len(rendered) < _MOST_TRENDS:
             chart = charts.budget_trend(past, budget, target)
         if chart:

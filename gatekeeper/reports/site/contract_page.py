@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,8 +23,8 @@ from gatekeeper.reports.described.drift import evidence_text, range_text, status
 from gatekeeper.reports.described.error_budgets import budget_cells
 from gatekeeper.reports.document import Picture, Quote, Section, Words, columns, joined
 from gatekeeper.reports.escape import plain, visible
+from gatekeeper.reports.html import plots
 from gatekeeper.reports.html.render import Html
-from gatekeeper.reports.site import plots
 from gatekeeper.reports.site.contract_history import ContractHistory
 from gatekeeper.reports.site.frame import STATUS, Site, page_path, render_page, shown_name
 from gatekeeper.reports.site.kept_runs import KeptRun
@@ -157,9 +157,8 @@ def _plots(
         "Pass rate",
         f"{numbers.count(len(records), 'run')} with 95 % intervals.",
         axis,
-        times,
-        xs,
-        rates,
+        plots.dates(times),
+        plots.Line(xs, rates),
         intervals=intervals,
         target=objective.target if objective else None,
         marks=[xs[at] for at in changed_runs(records)],
@@ -168,19 +167,18 @@ def _plots(
         height=2 * plots.HEIGHT,
     )
     yield from _budget_plots(history, times, xs)
-    costs = [price_of(record) for record in records]
-    if any(costs):
-        axis = plots.amount_axis(costs, numbers.dollars)
-        yield plots.plot("Cost of a run", "", axis, times, xs, costs, kind="over-runs")
-    latencies = [record.latency_ms.get("p95") for record in records]
-    if any(latencies):
-        axis = plots.amount_axis(latencies, numbers.milliseconds)
-        yield plots.plot("Latency p95", "", axis, times, xs, latencies, kind="over-runs")
-    repairs = [_repair_rate(record) for record in records]
-    if any(repairs):
-        axis = plots.amount_axis(repairs, numbers.percent)
-        says = "The share of answers that were repaired before the checks ran."
-        yield plots.plot("Repair rate", says, axis, times, xs, repairs, kind="over-runs")
+    repaired = "The share of answers that were repaired before the checks ran."
+    p95 = [record.latency_ms.get("p95") for record in records]
+    amounts: Sequence[tuple[str, str, Sequence[float | None], Callable[[float], str]]] = (
+        ("Cost of a run", "", [price_of(record) for record in records], numbers.dollars),
+        ("Latency p95", "", p95, numbers.milliseconds),
+        ("Repair rate", repaired, [_repair_rate(record) for record in records], numbers.percent),
+    )
+    for title, says, values, write in amounts:
+        if any(values):
+            axis = plots.amount_axis(values, write)
+            line = plots.Line(xs, values)
+            yield plots.plot(title, says, axis, plots.dates(times), line, kind="over-runs")
 
 
 def _budget_plots(
@@ -200,9 +198,8 @@ def _budget_plots(
             f"Error budget left: {shown_name(label_of(budget.objective))}",
             f"Left now: {share_left(budget)}. Window: {budget.window}.",
             plots.Axis(low, 1.0, numbers.percent),
-            times,
-            xs,
-            left,
+            plots.dates(times),
+            plots.Line(xs, left),
             target=0.0 if low < 0 else None,
             kind="over-runs",
         )

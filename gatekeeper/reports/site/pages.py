@@ -33,6 +33,7 @@ from gatekeeper.reports.document import (
     columns,
 )
 from gatekeeper.reports.escape import plain
+from gatekeeper.reports.html.plots import amount_axis, bars, sparkline, state_strip
 from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.site.contract_history import (
     RANKS,
@@ -51,7 +52,6 @@ from gatekeeper.reports.site.frame import (
     render_page,
     shown_name,
 )
-from gatekeeper.reports.site.plots import amount_axis, bars, sparkline, state_strip
 from gatekeeper.reports.words.columns import share_left
 
 _MOST_URGENT = 6

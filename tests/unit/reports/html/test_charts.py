@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import importlib.metadata
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -56,7 +54,8 @@ def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) 
         "Latency",
         "Tokens and cost of a call",
     ]
-    for figure, name in zip(found, titles, strict=True):
+    assert "<tbody><tr>" in found[-1]
+    for figure, name in zip(found[:-1], titles, strict=False):
         svg = drawn(figure)
         assert svg.get("role") == "img"
         assert (svg.get("aria-label") or "").startswith(name)
@@ -67,13 +66,11 @@ def test_every_chart_has_a_title_a_sentence_and_its_numbers(result: GateResult) 
 def test_the_trend_has_a_row_a_run_with_its_interval() -> None:
     nights = past(runs=10)
     figure = charts.success_trend(nights[::-1], None, 0.9)
-    rows = re.findall(r"<tr><td>(.*?)</td></tr>", figure)
+    rows = rows_of(figure)
     assert len(rows) == 10
-    assert rows[0].split("</td><td>")[:2] == [
-        f"{nights[0].time:%Y-%m-%d}",
-        numbers.percent(nights[0].success_rate),
-    ]
-    assert len(drawn(figure).findall(".//*[@class='ci']")) == 10
+    assert rows[0][:2] == [f"{nights[0].time:%Y-%m-%d}", numbers.percent(nights[0].success_rate)]
+    assert (drawn(figure).find(".//*[@class='dots']").get("d") or "").count("M") == 10  # type: ignore[union-attr]
+    assert drawn(figure).find(".//*[@class='band']") is not None
 
 
 def test_a_trend_needs_runs_and_passes_over_those_without_a_sample() -> None:
@@ -82,7 +79,7 @@ def test_a_trend_needs_runs_and_passes_over_those_without_a_sample() -> None:
     assert charts.success_trend(nights[:1], None, 0.9) == ""
     empty = replace(nights[1], samples=0, failed=0, interval=None)
     figure = charts.success_trend((nights[0], empty, nights[2]), None, None)
-    assert figure.count("<tr><td>") == 2
+    assert len(rows_of(figure)) == 2
 
 
 def with_budgets(result: GateResult, nights: Sequence[PastRun], **targets: float) -> GateResult:
@@ -112,7 +109,9 @@ def spending(*failed: int, **more: Sequence[int]) -> list[PastRun]:
 
 
 def rows_of(figure: str) -> list[list[str]]:
-    return [row.split("</td><td>") for row in re.findall(r"<tr><td>(.*?)</td></tr>", figure)]
+    body = figure.partition("<tbody>")[2]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")]
+    return [row for row in cells if row]
 
 
 def test_the_budget_is_counted_over_its_window_alone() -> None:
@@ -192,12 +191,6 @@ def test_where_nothing_is_known_nothing_is_drawn() -> None:
     arms = {"base": None, "head": examples.arm(1, 2)}
     without = {"base": [], "head": [examples.outcome(text=None)]}
     assert charts.latency_chart(without, arms) == ""  # type: ignore[arg-type]
-    assert charts.token_chart(without, arms) == ""  # type: ignore[arg-type]
+    assert charts.token_table(without, arms) == ""  # type: ignore[arg-type]
     nothing = ContractResult("c", "c.yaml", "pass", ())
     assert charts.interval_strip(nothing) == ""
-
-
-def test_pygal_leaves_the_importer_as_it_was() -> None:
-    render_html(replace(examples.FAIL, past=past("speech-tag")))
-    assert not [f for f in sys.meta_path if type(f).__name__ == "PluginImportFixer"]
-    assert importlib.metadata.version("pygal")

@@ -231,7 +231,7 @@ def test_a_run_that_touches_no_prompt_loads_nothing_heavy() -> None:
         "from gatekeeper.reports.html import render_html\n"
         "page = render_html(examples.result())\n"
         "assert 'no model was called' in page\n"
-        "heavy = {'pygal', 'jinja2', 'markdown_it', 'scipy', 'numpy', 'litellm'}\n"
+        "heavy = {'jinja2', 'markdown_it', 'scipy', 'numpy', 'litellm'}\n"
         "sys.exit(', '.join(sorted(heavy & sys.modules.keys())) or None)\n"
     )
     done = subprocess.run(

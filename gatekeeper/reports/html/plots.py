@@ -1,8 +1,7 @@
-"""Draws the site's charts as SVG paths.
+"""Draws the charts of a report and of the site as SVG paths, without script or style.
 
-Not with pygal, like the charts of a report: it takes 80 ms and 144 kB for a chart of a year of
-nights, and a site of 100 contracts has 600 of them. One path for all nights takes a millisecond and
-6 kB. Labels are HTML around the drawing, so that they keep their size on a phone.
+One path for all nights of a year takes a millisecond and 6 kB: a site of 100 contracts has 600
+charts. Labels are HTML around the drawing, so that they keep their size on a phone.
 """
 
 from __future__ import annotations
@@ -12,12 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from gatekeeper import numbers
 from gatekeeper.history.flickering import FixtureState
+from gatekeeper.reports.document import Table
 from gatekeeper.reports.escape import plain
+from gatekeeper.reports.html.render import Html
 from gatekeeper.stats.interval import ConfidenceInterval
 
 WIDTH, HEIGHT = 1000, 120
@@ -44,6 +46,14 @@ class Axis:
         span = (self.high - self.low) or 1.0
         place = round(height * (self.high - value) / span)
         return 0 if place < 0 else height if place > height else place
+
+
+class Line(NamedTuple):
+    """Values at places of the axis. `arm` is a CSS class, ` head` for head's line."""
+
+    xs: Sequence[int]
+    values: Sequence[Value]
+    arm: str = ""
 
 
 def share_axis(values: Sequence[Value], *, lowest: float = 0.0) -> Axis:
@@ -80,39 +90,39 @@ def plot(
     title: str,
     says: str,
     axis: Axis,
-    times: Sequence[datetime],
-    xs: Sequence[int],
-    values: Sequence[Value],
-    *,
+    ends: Sequence[str],
+    *lines: Line,
     intervals: Sequence[ConfidenceInterval | None] = (),
     target: float | None = None,
     marks: Sequence[int] = (),
     change: int | None = None,
     kind: str = "",
     height: int = HEIGHT,
+    table: Table | None = None,
 ) -> Markup:
-    """Return a figure with one line over time, `height` steps high.
+    """Return a figure with lines between two `ends`, `height` steps high.
 
-    `intervals` are drawn as a band. `target` is a dashed line. `marks` are places on the axis of
-    what began there, such as another prompt; `change` is that of a certain drift.
+    `intervals` of the first line are drawn as a band. `target` is a dashed line. `marks` are places
+    on the axis of what began there, such as another prompt; `change` is that of a certain drift.
+    `table` has the same numbers.
     """
     parts = [_grid(height)]
     if intervals:
-        parts.append(_band(axis, height, xs, intervals))
+        parts.append(_band(axis, height, lines[0].xs, intervals))
     if target is not None:
         parts.append(f'<path class="target" d="M0 {axis.y(target, height)}H{WIDTH}"/>')
     if marks:
         parts.append(f'<path class="mark" d="{"".join(f"M{x} 0V{height}" for x in marks)}"/>')
     if change is not None:
         parts.append(f'<path class="change" d="M{change} 0V{height}"/>')
-    ys = [None if value is None else axis.y(value, height) for value in values]
-    parts.append(f'<path class="line" d="{_line(xs, ys)}"/>')
-    if len(values) <= _MOST_DOTS:
-        dots = [f"M{x} {y}h0" for x, y in zip(xs, ys, strict=True) if y is not None]
-        parts.append(f'<path class="dots" d="{"".join(dots)}"/>')
-    return _figure(
-        title, says, "".join(parts), axis, _dates(times), f"plot {kind}".rstrip(), height
-    )
+    for line in lines:
+        ys = [None if value is None else axis.y(value, height) for value in line.values]
+        parts.append(f'<path class="line{line.arm}" d="{_line(line.xs, ys)}"/>')
+        if len(line.values) <= _MOST_DOTS:
+            dots = [f"M{x} {y}h0" for x, y in zip(line.xs, ys, strict=True) if y is not None]
+            parts.append(f'<path class="dots{line.arm}" d="{"".join(dots)}"/>')
+    kind = f"plot {kind}".rstrip()
+    return _figure(title, says, "".join(parts), axis, ends, kind, height, table)
 
 
 def bars(
@@ -187,13 +197,18 @@ def _figure(
     says: str,
     inner: str,
     axis: Axis,
-    dates: Sequence[str],
+    ends: Sequence[str],
     kind: str,
     height: int = HEIGHT,
+    table: Table | None = None,
 ) -> Markup:
     ticks = (axis.high, (axis.low + axis.high) / 2, axis.low)
     labels = "".join(f"<span>{escape(axis.write(tick))}</span>" for tick in ticks)
-    below = "".join(f"<span>{escape(date)}</span>" for date in dates)
+    below = "".join(f"<span>{escape(date)}</span>" for date in ends)
+    digits = (
+        f"<details><summary>As a table</summary>{Html().table(table)}</details>" if table else ""
+    )
+    follows = '<p class="readout quiet" aria-hidden="true"></p>' if "over-runs" in kind else ""
     said = escape(plain(f"{title}. {says}"))
     return Markup(  # noqa: S704
         f'<figure class="chart {kind}"><figcaption><b>{escape(plain(title))}</b> '
@@ -201,7 +216,7 @@ def _figure(
         f'<div class="ticks" aria-hidden="true">{labels}</div>'
         f'<svg viewBox="0 0 {WIDTH} {height}" preserveAspectRatio="none" role="img" '
         f'aria-label="{said}">{inner}</svg><div class="dates" aria-hidden="true">{below}</div>'
-        '</div><p class="readout quiet" aria-hidden="true"></p></figure>'
+        f"</div>{follows}{digits}</figure>"
     )
 
 
@@ -254,7 +269,8 @@ def _path(points: Sequence[tuple[int, int]]) -> str:
     return f"{start}l{' '.join(steps)}" if steps else f"{start}h0"
 
 
-def _dates(times: Sequence[datetime]) -> list[str]:
+def dates(times: Sequence[datetime]) -> list[str]:
+    """Return the first and the last day."""
     if not times:
         return []
     days = [f"{time.astimezone(UTC):%Y-%m-%d}" for time in (times[0], times[-1])]
