@@ -261,13 +261,14 @@ def prepare_reports() -> None:
     import gatekeeper.reports.formats.junit
     import gatekeeper.reports.formats.result_json
     import gatekeeper.reports.formats.samples
-    import gatekeeper.reports.html
+    import gatekeeper.reports.html.body
     import gatekeeper.reports.markdown.comment
     import gatekeeper.reports.terminal.console
     import gatekeeper.reports.terminal.render
     import gatekeeper.reports.write  # noqa: F401
-    from gatekeeper.reports.html.body import load_templates
     from gatekeeper.reports.html.markup import reader
+    from gatekeeper.reports.html.page import templates
 
     reader()
-    load_templates()
+    for name in ("body.html.j2", "samples.html.j2"):
+        templates().get_template(name)

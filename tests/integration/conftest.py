@@ -36,13 +36,6 @@ __all__ = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def without_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts keep their titles and tables and have no curves, which take a tenth of the time of a
-    check. A module that looks at a curve overrides this fixture."""
-    monkeypatch.setattr("gatekeeper.reports.html.charts._svg", lambda *_: "<svg></svg>")
-
-
 # What a module says that reads other reports than result.json and comment.md, or all files.
 _READS_REPORTS = re.compile(
     r"report\.html|junit|\.csv|samples\.jsonl|summary\.md|iterdir|glob\(|st_size|write_reports"

@@ -65,7 +65,7 @@ def success_trend(
         table=_table(
             ("Run", "Success rate", "Interval", "Samples", "Commit"),
             [
-                (day, numbers.percent(rate), _between(interval), f"{samples:,}", Quote(sha[:10]))
+                (day, numbers.percent(rate), between(interval), f"{samples:,}", Quote(sha[:10]))
                 for day, rate, interval, samples, sha in points
             ],
         ),
@@ -199,7 +199,7 @@ def interval_strip(contract: ContractResult) -> Markup:
         return round(60 + 480 * (share - start) / (1 - start or 1), 1)
 
     said = "; ".join(
-        f"{label} {numbers.percent(rate)}, interval {_between(interval)}"
+        f"{label} {numbers.percent(rate)}, interval {between(interval)}"
         for label, (rate, interval) in known.items()
     )
     parts = []
@@ -261,7 +261,8 @@ def _cost(arm: ArmResult | None) -> str:
     return numbers.dollars(arm.cost_per_call_usd if arm else None)
 
 
-def _between(interval: ConfidenceInterval | None) -> str:
+def between(interval: ConfidenceInterval | None) -> str:
+    """Write an interval of shares."""
     if interval is None:
         return numbers.NONE
     return f"{numbers.percent(interval.low)} to {numbers.percent(interval.high)}"

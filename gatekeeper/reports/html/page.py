@@ -8,6 +8,16 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING, Any
+
+from gatekeeper import numbers
+from gatekeeper.reports.escape import clip, plain, visible
+from gatekeeper.reports.html import markup
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_ASSETS = Path(__file__).parent / "assets"
 
 _SHELL = Template("""\
 <!doctype html>
@@ -76,4 +86,37 @@ def _digest(text: str) -> str:
 def asset(name: str) -> str:
     """Return the text of a style or script of the pages."""
     # importlib.resources would import zipfile.
-    return (Path(__file__).parent / "assets" / name).read_text(encoding="utf-8")
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def shown(text: str, limit: int | None = 120) -> str:
+    """Return a name or a sentence on one line as it is safe to show, once it is escaped."""
+    return clip(plain(text), limit)
+
+
+def render_template(name: str, **values: Any) -> str:
+    """Render a template of the assets, which escapes all that is not markup already."""
+    return templates().get_template(f"{name}.html.j2").render(values)
+
+
+@lru_cache(maxsize=1)
+def templates() -> Environment:
+    """Return the templates, which are kept for the process once they are compiled."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(_ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"icon_of": markup.icon, "numbers": numbers, "count": numbers.count}
+    made.filters |= {
+        "shown": shown,
+        "seen": lambda text, limit=None: clip(visible(str(text)), limit),
+        "inline": markup.inline,
+        "blocks": markup.blocks,
+        "iconed": lambda line: markup.with_icons(escape(visible(line))),
+    }
+    return made

@@ -22,11 +22,11 @@ from gatekeeper.history.record import Count, Record, objective_counts
 from gatekeeper.reports.described.drift import evidence_text, range_text, status_text
 from gatekeeper.reports.described.error_budgets import budget_cells
 from gatekeeper.reports.document import Picture, Quote, Section, Words, columns, joined
-from gatekeeper.reports.escape import plain, visible
 from gatekeeper.reports.html import plots
+from gatekeeper.reports.html.page import shown
 from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.site.contract_history import ContractHistory
-from gatekeeper.reports.site.frame import STATUS, Site, page_path, render_page, shown_name
+from gatekeeper.reports.site.frame import STATUS, Site, page_path, render_page
 from gatekeeper.reports.site.kept_runs import KeptRun
 from gatekeeper.reports.site.pages import figures, fixture_names, name
 from gatekeeper.reports.words.columns import share_left
@@ -59,28 +59,17 @@ def render_contract(site: Site, history: ContractHistory) -> str:
     times = [record.time for record in records]
     xs = plots.places(times)
     rows = [_run_cells(record) for record in records]
-    shown = list(reversed(range(len(records))))[:_SHOWN_RUNS]
     runs = [
-        {
-            "verdict": records[at].verdict,
-            "cells": rows[at],
-            "report": _report(records[at], kept),
-        }
-        for at in shown
+        {"verdict": record.verdict, "cells": cells, "report": _report(record, kept)}
+        for record, cells in list(zip(records, rows, strict=True))[: -_SHOWN_RUNS - 1 : -1]
     ]
     return render_page(
         site,
         "contract",
-        shown_name(history.name),
+        shown(history.name),
         page_path(history.name),
-        severity=history.severity,
-        name=shown_name(history.name),
+        history=history,
         lead=_lead(history),
-        path=visible(history.contract.path) if history.contract else "",
-        findings=[
-            {"severity": finding.severity, "text": plain(finding.text)}
-            for finding in history.findings
-        ],
         plots=list(_plots(history, times, xs)),
         plots_note=_plots_note(history),
         parts=[html.section(part) for part in _parts(site, history)],
@@ -101,7 +90,7 @@ def _lead(history: ContractHistory) -> str:
     return (
         f"{STATUS[history.severity].capitalize()}. {numbers.percent(last.success_rate)}{between} "
         f"of {numbers.count(last.samples, 'sample')} passed on {numbers.moment(last.time)}, with "
-        f"{shown_name(last.model)}.{removed}"
+        f"{shown(last.model)}.{removed}"
     )
 
 
@@ -117,7 +106,7 @@ def _run_cells(record: Record) -> list[str]:
         numbers.dollars(price_of(record)),
         record.sha[:10]
         if record.sha.isascii() and record.sha.isalnum()
-        else shown_name(record.sha[:10]),
+        else shown(record.sha[:10]),
     ]
 
 
@@ -195,7 +184,7 @@ def _budget_plots(
             continue
         low = -1.0 if min(known) < 0 else 0.0
         yield plots.plot(
-            f"Error budget left: {shown_name(label_of(budget.objective))}",
+            f"Error budget left: {shown(label_of(budget.objective))}",
             f"Left now: {share_left(budget)}. Window: {budget.window}.",
             plots.Axis(low, 1.0, numbers.percent),
             plots.dates(times),

@@ -8,19 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gatekeeper import __version__, numbers
+from gatekeeper import __version__
 from gatekeeper.history.record import Record
-from gatekeeper.reports.escape import clip, plain
-from gatekeeper.reports.html import markup
-from gatekeeper.reports.html.page import asset, linked_page
+from gatekeeper.reports.html.page import asset, linked_page, render_template, shown
 from gatekeeper.reports.site.contract_history import ContractHistory, Severity
 from gatekeeper.reports.site.kept_runs import KeptRun
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 INDEX, HEALTH, COSTS, RUNS = "index.html", "health.html", "costs.html", "runs.html"
 STATUS: Mapping[Severity, str] = {
@@ -31,7 +25,6 @@ STATUS: Mapping[Severity, str] = {
 }
 _PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,78}[a-z0-9])?")
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
-_NAME_LIMIT = 120
 _DARK = re.compile(r"@media screen and \(prefers-color-scheme: dark\) \{\s*:root \{([^}]*)\}\s*\}")
 
 
@@ -63,11 +56,6 @@ def page_path(contract: str) -> str:
     return f"contracts/{words}--{digest}.html" if words else f"contracts/contract--{digest}.html"
 
 
-def shown_name(text: str) -> str:
-    """Return a name as it is safe to show."""
-    return clip(plain(text), _NAME_LIMIT)
-
-
 def render_page(site: Site, template: str, heading: str, here: str, /, **values: Any) -> str:
     """Render a page from a template. `here` is the page's path in the site."""
     root = "../" if "/" in here else ""
@@ -79,19 +67,16 @@ def render_page(site: Site, template: str, heading: str, here: str, /, **values:
     ]
     if site.kept:
         links.append(("Reports", RUNS, here == RUNS))
-    title = shown_name(site.title)
-    body = (
-        _templates()
-        .get_template(f"{template}.html.j2")
-        .render(
-            site_title=title,
-            links=links,
-            root=root,
-            built=numbers.moment(site.built),
-            version=__version__,
-            source=shown_name(site.source),
-            **values,
-        )
+    title = shown(site.title)
+    body = render_template(
+        template,
+        site=site,
+        site_title=title,
+        links=links,
+        root=root,
+        version=__version__,
+        status=STATUS,
+        **values,
     )
     full = f"{title} · gatekeeper" if heading == title else f"{heading} · {title}"
     script, style = (root + name for name in site_assets())
@@ -116,34 +101,10 @@ def site_assets() -> Mapping[str, str]:
         asset("base.css"),
     )
     texts = {
-        "js": f"{asset('table.js')}\n{_own_asset('site.js')}",
-        "css": f"{style}\n{chosen}\n{_own_asset('site.css')}",
+        "js": f"{asset('table.js')}\n{asset('site.js')}",
+        "css": f"{style}\n{chosen}\n{asset('site.css')}",
     }
     return {
         f"assets/site-{hashlib.sha256(text.encode()).hexdigest()[:10]}.{kind}": text
         for kind, text in texts.items()
     }
-
-
-def _own_asset(name: str) -> str:
-    return files("gatekeeper.reports.site").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-@lru_cache(maxsize=1)
-def _templates() -> Environment:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("gatekeeper.reports.site", "assets"),
-                PackageLoader("gatekeeper.reports.html", "assets"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.globals |= {"icon_of": markup.icon, "count": numbers.count}
-    return made

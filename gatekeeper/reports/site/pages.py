@@ -33,6 +33,7 @@ from gatekeeper.reports.document import (
     columns,
 )
 from gatekeeper.reports.escape import plain
+from gatekeeper.reports.html.page import shown
 from gatekeeper.reports.html.plots import amount_axis, bars, sparkline, state_strip
 from gatekeeper.reports.html.render import Html
 from gatekeeper.reports.site.contract_history import (
@@ -46,15 +47,12 @@ from gatekeeper.reports.site.frame import (
     HEALTH,
     INDEX,
     RUNS,
-    STATUS,
     Site,
     page_path,
     render_page,
-    shown_name,
 )
 from gatekeeper.reports.words.columns import share_left
 
-_MOST_URGENT = 6
 _VERDICTS = ("fail", "error", "inconclusive", "pass")
 _MOST_FIXTURES = 100
 _RECENT = timedelta(days=30)
@@ -67,33 +65,24 @@ _EXPLAINED = (
 
 def render_index(site: Site) -> str:
     """Render the page with the table of all contracts."""
-    urgent = [
-        {
-            "name": shown_name(history.name),
-            "path": page_path(history.name),
-            "text": plain(finding.text),
-            "severity": finding.severity,
-        }
-        for history in site.histories
-        for finding in history.findings
-        if finding.severity == "fail"
-    ]
     severity, headline = summary(site)
-    present = sorted({history.severity for history in site.histories}, key=RANKS.__getitem__)
     return render_page(
         site,
         "index",
-        shown_name(site.title),
+        shown(site.title),
         INDEX,
         verdict=severity,
         headline=headline,
         lead=_lead(site),
-        urgent=urgent[:_MOST_URGENT],
-        more_urgent=max(0, len(urgent) - _MOST_URGENT),
-        notices=[plain(notice) for notice in site.notices],
-        rows=[_row(history) for history in site.histories],
-        statuses=[(value, STATUS[value]) for value in present],
+        urgent=[
+            (h, found) for h in site.histories for found in h.findings if found.severity == "fail"
+        ],
+        rows=list(map(_row, site.histories)),
+        ranks=RANKS,
+        verdicts=_VERDICTS,
         most_runs=MOST_RUNS,
+        path_of=page_path,
+        share_left=share_left,
     )
 
 
@@ -135,39 +124,14 @@ def _lead(site: Site) -> str:
 
 def _row(history: ContractHistory) -> dict[str, Any]:
     last = history.latest
-    budget = by_pressing_budget(history)
-    price = price_of(last) if last else None
-    severity = history.severity
-    name, folder = shown_name(history.name), plain(history.folder)
-    model = shown_name(last.model) if last else ""
-    verdict = last.verdict if last else None
-    share = None
-    if budget and budget.budget > 0:
-        share = budget.left / budget.budget
+    short = (plain(history.folder), *(finding.short for finding in history.findings))
     return {
-        "name": name,
-        "search": " ".join(filter(None, (folder, name, model))),
-        "path": page_path(history.name),
-        "severity": severity,
-        "status": "removed" if history.removed else STATUS[severity],
-        "rank": RANKS[severity] + (0.5 if history.removed else 0),
-        "short": " · ".join(
-            dict.fromkeys(filter(None, (folder, *(finding.short for finding in history.findings))))
-        ),
-        "rate": numbers.percent(last.success_rate if last else None),
-        "rate_key": "" if last is None or last.success_rate is None else last.success_rate,
-        "interval": numbers.percent_interval(last.interval if last else None),
+        "history": history,
+        "rate": last.success_rate if last else None,
+        "price": price_of(last) if last else None,
+        "budget": by_pressing_budget(history),
+        "short": " · ".join(dict.fromkeys(filter(None, short))),
         "spark": sparkline([record.success_rate for record in history.records[-MOST_RUNS:]]),
-        "budget": share_left(budget) if budget else numbers.NONE,
-        "budget_of": f"in {budget.window}" if budget else "",
-        "budget_key": "" if share is None else round(share, 6),
-        "budget_bad": budget is not None and budget.left < 0,
-        "cost": numbers.dollars(price) if last else numbers.NONE,
-        "cost_key": "" if price is None else price,
-        "last": numbers.moment(last.time).removesuffix(" UTC") if last else numbers.NONE,
-        "last_key": f"{last.time:%Y-%m-%dT%H:%M:%S}" if last else "",
-        "verdict": verdict,
-        "verdict_rank": "" if verdict is None else _VERDICTS.index(verdict),
     }
 
 

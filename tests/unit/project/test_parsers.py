@@ -89,13 +89,12 @@ providers/failures.py OURS email
 providers/http/response_body.py SIZE zlib
 reports/formats/csv_parquet.py OURS pyarrow
 reports/formats/junit.py OURS xml
-reports/html/body.py OURS jinja2
 reports/html/markup.py OURS markdown_it
+reports/html/page.py OURS jinja2
 reports/html/samples.py OURS gzip
 reports/write.py OURS markdown_it
 reports/words/prompt_diff.py SIZE markdown_it
 reports/site/contract_page.py OURS gzip
-reports/site/frame.py OURS jinja2
 runs/ray_cluster.py REFUSED pickle
 """
 """A module, or all modules of a folder. CHILD: it parses in a child process with limits. SIZE: the
