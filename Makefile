@@ -76,7 +76,7 @@ bench-stats: setup $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.several_contracts --write benchmarks/error-rates.md
 	$(BIN)/python -m benchmarks.mutation --write benchmarks/error-rates.md
 	$(BIN)/python -m benchmarks.blame --write benchmarks/error-rates.md
-	$(BIN)/python -m benchmarks.judge_correction --write docs/judges.md
+	$(BIN)/python -m benchmarks.judge_correction --write benchmarks/error-rates.md
 
 $(VENV)/.bench-ready: requirements/bench.lock | $(VENV)/.ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/bench.lock

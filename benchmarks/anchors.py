@@ -5,7 +5,7 @@
 Each anchor has a probability with which the judge grades it as people do, the same on every night
 and at calibration. Some anchors are doubtful: the judge is right about them half of the time. The
 last rows have a judge that passes everything from the first night on. People pass every second
-anchor. Prints the table of docs/judges.md.
+anchor. Prints the table of benchmarks/error-rates.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulates a judge that favours longer answers, with and without the correction by labels.
 
-    python -m benchmarks.judge_correction [--runs 4000] [--seed 1] [--write docs/judges.md]
+    python -m benchmarks.judge_correction [--runs 4000] [--seed 1] [--write FILE]
 
 The judge passes 90 % of the good answers and fails 80 % of the bad ones, on average. Of two answers
 to one input it is more lenient with the longer, and head's are the shorter ones. Ends with exit
