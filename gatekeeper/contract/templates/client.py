@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
@@ -52,46 +52,50 @@ def render_parts(
             except ContractError as error:
                 yield error
         return
-    for start in range(0, len(values), _VALUES_AT_ONCE):
-        yield from _ask_parts(prompt, values[start : start + _VALUES_AT_ONCE], budget)
+
+    def request(some: Sequence[Any]) -> Mapping[str, Any]:
+        return {"kind": "render", "prompt": _as_json(prompt), "values": some}
+
+    def fault(what: str, fix: str) -> ContractError:
+        return ContractError([_unplaced(prompt, what, fix)])
+
+    yield from _answers(values, _VALUES_AT_ONCE, request, budget, _parts_or_error, fault)
 
 
-def _ask_parts(
-    prompt: Prompt, values: Sequence[Mapping[str, Any]], budget: Budget
-) -> Iterator[Parts | ContractError]:
-    """Ask the child to render; an overrun is the fault of the first set of values without a
-    response."""
-    while values:
+def _answers(
+    asked: Sequence[Any],
+    at_once: int,
+    request: Callable[[Sequence[Any]], Mapping[str, Any]],
+    budget: Budget,
+    read: Callable[[Mapping[str, Any]], Any],
+    fault: Callable[[str, str], Any],
+) -> Iterator[Any]:
+    """Yield what the child answers to each of what is asked, as `read` reads it; an overrun is the
+    fault of the first without a response."""
+    while asked:
         exceeded = budget.exceeded()
         if exceeded:
-            what, fix = f"the template takes {exceeded}", f"{_SIMPLER}, or remove fixtures"
-            yield from [ContractError([_unplaced(prompt, what, fix)])] * len(values)
+            found = fault(f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures")
+            yield from [found] * len(asked)
             return
-        request = {
-            "kind": "render",
-            "prompt": _as_json(prompt),
-            "values": values,
-            "budget": astuple(budget),
-        }
+        some = asked[:at_once]
         try:
-            answers = _CHILD.ask(request)
+            answers = _CHILD.ask({**request(some), "budget": astuple(budget)})
         except FrameError as error:
-            what = f"the values cannot be rendered: {error}"
-            if len(values) > 1:
-                for one in values:
-                    yield from _ask_parts(prompt, [one], budget)
+            if len(some) > 1:
+                yield from _answers(some, 1, request, budget, read, fault)
             else:
-                yield ContractError([_unplaced(prompt, what, "use smaller values")])
-            return
+                yield fault(f"the values cannot be rendered: {error}", "use smaller values")
+            asked = asked[len(some) :]
+            continue
         for response in answers.responses:
-            _take(budget, response)
-            yield _parts_or_error(response)
-        values = values[len(answers.responses) :]
+            budget.work, budget.text_bytes, budget.seconds = response["budget"]
+            yield read(response)
+        asked = asked[len(answers.responses) :]
         if answers.overrun is not None:
             budget.spend(seconds=OVERRUN_SECONDS)
-            what = f"the template cannot be rendered: {answers.overrun}"
-            yield ContractError([_unplaced(prompt, what, _SIMPLER)])
-            values = values[1:]
+            yield fault(f"the template cannot be rendered: {answers.overrun}", _SIMPLER)
+            asked = asked[1:]
 
 
 def check_syntax(prompt: Prompt) -> list[Problem]:
@@ -143,44 +147,19 @@ def evaluate_text(text: str, variables: Mapping[str, Any], budget: Budget) -> An
 
 
 def evaluate_texts(asked: Sequence[tuple[str, Mapping[str, Any]]], budget: Budget) -> Iterator[Any]:
-    """Yield the value of each text with its variables, or the ValueFault that there is instead.
+    """Return the value of each text with its variables, or the ValueFault that there is instead.
     The child is asked for many at once, which is much faster than one by one."""
-    for start in range(0, len(asked), _TEXTS_AT_ONCE):
-        yield from _ask_values(asked[start : start + _TEXTS_AT_ONCE], budget)
 
-
-def _ask_values(asked: Sequence[tuple[str, Mapping[str, Any]]], budget: Budget) -> Iterator[Any]:
-    while asked:
-        exceeded = budget.exceeded()
-        if exceeded:
-            what, fix = f"the template takes {exceeded}", f"{_SIMPLER}, or keep fewer fixtures"
-            yield from [ValueFault(what, fix)] * len(asked)
-            return
-        values = {id(variables): variables for _, variables in asked}
+    def request(some: Sequence[tuple[str, Mapping[str, Any]]]) -> Mapping[str, Any]:
+        values = {id(variables): variables for _, variables in some}
         places = {key: place for place, key in enumerate(values)}
-        request = {
-            "kind": "evaluate",
-            "asked": [[text, places[id(variables)]] for text, variables in asked],
-            "values": list(values.values()),
-            "budget": astuple(budget),
-        }
-        try:
-            answers = _CHILD.ask(request)
-        except FrameError as error:
-            if len(asked) > 1:
-                for one in asked:
-                    yield from _ask_values([one], budget)
-            else:
-                yield ValueFault(f"the values cannot be rendered: {error}", "use smaller values")
-            return
-        for response in answers.responses:
-            _take(budget, response)
-            yield ValueFault(*response["fault"]) if "fault" in response else response["value"]
-        asked = asked[len(answers.responses) :]
-        if answers.overrun is not None:
-            budget.spend(seconds=OVERRUN_SECONDS)
-            yield ValueFault(f"the template cannot be rendered: {answers.overrun}", _SIMPLER)
-            asked = asked[1:]
+        placed = [[text, places[id(variables)]] for text, variables in some]
+        return {"kind": "evaluate", "asked": placed, "values": list(values.values())}
+
+    def read(response: Mapping[str, Any]) -> Any:
+        return ValueFault(*response["fault"]) if "fault" in response else response["value"]
+
+    return _answers(asked, _TEXTS_AT_ONCE, request, budget, read, ValueFault)
 
 
 class NotATemplate(Exception):
@@ -250,10 +229,6 @@ def _as_json(prompt: Prompt) -> Mapping[str, Any]:
         "messages": [[m.role, m.content, m.line, m.lines] for m in prompt.messages],
         "includes": prompt.includes,
     }
-
-
-def _take(budget: Budget, response: Mapping[str, Any]) -> None:
-    budget.work, budget.text_bytes, budget.seconds = response["budget"]
 
 
 def _parts_or_error(response: Mapping[str, Any]) -> Parts | ContractError:
