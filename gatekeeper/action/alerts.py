@@ -56,8 +56,7 @@ def look_back(
     if history is None or (kept == "manual" and policy.limits.month_usd is None):
         return Aftermath()
     from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.loading.check_groups import part_named
-    from gatekeeper.contract.loading.load import load_contract
+    from gatekeeper.contract.loading.load import load_contract, part_named
 
     records = history.read().records
     spending = month_news(records, result, policy)

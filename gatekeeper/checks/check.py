@@ -141,7 +141,7 @@ class Check:
 
     def __post_init__(self) -> None:
         """Refuse a number of which nobody knows whether a higher one is weaker: a change that makes
-        the check weaker would have no name (contract/weakening/check_weakening.py)."""
+        the check weaker would have no name (contract/weakening/weakening.py)."""
         for name, schema in self.parameters["properties"].items():
             written = schema.get("type", ())
             kinds = {written} if isinstance(written, str) else {*written}

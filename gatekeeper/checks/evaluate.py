@@ -33,7 +33,7 @@ from gatekeeper.checks.step_views import (
     refusal,
     renamed_steps,
 )
-from gatekeeper.contract.meaning.similar_settings import embedding_models
+from gatekeeper.contract.checks.judge_settings import embedding_models
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.prompts.render import evaluate_ahead, render_value
 from gatekeeper.contract.syntax.schema import conforms

@@ -15,7 +15,7 @@ from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import AffectedContract
 from gatekeeper.contract.changes.own_code import unlisted_code_problems
-from gatekeeper.contract.checks.without_effect import without_effect
+from gatekeeper.contract.checks.gate_problems import without_effect
 from gatekeeper.contract.discovery.places import is_own
 from gatekeeper.contract.files.contract_document import (
     ContractDocument,

@@ -41,7 +41,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from gatekeeper.contract.checks.judge_questions import question_key
+from gatekeeper.contract.checks.judge_settings import question_key
 from gatekeeper.contract.meaning.digests import digest, request_digest
 from gatekeeper.contract.values.trial import (
     Arm,

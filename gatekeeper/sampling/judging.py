@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gatekeeper.contract.checks.judge_questions import question_id, question_key
+from gatekeeper.contract.checks.judge_settings import question_id, question_key
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, QuestionId, Request, Sample
 from gatekeeper.errors import CallFailed, NotRecorded
 from gatekeeper.sampling.pace import FailureCount, ModelCalls, Order

@@ -14,7 +14,7 @@ from gatekeeper.checks.check import Check, Example
 from gatekeeper.checks.evaluate import Evaluator, prepare
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.changes.own_code import trust_code
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.policies.policy import OwnChecks, Policy
 from gatekeeper.contract.values.change import MemoryRevision

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gatekeeper.checks.check import Finding
 from gatekeeper.checks.evaluate import Evaluator
-from gatekeeper.contract.checks.judge_questions import answer_to
+from gatekeeper.contract.checks.judge_settings import answer_to
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Request, Sample, Vote
 

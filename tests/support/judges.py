@@ -11,7 +11,7 @@ from typing import Any
 from gatekeeper.checks.check import Files, Finding
 from gatekeeper.checks.judges.judge import Judge
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Trial
 

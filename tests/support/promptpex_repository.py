@@ -20,7 +20,7 @@ from support.git_repository import GitRepository
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.cli.arguments import named_contract
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Outcome, QuestionId, Sample
 from gatekeeper.gate.measuring.monitor import judge_questions

@@ -31,7 +31,7 @@ from gatekeeper.checks.check import (
 )
 from gatekeeper.checks.reading.output import FIELD, as_text, on_output, quote
 from gatekeeper.contract.checks.embeddings import LONGEST, comparison_request, read_cosine
-from gatekeeper.contract.checks.judge_questions import answer_to
+from gatekeeper.contract.checks.judge_settings import answer_to
 from gatekeeper.contract.values.trial import Request, Sample, Vote
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from gatekeeper.checks.check import Finding, undetermined
 from gatekeeper.checks.judges.verdict import AnswerForm
 from gatekeeper.checks.reading.output import quote
-from gatekeeper.contract.checks.judge_questions import answer_to
+from gatekeeper.contract.checks.judge_settings import answer_to
 from gatekeeper.contract.reading.json_answer import Unreadable, read_answer
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, Vote

@@ -16,7 +16,7 @@ from gatekeeper.contract.checks.embeddings import (
     meaning_question,
     means_the_same,
 )
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.meaning.repair_policy import STEPS_ON_WORDS
 from gatekeeper.contract.values.definition import Contract, RepairPolicy
 from gatekeeper.contract.values.objectives import SimilarTexts

@@ -1,4 +1,4 @@
-"""The affected contracts with their groups of checks (check_groups.py), each as a contract of its
+"""The affected contracts with their groups of checks (loading/load.py), each as a contract of its
 own."""
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from gatekeeper.contract.checks.judge_settings import with_contract_judge
-from gatekeeper.contract.meaning.check_keys import COMMON_KEYS, key_problems
+from gatekeeper.contract.meaning.schemas import COMMON_KEYS, key_problems
 from gatekeeper.contract.reading.read import UnreadableError, locate, read_text
 from gatekeeper.contract.reading.size_limits import MOST_CHECKS
 from gatekeeper.contract.syntax.schema_errors import nearest, schema_problems

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gatekeeper.contract.meaning.check_keys import named_categories
 from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.meaning.schemas import named_categories
 from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.contract.templates.budget import Budget
 from gatekeeper.contract.templates.client import evaluate_texts

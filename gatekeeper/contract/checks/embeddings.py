@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import JudgeAnswer, QuestionId, Request

@@ -12,7 +12,7 @@ from gatekeeper.contract.checks.check_specs import CheckReader, place_unreadable
 from gatekeeper.contract.checks.conditions import apply_conditions
 from gatekeeper.contract.checks.gate_problems import gate_problems, ungated_fixtures
 from gatekeeper.contract.checks.judge_calibration import read_calibration
-from gatekeeper.contract.checks.judge_settings import judges_of
+from gatekeeper.contract.checks.judge_settings import embedding_models, judges_of, similar_problems
 from gatekeeper.contract.files.contract_document import ContractDocument, read_contract_document
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.fixtures.fixtures import (
@@ -25,7 +25,6 @@ from gatekeeper.contract.fixtures.fixtures import (
 from gatekeeper.contract.fixtures.other_data_sets import FIXTURE_FORMATS, convert_rows
 from gatekeeper.contract.fixtures.quarantine import read_quarantine
 from gatekeeper.contract.formats.foreign_suite import file_of_contract
-from gatekeeper.contract.loading.check_groups import read_groups
 from gatekeeper.contract.meaning.digests import (
     contract_digest,
     digest,
@@ -38,7 +37,6 @@ from gatekeeper.contract.meaning.digests import (
 )
 from gatekeeper.contract.meaning.repair_policy import read_repairs, repair_problems
 from gatekeeper.contract.meaning.schemas import contract_schema
-from gatekeeper.contract.meaning.similar_settings import embedding_models, similar_problems
 from gatekeeper.contract.models.params import param_problems
 from gatekeeper.contract.prompts.load import load_prompt
 from gatekeeper.contract.prompts.reference import locate_prompt
@@ -533,3 +531,62 @@ def shared_names(names: Mapping[str, Sequence[str]]) -> dict[str, SharedNameErro
             problem = Problem(file_of_contract(path), what, fix, field="name")
             found[path] = SharedNameError([problem])
     return found
+
+
+Written = Mapping[str, Any]
+
+
+def read_groups(
+    contract: Contract,
+    data: Written,
+    document: Document,
+    reader: CheckReader,
+    problems: list[Problem],
+) -> list[tuple[Contract, Written]]:
+    """Return each group as a contract, with what the file writes of it. Every mistake in its checks
+    and parameters is added to `problems`.
+
+        checks: [{type: json_schema, schema: order.json}]
+        groups:
+          tone: {checks: [{judge: tone}], sampling: {samples: 10}, params: {temperature: 0.7}}
+
+    Each group becomes a contract of its own, `orders.tone`, with the prompt and the fixtures of the
+    whole. So it has its own samples, comparison and verdict, and shares the level with the others.
+    Requests that a group and its contract both need are sent once.
+    """
+    found = []
+    for name, written in (data.get("groups") or {}).items():
+        key = ("groups", str(name))
+        checks = reader.read(document, (*key, "checks"), written["checks"], problems)
+        # The fixtures' own checks are evaluated with the contract's.
+        bare = tuple(replace(f, checks=(), left_out=frozenset()) for f in contract.fixtures)
+        fixtures = apply_conditions(checks, bare, document.path, problems)
+        problems += ungated_fixtures(document, (*key, "checks"), checks, fixtures)
+        params = written.get("params", {})
+        target = contract.target
+        found_in = param_problems(target.model, document, params, target.prompt, target.params)
+        for problem in found_in:
+            problems.append(replace(problem, field=f"groups.{name}.params"))
+        group = replace(
+            contract,
+            name=f"{contract.name}.{name}",
+            checks=checks,
+            fixtures=fixtures,
+            sampling=replace(
+                contract.sampling, **whole(written.get("sampling", {}), "samples", "seed")
+            ),
+            slo=read_objectives(written.get("slo", {})),
+            own_params={**contract.own_params, **params},
+            target=replace(target, params={**target.params, **params}),
+            pass_score=written.get("pass_score"),
+            part_of=contract.name,
+            # The application sends one request, whatever is checked in the answer.
+            checks_of_mode=contract.checks,
+        )
+        found.append((group, written))
+    return found
+
+
+def part_named(contract: Contract, name: str) -> Contract:
+    """Return the group of that name, or the contract itself."""
+    return next((group for group in contract.groups if group.name == name), contract)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gatekeeper.contract.meaning.check_keys import named_categories
 from gatekeeper.contract.meaning.repair_policy import repair_meaning
+from gatekeeper.contract.meaning.schemas import named_categories
 from gatekeeper.contract.syntax.yaml_positions import parse
 from gatekeeper.contract.values.clusters import cluster_meaning
 from gatekeeper.contract.values.definition import (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gatekeeper.contract.checks.judge_questions import question_id, question_key
+from gatekeeper.contract.checks.judge_settings import question_id, question_key
 from gatekeeper.contract.models.names import is_recorded
 from gatekeeper.contract.values.trial import Completion, ContractFrom, Request, Sample, Trial
 from gatekeeper.gate.comparison.confirmation import most_fresh_samples

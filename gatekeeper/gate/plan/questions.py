@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
 from gatekeeper.contract.calls.conversation import user_begins
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.models.families import family_of
 from gatekeeper.contract.models.faults import NamedModel
 from gatekeeper.contract.reading.size_limits import MOST_JUDGED, QuestionTally

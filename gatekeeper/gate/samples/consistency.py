@@ -22,7 +22,7 @@ from gatekeeper.contract.checks.embeddings import (
     meaning_question,
     means_the_same,
 )
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.objectives import SimilarTexts
 from gatekeeper.contract.values.trial import (

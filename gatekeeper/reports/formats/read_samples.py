@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
+from gatekeeper.contract.meaning.schemas import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import (
     CheckResult,

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from annotated_types import Interval
 from pydantic import PlainValidator, Strict, TypeAdapter
 
-from gatekeeper.contract.checks.judge_questions import question_key
+from gatekeeper.contract.checks.judge_settings import question_key
 from gatekeeper.contract.meaning.digests import canonical, digest, request_digest
 from gatekeeper.contract.values.trial import Completion
 from gatekeeper.errors import MeasurementError, UsageError

@@ -9,7 +9,7 @@ import pytest
 from gatekeeper.checks.check import DIRECTIONS, Check, parameters
 from gatekeeper.checks.registry import CHECKS, SHAPES
 from gatekeeper.contract.values.definition import CheckSpec
-from gatekeeper.contract.weakening.check_weakening import check_weakenings
+from gatekeeper.contract.weakening.weakening import check_weakenings
 
 BOUNDS = [
     (kind, name, SHAPES[kind].looser(name))

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from gatekeeper.checks.check import PASSED, Check, parameters
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.registry import CHECKS, SHAPES
-from gatekeeper.contract.meaning.check_keys import COMMON_KEYS
+from gatekeeper.contract.meaning.schemas import COMMON_KEYS
 from gatekeeper.contract.values.definition import (
     CheckSpec,
     Contract,

@@ -9,7 +9,7 @@ from support.outcomes import contract, outcome
 
 from gatekeeper.checks.evaluate import prepare
 from gatekeeper.checks.repairs.embedded_meaning import forecast_meanings
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import RepairPolicy
 from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer

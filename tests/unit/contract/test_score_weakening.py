@@ -15,7 +15,7 @@ from gatekeeper.contract.values.definition import (
     Target,
 )
 from gatekeeper.contract.values.objectives import read_objectives
-from gatekeeper.contract.weakening.check_weakening import check_weakenings, score_weakenings
+from gatekeeper.contract.weakening.weakening import check_weakenings, score_weakenings
 
 SCORED = CheckShape({}, scores=True)
 ONE = CheckSpec("contains", "one", {"value": "a"}, shape=SCORED)

@@ -6,10 +6,10 @@ import pytest
 from support.outcomes import contract
 
 from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.checks.judge_settings import embedding_models
 from gatekeeper.contract.loading.load import load_contract
 from gatekeeper.contract.meaning.digests import contract_digest
 from gatekeeper.contract.meaning.repair_policy import read_repairs
-from gatekeeper.contract.meaning.similar_settings import embedding_models
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
 from gatekeeper.contract.weakening.weakening import weakenings

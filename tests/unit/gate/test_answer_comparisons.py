@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.outcomes import contract, outcome
 
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import Fixture, RepairPolicy
 from gatekeeper.contract.values.objectives import SimilarTexts, read_objectives
 from gatekeeper.contract.values.trial import (

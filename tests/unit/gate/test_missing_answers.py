@@ -9,7 +9,7 @@ from support.judges import verdict
 from support.outcomes import contract, outcome
 
 from gatekeeper.checks.evaluate import prepare
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.contract.values.change import MemoryRevision
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, MissingAnswer, Outcome, Sample

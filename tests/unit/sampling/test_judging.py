@@ -9,7 +9,7 @@ from typing import Any
 
 from support.fake_client import UNLIMITED, FakeClient, FakeTime, FakeWatch, content, heads
 
-from gatekeeper.contract.checks.judge_questions import answer_to, question_key
+from gatekeeper.contract.checks.judge_settings import answer_to, question_key
 from gatekeeper.contract.policies.policy import Limits
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, QuestionId, Request, Sample, Trial

@@ -28,7 +28,7 @@ from gatekeeper.contract.formats.promptfoo.sources import (
 from gatekeeper.contract.formats.promptfoo.variables import has_template
 from gatekeeper.contract.formats.reader import CannotRunError, Node, Notes
 from gatekeeper.contract.formats.rows import Check
-from gatekeeper.contract.meaning.check_keys import LEAST_WEIGHT, MOST_WEIGHT
+from gatekeeper.contract.meaning.schemas import LEAST_WEIGHT, MOST_WEIGHT
 from gatekeeper.contract.values.unique_name import take_name
 
 _LONGEST_NAME = 180

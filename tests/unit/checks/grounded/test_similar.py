@@ -9,7 +9,7 @@ import pytest
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.registry import CHECKS
 from gatekeeper.contract.checks.embeddings import read_cosine, written_cosine
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer
 from tests.unit.checks.conftest import sample_of
 

@@ -15,7 +15,7 @@ from support.judges import MODEL, ask, judge, sample_of, verdict
 from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.judges.panel import _most
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import Message, MessageTemplate, Prompt
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
 

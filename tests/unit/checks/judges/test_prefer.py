@@ -15,7 +15,7 @@ from gatekeeper.checks.check import Files, ParameterError
 from gatekeeper.checks.judges.prefer import Prefer
 from gatekeeper.checks.pair_check import PairFinding, compares_pairs
 from gatekeeper.checks.registry import CHECKS
-from gatekeeper.contract.checks.judge_questions import question_id
+from gatekeeper.contract.checks.judge_settings import question_id
 from gatekeeper.contract.values.definition import Message
 from gatekeeper.contract.values.trial import Completion, JudgeAnswer, Request, Sample, ToolCall
 
