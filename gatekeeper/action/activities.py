@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from gatekeeper.action.checkout import install_requirements
+from gatekeeper.action.checkout import Checkout, install_requirements
 from gatekeeper.action.events import (
     CheckMergeGroup,
     CheckPullRequest,
@@ -22,25 +22,24 @@ from gatekeeper.action.events import (
     RunPush,
 )
 from gatekeeper.action.explanation import explain_check
+from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
+from gatekeeper.action.inputs import ActionInputs
+from gatekeeper.action.waivers import Place, proven_waivers, unknown_waivers
 from gatekeeper.action.workspace import cache_file, give_to_owner, out_folder, proposals_folder
-from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_in_force
+from gatekeeper.contract.policies.policy import NO_HISTORY, Policy, load_policy, policy_in_force
+from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.errors import PublishError, UsageError
+from gatekeeper.gate.results.result import GateResult, Waiver
+from gatekeeper.gate.work import Work, plan_check, plan_push, plan_run
+from gatekeeper.history.stores.store import HistoryStore
 from gatekeeper.history.tampering import refuse_own_history
+from gatekeeper.providers.models.keys import waiver_keys
 from gatekeeper.runs.answers.files import UNFINISHED
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import Keep, MergedWaivers, RunPlan
 
 if TYPE_CHECKING:
-    from gatekeeper.action.checkout import Checkout
-    from gatekeeper.action.github.repository import PullRequestState, RepositoryApi
-    from gatekeeper.action.inputs import ActionInputs
-    from gatekeeper.action.waivers import Place
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.change import Change, Revision
-    from gatekeeper.gate.results.result import GateResult, Waiver
-    from gatekeeper.gate.work import Work
-    from gatekeeper.history.stores.store import HistoryStore
     from gatekeeper.runs.answers.kept import KeptAnswers
-    from gatekeeper.runs.history import MergedWaivers
-    from gatekeeper.runs.run_plan import RunPlan
 
 _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NO_COMMIT = "0" * 40
@@ -73,7 +72,6 @@ def check(
     """Compare head with base, for all affected contracts or those with the given names, with the
     waivers that count."""
     # Heavy: reached only once the event is known to be usable.
-    from gatekeeper.runs.run_plan import RunPlan, execute
 
     change, work = plan(settings, activity, checkout, names)
     if work.trials:
@@ -115,9 +113,6 @@ def suite_of_head(
     names: Sequence[str] = (),
 ) -> GateResult:
     """Run the full suite on a pull request's head, under the policy of its base."""
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.run_plan import RunPlan, execute
-
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
     install_requirements(settings.requirements, change.base)
@@ -137,8 +132,6 @@ def plan(
     settings: ActionInputs, activity: CheckActivity, checkout: Checkout, names: Sequence[str] = ()
 ) -> tuple[Change, Work]:
     """Plan the check of a pull request without calling a model."""
-    from gatekeeper.gate.work import plan_check
-
     change = checkout.change(activity)
     policy, notices = policy_in_force(change)
     install_requirements(settings.requirements, change.base)
@@ -154,7 +147,6 @@ def _waivers(
     something to waive."""
     if activity.number is None or not work.waivable:
         return (), ()
-    from gatekeeper.action.waivers import proven_waivers, unknown_waivers
 
     # The commit of a merge group is not the one that people saw and waived.
     head = None if isinstance(activity, CheckMergeGroup) else activity.head_sha
@@ -170,9 +162,6 @@ def _waivers(
 
 def waiver_place(settings: ActionInputs, number: int) -> Place:
     """Return the pull request with the keys that sign its waivers. Raises UsageError."""
-    from gatekeeper.action.waivers import Place
-    from gatekeeper.providers.models.keys import waiver_keys
-
     return Place(settings.repository, number, waiver_keys(os.environ))
 
 
@@ -209,10 +198,6 @@ def to_check(state: PullRequestState, base_sha: str) -> CheckPullRequest:
 def _push(
     settings: ActionInputs, activity: RunPush, checkout: Checkout, api: RepositoryApi
 ) -> GateResult:
-    from gatekeeper.gate.work import plan_push, plan_run
-    from gatekeeper.runs.history import Keep
-    from gatekeeper.runs.run_plan import RunPlan
-
     revision = checkout.revision(activity.after)
     policy = load_policy(revision)
     install_requirements(settings.requirements, revision)
@@ -233,10 +218,6 @@ def _full(
     revision = checkout.revision(_commit(activity, api))
     policy = load_policy(checkout.revision(activity.sha))
     names = activity.contracts or settings.contracts
-
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.history import Keep
-    from gatekeeper.runs.run_plan import RunPlan
 
     # A commit that somebody names may be a stranger's: its code does not run.
     trusted = (checkout.revision(activity.sha), revision)
@@ -262,8 +243,6 @@ def _execute(
     settings: ActionInputs, policy: Policy, checkout: Checkout, run: RunPlan
 ) -> GateResult:
     """Execute the plan with the history, and give a history in the workspace to its owner."""
-    from gatekeeper.runs.run_plan import execute
-
     history = history_of(settings, policy, checkout)
     result = execute(replace(run, history=history))
     location = _location(settings, policy)
@@ -344,8 +323,6 @@ def _merged_waivers(
     settings: ActionInputs, policy: Policy, sha: str, api: RepositoryApi
 ) -> MergedWaivers:
     """Return the waivers of the merged commit, and a notice if they are not known."""
-    from gatekeeper.action.waivers import proven_waivers
-
     waivers: list[Waiver] = []
     try:
         for merged in api.merged_as(sha):

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.action.activities import CheckActivity, Run, history_of
+from gatekeeper.action.checkout import Checkout
 from gatekeeper.action.events import RunFull, RunPush
-from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.action.inputs import ActionInputs
+from gatekeeper.contract.policies.policy import Policy, load_policy
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.gate.results.result import GateResult
 from gatekeeper.reports.news import News
 
 if TYPE_CHECKING:
-    from gatekeeper.action.checkout import Checkout
-    from gatekeeper.action.inputs import ActionInputs
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.definition import Contract
-    from gatekeeper.gate.results.result import GateResult
     from gatekeeper.history.drift import ContractDrift
     from gatekeeper.history.judge_drift import JudgeDrift
     from gatekeeper.history.record import Record

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from gatekeeper.action.events import CheckMergeGroup, CheckPullRequest
 from gatekeeper.action.inputs import ActionInputs
+from gatekeeper.contract.reading.read import UnreadableError, read_text
 from gatekeeper.contract.values.change import Change, Revision
 from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
 from gatekeeper.git import NoRepositoryError, Repository
@@ -59,7 +60,6 @@ def install_requirements(path: Path | None, trusted: Revision) -> None:
     """
     if path is None:
         return
-    from gatekeeper.contract.reading.read import UnreadableError, read_text
 
     try:
         text = read_text(trusted, path.as_posix())

@@ -7,19 +7,16 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper.action.workspace import PROPOSED_BY
 from gatekeeper.author.promises import explain_promises
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import GatekeeperError
+from gatekeeper.gate.pipeline import Measurement
+from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.change import Change
-    from gatekeeper.gate.pipeline import Measurement
-    from gatekeeper.gate.work import Work
-    from gatekeeper.runs.run_plan import Explain, Explanation
+from gatekeeper.runs.run_plan import Explain, Explanation
 
 
 def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanation:
@@ -27,7 +24,6 @@ def explain_with_proposals(change: Change, work: Work, folder: Path) -> Explanat
     reports for the job's artifact, and return notices that name them."""
     from gatekeeper.author.generation.replace_files import replace_files
     from gatekeeper.author.proposed_contracts import propose_contracts
-    from gatekeeper.runs.run_plan import Explanation
 
     if os.path.lexists(folder):
         # A link in it could lead anywhere.
@@ -71,7 +67,6 @@ def explain_check(
     folder = proposals if trusted and policy.propose.cost_usd else None
     if not blame and not promises and not folder:
         return None
-    from gatekeeper.runs.run_plan import Explanation
 
     def explain(work: Work, found: Measurement) -> Explanation:
         explained = blame(work, found) if blame and work.trials else Explanation()

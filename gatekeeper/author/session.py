@@ -29,7 +29,8 @@ from gatekeeper.numbers import count, dollars
 from gatekeeper.reports.terminal.progress import StageProgress
 from gatekeeper.reports.write import require_writable, write_files
 from gatekeeper.runs.answers.cache import CachedClient
-from gatekeeper.runs.models import free_price, open_models, require_known_models, require_recording
+from gatekeeper.runs.execute import require_recording
+from gatekeeper.runs.models import free_price, open_models, require_known_models
 from gatekeeper.runs.signals import with_signals
 
 if TYPE_CHECKING:

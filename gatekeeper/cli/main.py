@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from gatekeeper import __version__
-from gatekeeper.cli.commands import COMMANDS, Command, load
+from gatekeeper.cli.commands import COMMANDS, load
+from gatekeeper.cli.options import Actions, Command, Option, add_options
 from gatekeeper.cli.output import (
     no_secrets_in_errors,
     open_missing_streams,
@@ -127,15 +128,32 @@ def command_parser(loaded: tuple[str, ...] = tuple(COMMANDS)) -> argparse.Argume
         if name not in loaded:
             commands.add_parser(name)  # known, so that a misspelt name is recognised
             continue
-        command, add_arguments = load(name)
-        text = (command.__doc__ or "").strip()
-        added = commands.add_parser(name, help=text.splitlines()[0], description=text, epilog=EXITS)
-        added.set_defaults(command=command)
+        found = load(name)
+        if not isinstance(found, Actions):
+            added = _add_command(commands, name, *found)
+        else:
+            added = commands.add_parser(
+                name, help=found.about, description=found.about, epilog=EXITS
+            )
+            actions = added.add_subparsers(required=True, metavar="ACTION")
+            for action, own in found.options.items():
+                _add_command(actions, action.__name__, action, own)
         added.add_argument(
             "--repo", type=Path, default=Path(), metavar="DIR", help="the repository (default: .)"
         )
-        add_arguments(added)
     return parser
+
+
+def _add_command(
+    commands: Any, name: str, command: Command, own: Sequence[Option]
+) -> argparse.ArgumentParser:
+    text = (command.__doc__ or "").strip()
+    added: argparse.ArgumentParser = commands.add_parser(
+        name, help=text.splitlines()[0], description=text, epilog=EXITS
+    )
+    added.set_defaults(command=command)
+    add_options(added, own)
+    return added
 
 
 def _take_any_text(stream: TextIO) -> None:

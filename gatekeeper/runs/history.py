@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.contract.files.contract_files import renamed_contracts
 from gatekeeper.contract.policies.policy import POLICY_PATH
-from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import GatekeeperError, MeasurementError, UsageError
 from gatekeeper.gate.objectives.error_budgets import error_budgets, most_pressing
 from gatekeeper.gate.pipeline import Measurement
 from gatekeeper.gate.results.result import ContractResult, Waiver
 from gatekeeper.gate.work import Work
+from gatekeeper.history.drift import drifts
+from gatekeeper.history.lineage import commits_of_the_gone, under_new_names, with_groups_of
+from gatekeeper.history.month_spending import MonthSpending, month_spending
+from gatekeeper.history.record import events_of, records_of
+from gatekeeper.history.selftests import with_selftest
+from gatekeeper.history.stores.store import HistoryStore, Past
 from gatekeeper.providers.models.cost_estimate import FREE
-
-if TYPE_CHECKING:
-    from gatekeeper.history.month_spending import MonthSpending
-    from gatekeeper.history.record import Trigger
-    from gatekeeper.history.stores.store import HistoryStore, Past
-
+from gatekeeper.reports.described.drift import drift_news
+from gatekeeper.runs.run_plan import Keep, Since
 
 # The policy's `limits.month_usd`: full suites do not start when the month's money is spent.
 #
@@ -51,7 +53,6 @@ def require_month_limit(work: Work, past: Past | None, now: datetime) -> tuple[s
             f"apply limits.month_usd of {POLICY_PATH}, and no model was called: "
             f"{faults}"
         )
-    from gatekeeper.history.month_spending import month_spending
 
     spent = month_spending(past.records, now)
     reached = spent.reached(limit)
@@ -111,21 +112,9 @@ def _spent(spent: MonthSpending, limit: float) -> str:
 # Gives contracts that were renamed the past that the history keeps under their old names.
 
 
-Since = Callable[[str], Change | None]
-"""Returns what changed since a commit; None if the commit is not known."""
-
-
 def with_old_names(past: Past, work: Work, since: Since | None) -> tuple[Past, Mapping[str, str]]:
     """Return the past under the present names, and the old name of each contract that has been
     renamed since it was last measured."""
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.files.contract_files import renamed_contracts
-    from gatekeeper.history.lineage import (
-        commits_of_the_gone,
-        under_new_names,
-        with_groups_of,
-    )
-
     if since is None or not past.records:
         return past, {}
     names = _names(work)
@@ -153,18 +142,6 @@ def _names(work: Work) -> set[str]:
 # A run that is kept: its counts go to the history, and its budgets count them.
 
 
-MergedWaivers = tuple[Sequence[Waiver], Sequence[str]]
-"""The waivers of the merged change, and a notice if they are not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """How to keep a run: its trigger, and a function that finds the waivers of its merge."""
-
-    trigger: Trigger
-    merged_waivers: Callable[[], MergedWaivers] = lambda: ((), ())
-
-
 def keep_run(
     store: HistoryStore,
     past: Past,
@@ -179,8 +156,6 @@ def keep_run(
     If the counts could not be added, a notice says so; no verdict changes. `past` are the contents
     of the store when the run began, and `old_names` the names that contracts had in it.
     """
-    from gatekeeper.history.record import events_of
-
     if not found.contracts:
         return replace(found, notices=(*found.notices, *past.missing_notice))
     waivers, notices = keep.merged_waivers()
@@ -207,9 +182,6 @@ def keep_run(
 
 def _drift_notices(known: Past, names: Sequence[str]) -> list[str]:
     """Return a notice for each contract whose model is certain to have changed."""
-    from gatekeeper.history.drift import drifts
-    from gatekeeper.reports.described.drift import drift_news
-
     return [f"{news.contract}: {news.text}" for news in drift_news(drifts(known.records, names))]
 
 
@@ -233,9 +205,6 @@ def _remember(
     old_names: Mapping[str, str],
 ) -> tuple[str, ...]:
     """Add the counts, and return notices about the history."""
-    from gatekeeper.history.record import records_of
-    from gatekeeper.history.selftests import with_selftest
-
     jobs = {job.contract.name: job for job in work.jobs}
     try:
         records = [

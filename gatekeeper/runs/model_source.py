@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 from gatekeeper.contract.values.definition import Contract
 from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.forecast.forecast import Amounts
 from gatekeeper.gate.pipeline import Measurement, RunContext
 from gatekeeper.gate.work import Work
 from gatekeeper.numbers import count
+from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost
+from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.runs.answers.kept import AnswerLog, request_key
 from gatekeeper.runs.models import require_no_conversations, require_no_judges
 from gatekeeper.sampling.calls import distinct_requests
 from gatekeeper.sampling.retries import RetryPolicy
 
 if TYPE_CHECKING:
-    from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.providers.batch.client import BatchClient
     from gatekeeper.providers.batch.journal import KnownBatch
-    from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.runs.answers.kept import AnswerLog
 
 
 class RunHooks:
@@ -40,13 +41,6 @@ class RunHooks:
     @property
     def amounts(self) -> Amounts:
         """Return what a request takes, as functions of the request."""
-        from gatekeeper.gate.forecast.forecast import Amounts
-        from gatekeeper.providers.models.cost_estimate import (
-            count_tokens,
-            expected_cost,
-            worst_cost,
-        )
-
         return Amounts(expected_cost, worst_cost, count_tokens)
 
     def count(self, found: Measurement) -> Measurement:
@@ -136,7 +130,6 @@ class BatchRun(ModelSource):
     @property
     def amounts(self) -> Amounts:
         """Return what a request takes in a batch."""
-        from gatekeeper.gate.forecast.forecast import Amounts
         from gatekeeper.providers.models.cost_estimate import (
             count_tokens,
             expected_batch_cost,
@@ -173,7 +166,6 @@ def open_batches(work: Work, known: Iterable[KnownBatch]) -> BatchRun:
     UsageError for work that cannot be measured in batches."""
     from gatekeeper.providers.batch.client import BatchClient
     from gatekeeper.providers.batch.journal import BatchJournal
-    from gatekeeper.runs.answers.kept import request_key
 
     for job in work.jobs:
         _require_no_times(job.contract)

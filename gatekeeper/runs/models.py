@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gatekeeper.contract.models.faults import NamedModel, find_faults, with_recordings
 from gatekeeper.contract.reading.read import UnreadableError, refuse_lfs_pointer
 from gatekeeper.contract.values.change import FileTooLargeError, Revision
+from gatekeeper.contract.values.trial import Request
 from gatekeeper.errors import ContractError, Problem, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from gatekeeper.contract.models.faults import NamedModel
-    from gatekeeper.contract.values.trial import Request
-    from gatekeeper.gate.plan.plan import Job
-    from gatekeeper.gate.work import Work
-    from gatekeeper.providers import ModelRouter
-    from gatekeeper.sampling.client import ModelClient
-    from gatekeeper.sampling.limits import Price
+from gatekeeper.gate.forecast.spending_limits import require_within_limits
+from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.plan.questions import judge_models
+from gatekeeper.gate.work import Work
+from gatekeeper.providers import ModelRouter
+from gatekeeper.providers.models.cost_estimate import worst_cost
+from gatekeeper.providers.models.model_faults import find_model_fault
+from gatekeeper.providers.models.price_list import release_price_list
+from gatekeeper.sampling.client import ModelClient
+from gatekeeper.sampling.limits import Price
 
 
 def open_models(
@@ -36,8 +36,6 @@ def open_models(
         replay: A samples.jsonl that answers every model.
         source: The client for models without a recording, instead of this process.
     """
-    from gatekeeper.providers import ModelRouter
-
     return ModelRouter(
         _reader(revisions), replay=replay, through_litellm=through_litellm, elsewhere=source
     )
@@ -61,9 +59,6 @@ def require_known_models(
 
     Returns a notice for each model that is likely misspelt. Raises ContractError.
     """
-    from gatekeeper.contract.models.faults import find_faults, with_recordings
-    from gatekeeper.providers.models.model_faults import find_model_fault
-
     faults = find_faults(named, with_recordings(find_model_fault, revisions))
     refused = faults.with_refused(others)
     if refused:
@@ -79,10 +74,6 @@ def prices_within_limits(
     `worst` is the price to use; None for that of a single call.
     Raises UsageError and MeasurementError if the limits cannot hold.
     """
-    from gatekeeper.gate.forecast.spending_limits import require_within_limits
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-    from gatekeeper.providers.models.price_list import release_price_list
-
     worst = _kept(work, worst or worst_cost)
     notices = require_within_limits(work, worst, trusted=trusted)
     release_price_list()  # the answers need the memory
@@ -109,8 +100,6 @@ def _kept(work: Work, worst: Price) -> Price:
 def require_no_judges(job: Job, option: str) -> None:
     """Refuse a contract whose checks ask judges: what they are asked depends on answers that come
     only with the whole batch or shard. Raises UsageError."""
-    from gatekeeper.gate.plan.questions import judge_models
-
     judges = judge_models(job)
     if judges:
         raise UsageError(
@@ -141,18 +130,6 @@ def require_no_conversations(job: Job, option: str) -> None:
             f"needs the answer to the previous message; run this contract without {option}, "
             f"and the other contracts with {option} and --contract"
         )
-
-
-def require_recording(replay: Path | None) -> None:
-    """Say at once that the file is not there, and not as the failure of every call."""
-    if replay is None:
-        return
-    if not replay.exists():
-        raise UsageError(
-            f"--replay {replay}: the file does not exist; give the path of a samples.jsonl"
-        )
-    if replay.is_dir():
-        raise UsageError(f"--replay {replay}: this is a folder; name the samples.jsonl in it")
 
 
 def free_price(_: Request) -> float:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gatekeeper.runs.models import free_price, open_models, require_known_models, require_recording
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.change import Revision
-    from gatekeeper.contract.values.definition import Contract
-    from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
-    from gatekeeper.gate.sweep.compare import SweepResult
-    from gatekeeper.gate.sweep.grid import Setting
-    from gatekeeper.gate.sweep.measure import Measured
-    from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.contract.policies.policy import Policy
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract
+from gatekeeper.contract.values.trial import Request
+from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun, grade_labels
+from gatekeeper.gate.sweep.compare import SweepResult, summarise_sweep
+from gatekeeper.gate.sweep.grid import Setting
+from gatekeeper.gate.sweep.measure import Measured, measure_sweep
+from gatekeeper.providers.models.cost_estimate import worst_cost
+from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.runs.execute import require_recording
+from gatekeeper.runs.models import free_price, open_models, require_known_models
+from gatekeeper.runs.signals import with_signals
 
 
 def sweep(
@@ -28,11 +29,6 @@ def sweep(
     replay: Path | None = None,
 ) -> SweepResult:
     """Try a contract under each of the settings. SIGINT and SIGTERM end it."""
-    from gatekeeper.gate.sweep.compare import summarise_sweep
-    from gatekeeper.gate.sweep.measure import measure_sweep
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-    from gatekeeper.runs.signals import with_signals
-
     require_recording(replay)
     client = open_models((revision,), policy.through_litellm, replay)
 
@@ -50,9 +46,6 @@ def sweep(
 
 def _load_prices(settings: Sequence[Setting], policy: Policy) -> None:
     """Load the price list before the first call."""
-    from gatekeeper.contract.values.trial import Request
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-
     if policy.limits.cost_usd is not None:
         for model in {setting.target.model for setting in settings}:
             worst_cost(Request(model, (), {}, None, 0))
@@ -63,10 +56,6 @@ def calibrate(
 ) -> CalibrationRun:
     """Grade the labelled outputs. SIGINT and SIGTERM end it. Raises UsageError and
     ContractError."""
-    from gatekeeper.gate.calibration.measure import grade_labels
-    from gatekeeper.providers.models.cost_estimate import worst_cost
-    from gatekeeper.runs.signals import with_signals
-
     require_recording(replay)
     if replay is None:
         require_known_models(plan.evaluator.judge_models, [revision])

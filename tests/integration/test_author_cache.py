@@ -193,7 +193,7 @@ def test_mutations_are_measured_without_a_cache_that_cannot_be_signed(mutate, mo
 
 def test_fixtures_for_survivors_come_from_the_cache(repository, server, says, monkeypatch, capsys):
     commit_words(repository, WORDS)
-    monkeypatch.setattr("gatekeeper.cli.survivors.write_new_files", lambda _: None)
+    monkeypatch.setattr("gatekeeper.cli.commands.generate.write_new_files", lambda _: None)
     assert main(["mutate", "words", "--mutations", "drop"]) == 0
     tests = [{"kind": "edge", "scenario": "s", "reason": "r", "vars": {"word": "a chair"}}]
     says.changes["survivors"] = json.dumps({"tests": tests})

@@ -32,7 +32,8 @@ from gatekeeper.gate.work import plan_check
 from gatekeeper.providers.models.keys import model_access
 from gatekeeper.runs.answers import cache as cache_file
 from gatekeeper.runs.answers.cache import cache_key, read
-from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 from gatekeeper.sampling.cache import Entry
 
 

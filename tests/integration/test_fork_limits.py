@@ -13,7 +13,8 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.forecast.spending_limits import require_within_limits
 from gatekeeper.gate.work import Work, plan_check
-from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 
 CONTRACT = """\
 contract: 1

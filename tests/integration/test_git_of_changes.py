@@ -19,7 +19,8 @@ from gatekeeper.contract.changes.affected import find_affected
 from gatekeeper.contract.policies.policy import Policy
 from gatekeeper.errors import ContractError
 from gatekeeper.gate.work import plan_check
-from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n"
 CONTRACT_PATH = "contracts/sentiment.yaml"

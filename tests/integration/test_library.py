@@ -135,7 +135,7 @@ def test_the_result_survives_reports_that_cannot_be_written(repository, tmp_path
     def full(*_: object) -> None:
         raise gatekeeper.WriteError("a file", OSError(28, "No space left on device"))
 
-    monkeypatch.setattr("gatekeeper.reports.write.write_reports", full)
+    monkeypatch.setattr("gatekeeper.runs.library.suite.write_reports", full)
 
     with pytest.raises(gatekeeper.WriteError) as raised:
         gatekeeper.check(base="main", head="pr", out=tmp_path / "out")

@@ -14,7 +14,8 @@ from gatekeeper.contract.values.change import Change, MemoryRevision
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import plan_check
 from gatekeeper.reports.formats.result_json import result_document
-from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 
 CONTRACT = """\
 contract: 1

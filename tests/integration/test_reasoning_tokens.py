@@ -19,7 +19,8 @@ from gatekeeper.reports.formats.read_samples import read_run
 from gatekeeper.reports.formats.result_json import result_document
 from gatekeeper.reports.formats.samples import sample_document
 from gatekeeper.reports.words.call_counts import describe_calls
-from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 
 CONTRACT = """\
 contract: 1

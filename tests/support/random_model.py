@@ -15,7 +15,8 @@ from gatekeeper.contract.values.trial import Completion, Outcome, Request
 from gatekeeper.errors import CallFailed
 from gatekeeper.gate.results.result import GateResult
 from gatekeeper.gate.work import Work, plan_check
-from gatekeeper.runs.run_plan import RunPlan, execute
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.run_plan import RunPlan
 
 POLICY = Policy(limits=Limits(None, None, None, 4))
 CONTRACT = """\
@@ -84,7 +85,7 @@ HEAD = revision("Head", "c")
 @contextmanager
 def answered_by(model: Model, keys: Mapping[str, str] = KEYS) -> Iterator[None]:
     with (
-        patch("gatekeeper.providers.ModelRouter", lambda *_, **__: model),
+        patch("gatekeeper.runs.models.ModelRouter", lambda *_, **__: model),
         patch.dict("os.environ", keys),
     ):
         yield

@@ -193,7 +193,7 @@ def mutation_estimate_lines(plan: MutationPlan) -> Iterator[str]:
 def measure_mutants(plan: MutationPlan, run: RunPlan) -> tuple[MutationResult, GateResult]:
     """Measure every mutant by the run. Return what was noticed, and the comparisons with their
     samples, which a replay needs. Raises UsageError if the model cannot be called."""
-    from gatekeeper.runs.run_plan import execute
+    from gatekeeper.runs.execute import execute
 
     result = execute(run)
     return summarise_mutants(plan.contract, plan.mutants, result), result

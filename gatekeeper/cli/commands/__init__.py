@@ -1,17 +1,16 @@
 """The commands of `gatekeeper`, by topic.
 
 Each command is a function, which runs it and returns the exit code; its docstring is the command's
-help. A function `add_NAME` adds its arguments. A file is imported if one of its commands is run, or
-if the help of all commands is shown.
+help. OPTIONS of its file has its options. A file is imported if one of its commands is run, or if
+the help of all commands is shown.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 
-Command = Callable[[argparse.Namespace], int]
+from gatekeeper.cli.options import Actions, Command, Option
 
 COMMANDS: Mapping[str, str] = {
     "check": "checking",
@@ -41,7 +40,8 @@ COMMANDS: Mapping[str, str] = {
 """The module of each command, in the order of `gatekeeper --help`."""
 
 
-def load(name: str) -> tuple[Command, Callable[[argparse.ArgumentParser], None]]:
-    """Return a command, and the function that adds its arguments."""
+def load(name: str) -> tuple[Command, tuple[Option, ...]] | Actions:
+    """Return a command with its options, or the commands below it."""
     module = import_module(f"{__package__}.{COMMANDS[name]}")
-    return getattr(module, name), getattr(module, f"add_{name}")
+    found: Command | Actions = getattr(module, name)
+    return found if isinstance(found, Actions) else (found, module.OPTIONS[name])

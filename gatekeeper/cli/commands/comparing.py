@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gatekeeper.cli.arguments import add_contract, add_out, add_past, add_replay, past_of
+from gatekeeper.cli.arguments import past_of
+from gatekeeper.cli.options import Option, options
 from gatekeeper.cli.output import print_error, print_json, print_lines, readers_may_leave, report
 from gatekeeper.contract.policies.policy import NO_HISTORY, Allow, BudgetPolicy, Policy, load_policy
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.errors import MeasurementError, UsageError
+from gatekeeper.gate.diff import Side, compare_sides
+from gatekeeper.gate.plan.plan import Job
+from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.results.selftest_result import Selftest, selftest_lines
+from gatekeeper.gate.selftest import (
+    LEAST_SAMPLES,
+    Pools,
+    against_itself,
+    missing_samples,
+    pools_of,
+    sampled_whole,
+)
+from gatekeeper.gate.selftest import selftest as measure
+from gatekeeper.gate.work import plan_check, plan_run
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.arguments import require_writable
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.values.change import Revision
-    from gatekeeper.gate.diff import Side
-    from gatekeeper.gate.plan.plan import Job
-    from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.gate.results.selftest_result import Selftest
-    from gatekeeper.gate.selftest import Pools
-    from gatekeeper.history.record import Record
-
+from gatekeeper.history.base_nights import told_by
+from gatekeeper.history.record import Record
+from gatekeeper.history.selftests import pools_of_nights
+from gatekeeper.reports.described.result import describe_methods
+from gatekeeper.reports.formats.read_samples import find_samples, read_run
+from gatekeeper.reports.terminal.console import print_blocks
+from gatekeeper.reports.write import forget_reports
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.library.suite import require_writable
+from gatekeeper.runs.run_plan import RunPlan
 
 DEFAULT_OUT = Path(".gatekeeper/diff")
-
-
-def add_diff(parser: argparse.ArgumentParser) -> None:
-    for name, says in (("earlier", "the older side"), ("later", "the newer side")):
-        parser.add_argument(
-            name,
-            metavar=name.upper(),
-            help=f"{says}: a revision, or the folder or file of an earlier run's reports",
-        )
-    add_contract(parser)
-    add_out(parser, DEFAULT_OUT)
-    add_replay(parser)
-    parser.add_argument(
-        "--methods",
-        action="store_true",
-        help="also print what the methods that papers name find in these samples",
-    )
 
 
 def diff(arguments: argparse.Namespace) -> int:
@@ -51,22 +48,15 @@ def diff(arguments: argparse.Namespace) -> int:
     If both sides are revisions, the contracts that differ are measured side by side. A run is read
     from its reports. A revision that is compared with a run is measured now.
     """
-    from gatekeeper.reports.write import forget_reports
-
     forget_reports(arguments.out)
     result = _compared(arguments)
     exit_code = report(result, arguments.out)
     if arguments.methods:
-        from gatekeeper.reports.described.result import describe_methods
-        from gatekeeper.reports.terminal.console import print_blocks
-
         print_blocks(describe_methods(result))
     return exit_code
 
 
 def _compared(arguments: argparse.Namespace) -> GateResult:
-    from gatekeeper.gate.diff import compare_sides
-
     sides = [_saved(arguments.earlier), _saved(arguments.later)]
     if not any(sides):
         return _revisions(arguments)
@@ -80,9 +70,6 @@ def _compared(arguments: argparse.Namespace) -> GateResult:
 
 def _saved(name: str) -> Side | None:
     """Return the run whose reports are at that path, or None if there is no run."""
-    from gatekeeper.gate.diff import Side
-    from gatekeeper.reports.formats.read_samples import find_samples, read_run
-
     path = find_samples(Path(name))
     if path is None:
         if Path(name).suffix in (".json", ".jsonl") or Path(name).is_dir():
@@ -99,9 +86,6 @@ def _contracts_of(sides: Sequence[Side | None]) -> list[str]:
 
 def _revisions(arguments: argparse.Namespace) -> GateResult:
     """Measure both revisions now, side by side, without the policy's limits on what may merge."""
-    from gatekeeper.gate.work import plan_check
-    from gatekeeper.runs.run_plan import RunPlan, execute
-
     with Repository.open(arguments.repo) as repository:
         change = repository.between(arguments.earlier, arguments.later)
         work = plan_check(change, _neutral(load_policy(change.head)), arguments.contract)
@@ -118,10 +102,6 @@ def _neutral(policy: Policy) -> Policy:
 
 def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> Side:
     """Measure a revision's contracts with those names now."""
-    from gatekeeper.gate.diff import Side
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.run_plan import RunPlan, execute
-
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(ref)
         work = plan_run(revision, load_policy(revision), names)
@@ -134,21 +114,6 @@ def _measured(ref: str, names: Sequence[str], arguments: argparse.Namespace) -> 
 _SEED = "selftest"
 
 
-def add_selftest(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ref", default="HEAD", help="the revision to test (default: HEAD)")
-    add_contract(parser)
-    add_past(parser)
-    add_replay(parser)
-    parser.add_argument(
-        "--runs",
-        type=_runs,
-        default=200,
-        metavar="N",
-        help="how many runs of each change to make up (default: 200)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def selftest(arguments: argparse.Namespace) -> int:
     """Measure how often the gate errs on your suite.
 
@@ -156,10 +121,6 @@ def selftest(arguments: argparse.Namespace) -> int:
     Takes the samples of the nights in the history; contracts without enough of them are sampled
     from the model. The exit code is 3 if a contract has too few samples, else 0.
     """
-    from gatekeeper.gate.selftest import against_itself, missing_samples
-    from gatekeeper.gate.selftest import selftest as measure
-    from gatekeeper.gate.work import plan_run
-
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
@@ -186,9 +147,6 @@ def _of_nights(
     arguments: argparse.Namespace, repository: Repository, policy: Policy, jobs: dict[str, Job]
 ) -> dict[str, Pools]:
     """Return the samples of each contract's latest nights."""
-    from gatekeeper.history.base_nights import told_by
-    from gatekeeper.history.selftests import pools_of_nights
-
     if arguments.history is None and policy.history == NO_HISTORY:
         return {}
     past = past_of(arguments, repository, policy).read()
@@ -207,10 +165,6 @@ def _sampled(
     arguments: argparse.Namespace, revision: Revision, policy: Policy, jobs: dict[str, Job]
 ) -> dict[str, Pools]:
     """Take samples of these contracts, two for each that a comparison plans."""
-    from gatekeeper.gate.selftest import LEAST_SAMPLES, pools_of, sampled_whole
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.run_plan import RunPlan, execute
-
     if not jobs:
         return {}
     most = max(job.contract.sampling.samples for job in jobs.values())
@@ -226,8 +180,6 @@ def _sampled(
 
 
 def _print(found: dict[str, Selftest], of_nights: list[str]) -> None:
-    from gatekeeper.gate.results.selftest_result import selftest_lines
-
     for name, each in found.items():
         source = "the nights in the history" if name in of_nights else "new samples"
         print_lines((f"{name}, from {source}:", *(f"  {line}" for line in selftest_lines(each))))
@@ -237,3 +189,29 @@ def _runs(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 100_000:
         raise argparse.ArgumentTypeError("give a number of runs from 1 to 100,000")
     return int(text)
+
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "diff": options(
+        f"""
+    EARLIER    the older side: a revision, or the folder or file of an earlier run's reports
+    LATER      the newer side: a revision, or the folder or file of an earlier run's reports
+    @contract
+    --out DIR  folder for the reports (default: {DEFAULT_OUT})
+    @replay
+    --methods  also print what the methods that papers name find in these samples
+    """,
+        out={"default": DEFAULT_OUT},
+    ),
+    "selftest": options(
+        """
+    @ref
+    @contract
+    @past
+    @replay
+    --runs N  how many runs of each change to make up (default: 200)
+    @json
+    """,
+        runs={"type": _runs, "default": 200},
+    ),
+}

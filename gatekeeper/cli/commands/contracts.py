@@ -6,46 +6,35 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from posixpath import dirname
-from typing import TYPE_CHECKING
 
+from gatekeeper.author.logs.formats import UnreadLine, read_log
+from gatekeeper.author.logs.propose import Proposal as LogProposal
+from gatekeeper.author.logs.propose import propose_fixtures
+from gatekeeper.author.onboarding.proposal import Proposal, describe_proposal, policy_lines, propose
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.cli import starter
 from gatekeeper.cli.arguments import named_contract
+from gatekeeper.cli.options import MANY, REQUIRED, Actions, Option, options
 from gatekeeper.cli.output import print_lines, readers_may_leave, write_new_files
+from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
+from gatekeeper.contract.discovery.places import is_about_the_project
+from gatekeeper.contract.export.convert import Converted
+from gatekeeper.contract.export.convert import convert as convert_file
 from gatekeeper.contract.files.contract_files import matching_contracts
 from gatekeeper.contract.policies.policy import Policy, load_policy
 from gatekeeper.contract.reading.globs import literal_pattern, matching
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.decision.reasons import describe_not_run
+from gatekeeper.gate.validate import repository_path
 from gatekeeper.git import Repository
-from gatekeeper.numbers import count
-
-if TYPE_CHECKING:
-    from gatekeeper.author.logs.formats import UnreadLine
-    from gatekeeper.author.logs.propose import Proposal as LogProposal
-    from gatekeeper.author.onboarding.proposal import Proposal
-    from gatekeeper.contract.export.convert import Converted
-    from gatekeeper.contract.values.definition import Contract
-
-
-def add_init(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--action",
-        metavar="OWNER/REPO@SHA",
-        help=(
-            "the release of gatekeeper for the workflows: its repository and "
-            "full commit (default: the installed release, if it is known)"
-        ),
-    )
-    parser.add_argument(
-        "--from",
-        dest="only",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="propose contracts only for the prompts or the suite in this file; can be repeated",
-    )
+from gatekeeper.numbers import count, percent
+from gatekeeper.providers.models.catalogue import key_variable, setting_variables
+from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.reports.terminal.console import print_blocks
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -55,13 +44,6 @@ def init(arguments: argparse.Namespace) -> int:
     of other tools run as they are. The other prompts get a contract each. In an empty repository,
     an example is written. If nothing can be tested, nothing is written.
     """
-    from gatekeeper.author.onboarding.proposal import describe_proposal, policy_lines, propose
-    from gatekeeper.cli import starter
-    from gatekeeper.cli.installed_release import installed_release
-    from gatekeeper.contract.discovery.places import is_about_the_project
-    from gatekeeper.gate.validate import repository_path
-    from gatekeeper.providers.models.catalogue import key_variable, setting_variables
-    from gatekeeper.reports.terminal.console import print_blocks
 
     def policy_text(proposal: Proposal) -> str:
         return starter.policy_text(policy_lines(proposal))
@@ -87,7 +69,7 @@ def init(arguments: argparse.Namespace) -> int:
     keys = list(filter(None, map(key_variable, found.providers)))
     settings = [name for provider in found.providers for name in setting_variables(provider)]
     texts |= starter.workflow_files(branch, keys if found.providers else None, settings)
-    action = action or installed_release()
+    action = action or starter.installed_release()
     lines = list(starter.write_files(root, texts, action))
     with readers_may_leave():
         print_blocks(describe_proposal(found))
@@ -135,8 +117,6 @@ def _next(
     found: Proposal, branch: str, keys: Sequence[str], settings: Sequence[str], root: Path
 ) -> Iterator[str]:
     """Yield what to do now."""
-    from gatekeeper.cli.starter import KEY_OF_THE_JOB, WORKFLOWS, has_placeholder, missing_keys
-
     keys = keys or ([] if found.runs else ["OPENAI_API_KEY"])
     yield from _unread(found)
     for problem in found.mistakes:
@@ -190,42 +170,12 @@ FORMATS = ("github", "openai-evals")
 EXPORTS = "exports"
 
 
-def add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help="a file of another tool, such as a .prompt.yml; with --to, any contract",
-    )
-    parser.add_argument(
-        "--to",
-        choices=FORMATS,
-        help="write the contract for another tool: a .prompt.yml of GitHub Models, or a registry "
-        "file and samples of OpenAI Evals",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help=(
-            "the folder to write into, in the same repository (default: the folder of FILE; with "
-            f"--to: the folder {EXPORTS})"
-        ),
-    )
-
-
 def convert(arguments: argparse.Namespace) -> int:
     """Write the contracts of another tool's file as native ones, or a contract for another tool.
 
     Does not change existing files. gatekeeper runs most files of other tools as they are;
     docs/formats.md names them.
     """
-    from gatekeeper import numbers
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.export.convert import convert as convert_file
-    from gatekeeper.gate.decision.reasons import describe_not_run
-    from gatekeeper.gate.validate import repository_path
-
     with Repository.open(arguments.repo) as repository:
         root = repository.root or arguments.repo
         file = repository_path(arguments.file, root)
@@ -238,32 +188,26 @@ def convert(arguments: argparse.Namespace) -> int:
         _write_texts(root, texts)
     lines = []
     for one in found:
-        parts = [numbers.count(one.fixtures, "fixture")]
-        parts += [numbers.count(one.checks, "check")] if arguments.to else []
+        parts = [count(one.fixtures, "fixture")]
+        parts += [count(one.checks, "check")] if arguments.to else []
         lines.append(f"wrote {one.files[0].path}: {one.contract.name}, {', '.join(parts)}")
         lines += [f"wrote {made.path}" for made in one.files[1:]]
         left_out = "not exported" if arguments.to else "not run"
         lines += [f"  {left_out}: {describe_not_run(part)}" for part in one.left_out]
         lines += [f"  differs: {describe_not_run(part)}" for part in one.differs]
+    paths = [*texts] if arguments.to else [contract.files[0].path for contract in found]
+    matched = matching_contracts([*paths, file], policy)
     if arguments.to:
-        lines += _matched_exports([*texts], policy)
+        lines += [
+            f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
+            "this file as another contract; to prevent this, choose another folder with --out"
+            for path in sorted(matched & {*paths})
+        ]
     else:
-        paths = [contract.files[0].path for contract in found]
-        matched = matching_contracts([*paths, file], policy)
-        if file in matched:
-            lines.append(_end_of_old_contract(found, file, policy.path_for(file)))
-        if set(paths) - matched:
-            lines.append(_patterns_to_add(paths, file, folder, policy))
+        lines += [_end_of_old_contract(found, file, policy.path_for(file))] * (file in matched)
+        lines += [_patterns_to_add(paths, file, folder, policy)] * bool({*paths} - matched)
     print_lines(lines)
     return 0
-
-
-def _matched_exports(paths: Sequence[str], policy: Policy) -> list[str]:
-    return [
-        f"next: {path} matches `contracts` in {policy.path_for(path)}, so gatekeeper tests "
-        "this file as another contract; to prevent this, choose another folder with --out"
-        for path in sorted(matching_contracts(paths, policy))
-    ]
 
 
 def _patterns_to_add(paths: Sequence[str], file: str, folder: str, policy: Policy) -> str:
@@ -305,36 +249,11 @@ def _write_texts(root: Path, texts: dict[str, str]) -> None:
 _COUNTRY = re.compile("[A-Z]{2}")
 
 
-def add_fixtures(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="what")
-    own = commands.add_parser(
-        "add",
-        help="choose new inputs from request logs",
-        description="Choose inputs from request logs that the fixtures of a contract do not cover. "
-        "Replaces personal data and secrets.",
-    )
-    own.add_argument("logs", nargs="+", type=Path, metavar="LOG", help="JSON or JSON Lines files")
-    own.add_argument("--contract", required=True, metavar="NAME", help="the contract")
-    own.add_argument(
-        "--most", type=int, default=20, metavar="N", help="the most fixtures to add (default: 20)"
-    )
-    own.add_argument(
-        "--countries",
-        default="",
-        metavar="CODE,…",
-        help=(
-            "also replace the telephone numbers and national identifiers of these countries, such "
-            "as US,GB"
-        ),
-    )
-    own.add_argument("--out", type=Path, metavar="FILE", help="the new fixture file (JSON Lines)")
+def add(arguments: argparse.Namespace) -> int:
+    """Choose inputs from request logs that the fixtures of a contract do not cover.
 
-
-def fixtures(arguments: argparse.Namespace) -> int:
-    """Add fixtures to a contract from request logs."""
-    from gatekeeper.author.logs.formats import read_log
-    from gatekeeper.author.logs.propose import propose_fixtures
-
+    Replaces personal data and secrets.
+    """
     if arguments.most < 1:
         raise UsageError(f"--most {arguments.most}: give at least 1")
     countries = [code.strip().upper() for code in arguments.countries.split(",") if code.strip()]
@@ -380,23 +299,17 @@ def _nothing_drafted(contract: Contract, found: LogProposal) -> str:
 
 
 def _lines(unread: Sequence[UnreadLine]) -> str:
-    from gatekeeper.numbers import count
-
     first = unread[0]
     return f"{count(len(unread), 'line')} (the first is {first.path}:{first.number})"
 
 
 def _write_fixtures(out: Path, found: LogProposal) -> None:
-    from gatekeeper.reports.redact import environment_redactor
-
     rows = environment_redactor().value(list(found.rows))
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     write_new_files({out: text})
 
 
 def _said(found: LogProposal, contract: Contract, out: Path, reference: str) -> Iterator[str]:
-    from gatekeeper.numbers import count, percent
-
     yield (
         f"{count(found.requests, 'request')}, {found.requests - found.other:,} of this prompt with "
         f"{count(found.inputs, 'distinct input')}"
@@ -437,3 +350,46 @@ def _said(found: LogProposal, contract: Contract, out: Path, reference: str) -> 
         f"`fixtures` in {contract.path}:"
     )
     yield f"  - file: {reference}"
+
+
+fixtures = Actions(
+    "Add fixtures to a contract from request logs.",
+    {
+        add: options(
+            """
+    LOG                 JSON or JSON Lines files
+    --contract NAME     the contract
+    --most N            the most fixtures to add (default: 20)
+    --countries CODE,…  also replace the telephone numbers and national identifiers of these
+                        countries, such as US,GB
+    --out FILE          the new fixture file (JSON Lines)
+    """,
+            log={"nargs": "+", "dest": "logs"},
+            contract=REQUIRED,
+            most={"default": 20},
+            countries={"default": ""},
+        )
+    },
+)
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "init": options(
+        """
+    --action OWNER/REPO@SHA  the release of gatekeeper for the workflows: its repository and full
+                             commit (default: the installed release, if it is known)
+    --from FILE              propose contracts only for the prompts or the suite in this file; can
+                             be repeated
+    """,
+        **{"from": {**MANY, "dest": "only"}},
+    ),
+    "convert": options(
+        f"""
+    FILE       a file of another tool, such as a .prompt.yml; with --to, any contract
+    --to       write the contract for another tool: a .prompt.yml of GitHub Models, or a registry
+               file and samples of OpenAI Evals
+    --out DIR  the folder to write into, in the same repository (default: the folder of FILE; with
+               --to: the folder {EXPORTS})
+    """,
+        to={"choices": FORMATS},
+    ),
+}

@@ -3,84 +3,65 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gatekeeper.author.forecast import (
+    USUAL_TOKENS,
+    cost_lines,
+    estimate_lines,
+    quality_estimate_lines,
+)
 from gatekeeper.author.generation.effort import DEFAULT as DEFAULT_EFFORT
 from gatekeeper.author.generation.effort import EFFORTS, MOST_BASELINE_TESTS
-from gatekeeper.cli.arguments import add_cache, add_out
-from gatekeeper.cli.output import print_error, print_lines
+from gatekeeper.author.generation.files import contract_models
+from gatekeeper.author.generation.replace_files import finish_replacements
+from gatekeeper.author.generation.run import (
+    Generated,
+    GenerateOptions,
+    GenerationPlan,
+    plan_generation,
+)
+from gatekeeper.author.mutation.mutants import Part
+from gatekeeper.author.mutation.survivors import (
+    ProtectedPart,
+    planned_requests,
+    protect,
+    read_survivors,
+)
+from gatekeeper.author.quality.ground_truth import (
+    accept_proposals,
+    require_other_families,
+    unused_notice,
+)
+from gatekeeper.author.quality.report import quality_lines
+from gatekeeper.author.quality.run import QualityOptions, QualitySteps
+from gatekeeper.author.session import ANSWERS, AnswerFile, ask_models, generate_files
+from gatekeeper.cli.arguments import named_contract
+from gatekeeper.cli.options import Option, options
+from gatekeeper.cli.output import print_error, print_lines, write_new_files
+from gatekeeper.contract.discovery.prompt_files import CODE_SUFFIXES
+from gatekeeper.contract.models.names import is_hosted, read_model_name
+from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.prompts.reference import read_reference
+from gatekeeper.contract.reading.read import UnreadableError
+from gatekeeper.contract.values.definition import Contract
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.validate import repository_path
 from gatekeeper.git import Repository
-
-if TYPE_CHECKING:
-    from gatekeeper.author.generation.run import Generated, GenerateOptions, GenerationPlan
-    from gatekeeper.author.quality.run import QualityOptions
-
+from gatekeeper.numbers import count, lines
+from gatekeeper.providers.native.dialects import DIALECTS
+from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.runs.answers.kept import require_untracked
+from gatekeeper.runs.library.suite import tracked_by
 
 _DEFAULT_BASELINE = 20
 
 
-def add_quality(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    group = parser.add_argument_group("quality")
-    group.add_argument(
-        "--as-is",
-        action="store_true",
-        help="generate nothing; use the rules and tests in the files",
-    )
-    group.add_argument(
-        "--check-quality",
-        action="store_true",
-        help="let judges decide which tests are valid and which rules follow from the prompt",
-    )
-    group.add_argument(
-        "--leave-out-rejected",
-        action="store_true",
-        help="leave out the tests and rules that the judges of --check-quality reject",
-    )
-    group.add_argument(
-        "--baseline",
-        nargs="?",
-        type=int,
-        const=_DEFAULT_BASELINE,
-        metavar="N",
-        help=(
-            "also write N tests directly from the prompt, for comparison (default: "
-            f"{_DEFAULT_BASELINE})"
-        ),
-    )
-    group.add_argument(
-        "--ground-truth",
-        metavar="MODEL",
-        help="propose answers of this model as expected outputs if the judges accept them",
-    )
-    group.add_argument(
-        "--accept-ground-truth",
-        nargs="+",
-        metavar="ID",
-        help="accept the proposed answers of these tests, or of `all`, as expected outputs",
-    )
-    group.add_argument(
-        "--judges",
-        metavar="MODEL,…",
-        help="the judges that grade the quality and the proposed answers; the majority decides "
-        "(default: the contract's judge)",
-    )
-    group.add_argument(
-        "--embeddings",
-        metavar="MODEL",
-        help="compare outputs by the embeddings of this model (default: by their words)",
-    )
-
-
 def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> QualityOptions | None:
     """Return the steps to take; None if there are none. Raises UsageError."""
-    from gatekeeper.author.generation.files import contract_models
-    from gatekeeper.author.quality.ground_truth import require_other_families
-    from gatekeeper.author.quality.run import QualityOptions
-
     count = arguments.baseline
     if count is not None and not 1 <= count <= MOST_BASELINE_TESTS:
         raise UsageError(f"--baseline {count}: give a number from 1 to {MOST_BASELINE_TESTS}")
@@ -113,9 +94,6 @@ def read_quality(arguments: argparse.Namespace, plan: GenerationPlan) -> Quality
 
 def _require_embeddings(model: str) -> None:
     """Refuse a model of which no embeddings can be had, before any call. Raises UsageError."""
-    from gatekeeper.contract.models.names import is_hosted, read_model_name
-    from gatekeeper.providers.native.dialects import DIALECTS
-
     try:
         known = not model.startswith("local/") and (
             not is_hosted(model) or read_model_name(model).provider in DIALECTS
@@ -134,66 +112,6 @@ DEFAULT_MUTATION = Path(".gatekeeper/mutation/mutation.json")
 _MOST_TESTS = 50
 
 
-def add_generate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "prompt", metavar="PROMPT", help="the prompt: FILE, FILE.yaml#key or FILE.py:CONSTANT"
-    )
-    parser.add_argument("--model", help="the model that writes the rules and tests")
-    parser.add_argument(
-        "--update",
-        action="store_true",
-        help="update only the rules, tests and other parts that belong to changed lines of the "
-        "prompt",
-    )
-    parser.add_argument(
-        "--prove-with",
-        metavar="MODEL",
-        help="let this model answer the prompt, and also test the checks on these answers",
-    )
-    parser.add_argument(
-        "--judge", metavar="MODEL", help="the judge of the contract (default: --model)"
-    )
-    parser.add_argument(
-        "--effort",
-        choices=tuple(EFFORTS),
-        default=DEFAULT_EFFORT,
-        help=f"how many tests to write, and how to improve them (default: {DEFAULT_EFFORT})",
-    )
-    parser.add_argument(
-        "--tests-per-rule",
-        type=int,
-        metavar="N",
-        help="test inputs for each rule and for each inverse rule (default: set by --effort)",
-    )
-    parser.add_argument(
-        "--estimate", action="store_true", help="print the calls and their cost; call no model"
-    )
-    parser.add_argument(
-        "--for-survivors",
-        type=Path,
-        nargs="?",
-        const=DEFAULT_MUTATION,
-        metavar="FILE",
-        help="write fixtures only for the parts of the prompt that `gatekeeper mutate` found to be "
-        f"unprotected, as listed in FILE (default: {DEFAULT_MUTATION})",
-    )
-    add_quality(parser)
-    add_out(parser, DEFAULT_OUT)
-    parser.add_argument(
-        "--replay",
-        type=Path,
-        metavar="FILE",
-        help="take all answers from this generate.answers.jsonl and call no model",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue a run that failed: request only the answers that are not in its "
-        "generate.answers.jsonl",
-    )
-    add_cache(parser)
-
-
 def generate(arguments: argparse.Namespace) -> int:
     """Write a specification, fixtures and a contract for a prompt.
 
@@ -203,13 +121,6 @@ def generate(arguments: argparse.Namespace) -> int:
     were written, 2 if the prompt or a file cannot be used, and 3 if the model gave no
     usable answer or a file cannot be written; then no file is changed.
     """
-    from gatekeeper.author.generation.replace_files import finish_replacements
-    from gatekeeper.author.generation.run import GenerateOptions, plan_generation
-    from gatekeeper.author.session import ANSWERS
-    from gatekeeper.contract.policies.policy import load_policy
-    from gatekeeper.runs.answers.kept import require_untracked
-    from gatekeeper.runs.library.arguments import tracked_by
-
     effort, tests = EFFORTS[arguments.effort], arguments.tests_per_rule
     if tests is not None:
         effort = replace(effort, tests_per_rule=tests)
@@ -245,9 +156,7 @@ def generate(arguments: argparse.Namespace) -> int:
         if arguments.accept_ground_truth:
             return _accept(plan, arguments.accept_ground_truth, root)
         if arguments.for_survivors:
-            from gatekeeper.cli.survivors import write_for_survivors
-
-            return write_for_survivors(plan, options, arguments, root)
+            return _write_for_survivors(plan, options, arguments, root)
         quality = read_quality(arguments, plan)
         if arguments.estimate:
             return _estimate(plan, options, quality)
@@ -257,11 +166,6 @@ def generate(arguments: argparse.Namespace) -> int:
 def _reference(written: str, repo: Path, root: Path) -> str:
     """Return the prompt's reference from the repository root: the path is from the folder that the
     user is in, or from the repository if it is not there."""
-    from gatekeeper.contract.discovery.prompt_files import CODE_SUFFIXES
-    from gatekeeper.contract.prompts.reference import read_reference
-    from gatekeeper.contract.reading.read import UnreadableError
-    from gatekeeper.gate.validate import repository_path
-
     try:
         place = read_reference(written)
     except UnreadableError as error:
@@ -284,9 +188,6 @@ def _reference(written: str, repo: Path, root: Path) -> str:
 
 
 def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
-    from gatekeeper.author.quality.ground_truth import accept_proposals, unused_notice
-    from gatekeeper.numbers import count
-
     changed = accept_proposals(plan, ids, root)
     print_lines([f"{plan.places.fixtures}: {count(len(changed), 'answer')} accepted"])
     if notice := unused_notice(plan):
@@ -297,8 +198,6 @@ def _accept(plan: GenerationPlan, ids: list[str], root: Path) -> int:
 def _estimate(
     plan: GenerationPlan, options: GenerateOptions, quality: QualityOptions | None
 ) -> int:
-    from gatekeeper.author.forecast import estimate_lines, quality_estimate_lines
-
     lines = [] if options.as_is else list(estimate_lines(plan, options))
     lines += quality_estimate_lines(plan, options, quality) if quality else []
     print_lines(lines)
@@ -312,10 +211,6 @@ def _run(
     arguments: argparse.Namespace,
     root: Path,
 ) -> int:
-    from gatekeeper.author.quality.report import quality_lines
-    from gatekeeper.author.quality.run import QualitySteps
-    from gatekeeper.author.session import ANSWERS, AnswerFile, generate_files
-
     steps = QualitySteps(quality) if quality else None
     path = arguments.out / ANSWERS
     answers = AnswerFile(path, arguments.replay, arguments.resume, arguments.cache)
@@ -328,8 +223,6 @@ def _run(
 
 
 def _lines(plan: GenerationPlan, made: Generated, written: tuple[str, ...]) -> list[str]:
-    from gatekeeper.numbers import count, lines
-
     found = made.specification
     checked = len(found.rules) - len(found.judged_rules)
     said = [
@@ -341,3 +234,154 @@ def _lines(plan: GenerationPlan, made: Generated, written: tuple[str, ...]) -> l
         place = lines(question.lines)
         said.append(f"  {question.kind}{place and ', '}{place}: {question.text}")
     return [*said, *(f"wrote {path}" for path in written), *([] if written else ["no change"])]
+
+
+def _write_for_survivors(
+    plan: GenerationPlan, options: GenerateOptions, arguments: argparse.Namespace, root: Path
+) -> int:
+    """Write NAME.survivors.jsonl beside the contract. Raises GatekeeperError."""
+    path: Path = arguments.for_survivors
+    text = _read(path)
+    prompt = plan.prompt.prompt
+    mutants = read_survivors(text, str(path), prompt)
+    contract = named_contract(plan.revision, plan.policy, str(json.loads(text).get("contract")))
+    if contract.target.steps:
+        raise UsageError(f"{contract.path}: --for-survivors cannot test a contract with steps")
+    out = root / Path(contract.path).parent / f"{contract.name}.survivors.jsonl"
+    if out.exists():
+        raise UsageError(
+            f"{out} exists already; move this file, or add its fixtures to another file"
+        )
+    if not mutants:
+        return _say([f"{path}: every part of {prompt.reference} is protected; nothing to do"])
+    if arguments.estimate:
+        planned = (
+            plan.prompt,
+            contract.target,
+            mutants,
+            options.model,
+            options.effort.tests_per_rule,
+        )
+        usual, most = planned_requests(*planned, USUAL_TOKENS), planned_requests(*planned)
+        said = f"{count(len(mutants), 'part')}, at most {count(len(most), 'call')}"
+        return _say([said, *cost_lines([(request, 1.0) for request in usual], most)])
+    parts, calls_made, notices = ask_models(
+        lambda asker: protect(
+            asker,
+            plan.prompt,
+            contract.target,
+            mutants,
+            contract.fixtures,
+            options.effort.tests_per_rule,
+        ),
+        plan,
+        options,
+        AnswerFile(arguments.out / ANSWERS, arguments.replay, arguments.resume, arguments.cache),
+    )
+    for notice in notices:
+        print_error(notice)
+    rows = [row for part in parts for row in part.rows]
+    if rows:
+        text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+        write_new_files({out: environment_redactor().text(text)})
+    return _say([*_found(parts), *_next(parts, rows, out, contract), calls_made])
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--for-survivors {path}: {error}; run `gatekeeper mutate` first"
+        ) from error
+
+
+def _found(parts: Sequence[ProtectedPart]) -> Iterator[str]:
+    for part in parts:
+        text = " ".join(part.mutant.part.text.split())[:60]
+        left_out = part.proposed - part.tried
+        found = (
+            f"for {part.proven} of {count(part.tried, 'input')}, the output depends on this part"
+            if part.tried
+            else "not tried"
+        )
+        more = f"; {count(left_out, 'input')} left out, because fixtures with similar inputs exist"
+        yield f"{_lines_of(part.mutant.part)} ({text}): {found}{more if left_out else ''}"
+
+
+def _lines_of(part: Part) -> str:
+    return f"line{'' if part.line == part.last_line else 's'} {part.place}"
+
+
+def _next(
+    parts: Sequence[ProtectedPart], rows: Sequence[object], out: Path, contract: Contract
+) -> Iterator[str]:
+    if not rows:
+        yield (
+            "No fixture was written, because gatekeeper found no input whose output depends on "
+            "an unprotected part."
+        )
+        if any(part.tried for part in parts):
+            yield "If no other input needs an unprotected part, consider deleting this part."
+        if not all(part.tried for part in parts):
+            yield "For the parts that were not tried, choose a stronger model with --model."
+        return
+    yield f"{count(len(rows), 'fixture')} written to {out}."
+    yield (
+        "Next: read the new fixtures, add `expected` if a check needs it, and add this line under "
+        f"`fixtures` in {contract.path}:"
+    )
+    yield f"  - file: {out.name}"
+
+
+def _say(lines: Sequence[str]) -> int:
+    print_lines(lines)
+    return 0
+
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "generate": options(
+        f"""
+    PROMPT                    the prompt: FILE, FILE.yaml#key or FILE.py:CONSTANT
+    --model MODEL             the model that writes the rules and tests
+    --update                  update only the rules, tests and other parts that belong to changed
+                              lines of the prompt
+    --prove-with MODEL        let this model answer the prompt, and also test the checks on these
+                              answers
+    --judge MODEL             the judge of the contract (default: --model)
+    --effort                  how many tests to write, and how to improve them (default:
+                              {DEFAULT_EFFORT})
+    --tests-per-rule N        test inputs for each rule and for each inverse rule (default: set by
+                              --effort)
+    --estimate                print the calls and their cost; call no model
+    --for-survivors FILE      write fixtures only for the parts of the prompt that `gatekeeper
+                              mutate` found to be unprotected, as listed in FILE (default:
+                              {DEFAULT_MUTATION})
+    --as-is                   generate nothing; use the rules and tests in the files
+    --check-quality           let judges decide which tests are valid and which rules follow from
+                              the prompt
+    --leave-out-rejected      leave out the tests and rules that the judges of --check-quality
+                              reject
+    --baseline N              also write N tests directly from the prompt, for comparison
+                              (default: {_DEFAULT_BASELINE})
+    --ground-truth MODEL      propose answers of this model as expected outputs if the judges
+                              accept them
+    --accept-ground-truth ID  accept the proposed answers of these tests, or of `all`, as expected
+                              outputs
+    --judges MODEL,…          the judges that grade the quality and the proposed answers; the
+                              majority decides (default: the contract's judge)
+    --embeddings MODEL        compare outputs by the embeddings of this model (default: by their
+                              words)
+    --out DIR                 folder for the reports (default: {DEFAULT_OUT})
+    --replay FILE             take all answers from this generate.answers.jsonl and call no model
+    --resume                  continue a run that failed: request only the answers that are not in
+                              its generate.answers.jsonl
+    @cache
+    """,  # noqa: S608  # a table of options, and no SQL
+        effort={"choices": tuple(EFFORTS), "default": DEFAULT_EFFORT},
+        for_survivors={"nargs": "?", "const": DEFAULT_MUTATION},
+        baseline={"nargs": "?", "const": _DEFAULT_BASELINE},
+        accept_ground_truth={"nargs": "+"},
+        out={"default": DEFAULT_OUT},
+    ),
+}

@@ -5,58 +5,53 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
-from gatekeeper.cli.arguments import DEFAULT_OUT, add_replay, named_contract
+from gatekeeper.cli.arguments import named_contract
+from gatekeeper.cli.options import DEFAULT_OUT, REQUIRED, Actions, options
 from gatekeeper.cli.output import print_answer, print_error
+from gatekeeper.contract.checks.judge_calibration import (
+    calibration_path,
+    calibration_text,
+    read_calibration,
+)
 from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.values.calibration_record import Calibrations
+from gatekeeper.contract.values.trial import Outcome
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.calibration.anchors import keep_anchors
+from gatekeeper.gate.calibration.decisions import (
+    PairAgreement,
+    compare_pair_judges,
+    compare_recorded_judges,
+    read_decisions,
+)
+from gatekeeper.gate.calibration.judge_agreement import GradingChange, find_judge_drift
+from gatekeeper.gate.calibration.labels import (
+    annotator_agreement,
+    columns,
+    label_tasks,
+    labels_from,
+    read_labels,
+    read_rows,
+    settle_labels,
+)
+from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun, plan_calibration
+from gatekeeper.gate.calibration.run_correction import correct_run
 from gatekeeper.git import Repository
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.values.calibration_record import Calibrations
-    from gatekeeper.gate.calibration.decisions import PairAgreement
-    from gatekeeper.gate.calibration.judge_agreement import GradingChange
-    from gatekeeper.gate.calibration.measure import CalibrationPlan, CalibrationRun
-
-
-def add_label(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("contract", metavar="CONTRACT", help="name of the contract")
-    parser.add_argument(
-        "--run",
-        type=Path,
-        default=DEFAULT_OUT,
-        metavar="DIR",
-        help=(
-            f"folder with the reports of the run whose outputs you label (default: {DEFAULT_OUT})"
-        ),
-    )
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        default=Path("labels.jsonl"),
-        metavar="FILE",
-        help=("JSON Lines file to which gatekeeper adds the labels (default: labels.jsonl)"),
-    )
-    parser.add_argument(
-        "--annotator",
-        metavar="NAME",
-        help="name of the person who labels (default: the user's name)",
-    )
-    parser.add_argument(
-        "--check", metavar="NAME", help="the check to label, if the contract has several judges"
-    )
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help=(
-            "write an HTML page for labelling in a browser; a link on the page downloads the "
-            "labels as a file"
-        ),
-    )
+from gatekeeper.reports.described.judges import (
+    agreement_document,
+    correction_document,
+    describe_agreement,
+    describe_correction,
+)
+from gatekeeper.reports.formats.read_samples import find_samples, read_run
+from gatekeeper.reports.judges.labels import ask_for_labels, label_page
+from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.runs.trying import calibrate as grade
 
 
 def label(arguments: argparse.Namespace) -> int:
@@ -65,17 +60,8 @@ def label(arguments: argparse.Namespace) -> int:
     The order is random and the arms are not shown. An interrupted session goes on with the outputs
     that the annotator has not labelled yet.
     """
-    from gatekeeper.gate.calibration.labels import label_tasks, read_labels
-    from gatekeeper.reports.formats.read_samples import find_samples, read_run
-    from gatekeeper.reports.judges.labels import ask_for_labels, label_page
-
     annotator = arguments.annotator or _user()
-    samples = find_samples(arguments.run)
-    if samples is None:
-        raise UsageError(
-            f"--run {arguments.run}: the folder has no samples.jsonl; run `gatekeeper check` or "
-            "`gatekeeper run` first"
-        )
+    outcomes = _outcomes(arguments.run)
     if arguments.labels.suffix.lower() == ".csv":
         raise UsageError(f"--labels {arguments.labels}: name a file that ends in .jsonl")
     with Repository.open(arguments.repo) as repository:
@@ -84,7 +70,6 @@ def label(arguments: argparse.Namespace) -> int:
     fixtures = {fixture.id: fixture for fixture in contract.fixtures}
     known = read_labels(arguments.labels) if arguments.labels.exists() else ()
     mine = [known_label for known_label in known if known_label.annotator == annotator]
-    outcomes = read_run(samples).outcomes
     tasks = label_tasks(arguments.contract, outcomes, fixtures, mine, arguments.check)
     if arguments.page:
         text = label_page(arguments.contract, tasks, annotator, arguments.check)
@@ -100,40 +85,21 @@ def label(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _outcomes(folder: Path) -> Sequence[Outcome]:
+    samples = find_samples(folder)
+    if samples is None:
+        raise UsageError(
+            f"--run {folder}: the folder has no samples.jsonl; run `gatekeeper check` or "
+            "`gatekeeper run` first"
+        )
+    return read_run(samples).outcomes
+
+
 def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         raise UsageError("--annotator: give the name of the person who labels") from None
-
-
-def add_calibrate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("contract", metavar="CONTRACT", help="name of the contract")
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="CSV or JSON Lines with the verdicts of people",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help=(
-            "write no file; exit with 1 if a judge now agrees with people less often than at "
-            "calibration"
-        ),
-    )
-    parser.add_argument(
-        "--anchors",
-        type=int,
-        default=30,
-        metavar="N",
-        help="how many labelled outputs of each check to keep in NAME.judge.json; nightly runs "
-        "grade these outputs again (default: %(default)s; 0 keeps none)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_replay(parser)
 
 
 def calibrate(arguments: argparse.Namespace) -> int:
@@ -142,18 +108,6 @@ def calibrate(arguments: argparse.Namespace) -> int:
     Writes NAME.judge.json beside the contract; commit it. The gate then corrects the rates that
     rest on these judges.
     """
-    from gatekeeper.contract.checks.judge_calibration import read_calibration
-    from gatekeeper.gate.calibration.anchors import keep_anchors
-    from gatekeeper.gate.calibration.labels import (
-        annotator_agreement,
-        read_labels,
-        settle_labels,
-    )
-    from gatekeeper.gate.calibration.measure import plan_calibration
-    from gatekeeper.reports.described.judges import agreement_document, describe_agreement
-    from gatekeeper.reports.redact import environment_redactor
-    from gatekeeper.runs.trying import calibrate as grade
-
     if arguments.anchors < 0:
         raise UsageError(f"--anchors {arguments.anchors}: must be 0 or more")
     labels = read_labels(arguments.labels)
@@ -171,7 +125,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
     drifts = _drifts(found, stored) if arguments.check and not found.ended else ()
     annotators = annotator_agreement(labels)
     document = agreement_document(found.agreement, (), annotators)
-    document |= {"drift": [_drift_document(drift) for drift in drifts]}
+    document |= {"drift": [{**asdict(drift), "drifted": drift.drifted} for drift in drifts]}
     described = describe_agreement(found.agreement, (), annotators, drifts)
     print_answer(document, described, as_json=arguments.json)
     if plan.skipped:
@@ -205,30 +159,12 @@ def _require_same_judges(plan: CalibrationPlan, stored: Calibrations) -> None:
 
 
 def _drifts(found: CalibrationRun, stored: Calibrations) -> tuple[GradingChange, ...]:
-    from gatekeeper.gate.calibration.judge_agreement import find_judge_drift
-
     return tuple(
         find_judge_drift(name, stored[name], now) for name, now in found.calibrations.items()
     )
 
 
-def _drift_document(drift: GradingChange) -> dict[str, object]:
-    return {
-        "check": drift.check,
-        "labels": drift.labels,
-        "agreed_before": drift.agreed_before,
-        "agrees_now": drift.agrees_now,
-        "lost": drift.lost,
-        "gained": drift.gained,
-        "to_pass": drift.to_pass,
-        "p_value": drift.p_value,
-        "drifted": drift.drifted,
-    }
-
-
 def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> int:
-    from gatekeeper.contract.checks.judge_calibration import calibration_path, calibration_text
-
     path = root / calibration_path(contract_path)
     if not found:
         print_error("gatekeeper: no verdict of a judge could be read, so no file was written")
@@ -243,60 +179,17 @@ def _write(root: Path, contract_path: str, name: str, found: Calibrations) -> in
     return 0
 
 
-def add_correct(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("contract", metavar="CONTRACT", help="name of the contract")
-    parser.add_argument(
-        "--run",
-        type=Path,
-        default=DEFAULT_OUT,
-        metavar="DIR",
-        help=f"folder with the run's reports (default: {DEFAULT_OUT})",
-    )
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="CSV or JSON Lines with the verdicts of people on outputs of this run",
-    )
-    parser.add_argument(
-        "--check", metavar="NAME", help="the check to correct, if several checks use judges"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def correct(arguments: argparse.Namespace) -> int:
     """Correct the rates of a finished run, and their difference, by labels of its own outputs.
 
     Label some of the run's fixtures with `gatekeeper judge label`, which takes them in random
     order. Calls no model and changes no verdict.
     """
-    from gatekeeper.gate.calibration.labels import read_labels, settle_labels
-    from gatekeeper.gate.calibration.run_correction import correct_run
-    from gatekeeper.reports.described.judges import correction_document, describe_correction
-    from gatekeeper.reports.formats.read_samples import find_samples, read_run
-
-    samples = find_samples(arguments.run)
-    if samples is None:
-        raise UsageError(
-            f"--run {arguments.run}: the folder has no samples.jsonl; run `gatekeeper check` or "
-            "`gatekeeper run` first"
-        )
     labels = settle_labels(read_labels(arguments.labels))
-    outcomes = read_run(samples).outcomes
+    outcomes = _outcomes(arguments.run)
     found = correct_run(arguments.contract, outcomes, labels, arguments.check)
     print_answer(correction_document(found), describe_correction(found), as_json=arguments.json)
     return 0
-
-
-def add_agreement(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help=("CSV or JSON Lines: people's labels, judges' verdicts, or decisions on pairs"),
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def agreement(arguments: argparse.Namespace) -> int:
@@ -306,19 +199,6 @@ def agreement(arguments: argparse.Namespace) -> int:
     on pairs; with `verdict` and `judge_verdict`, verdicts on single outputs; with `verdict` alone,
     labels of people.
     """
-    from gatekeeper.gate.calibration.decisions import (
-        compare_pair_judges,
-        compare_recorded_judges,
-        read_decisions,
-    )
-    from gatekeeper.gate.calibration.labels import (
-        annotator_agreement,
-        columns,
-        labels_from,
-        read_rows,
-    )
-    from gatekeeper.reports.described.judges import agreement_document, describe_agreement
-
     rows = tuple(read_rows(arguments.file))
     names = columns(rows)
     pairs: tuple[PairAgreement, ...] = ()
@@ -334,26 +214,51 @@ def agreement(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_ACTIONS = (
-    (label, add_label),
-    (calibrate, add_calibrate),
-    (correct, add_correct),
-    (agreement, add_agreement),
+judge = Actions(
+    "Find out how far judges, the models that grade outputs, can be trusted.",
+    {
+        label: options(
+            f"""
+    CONTRACT          name of the contract
+    --run DIR         folder with the reports of the run whose outputs you label (default:
+                      {DEFAULT_OUT})
+    --labels FILE     JSON Lines file to which gatekeeper adds the labels (default: labels.jsonl)
+    --annotator NAME  name of the person who labels (default: the user's name)
+    --check NAME      the check to label, if the contract has several judges
+    --page FILE       write an HTML page for labelling in a browser; a link on the page downloads
+                      the labels as a file
+    """,
+            run={"default": DEFAULT_OUT},
+            labels={"default": Path("labels.jsonl")},
+        ),
+        calibrate: options(
+            """
+    CONTRACT       name of the contract
+    --labels FILE  CSV or JSON Lines with the verdicts of people
+    --check        write no file; exit with 1 if a judge now agrees with people less often than at
+                   calibration
+    --anchors N    how many labelled outputs of each check to keep in NAME.judge.json; nightly
+                   runs grade these outputs again (default: 30; 0 keeps none)
+    @json
+    @replay
+    """,
+            labels=REQUIRED,
+            anchors={"default": 30},
+        ),
+        correct: options(
+            f"""
+    CONTRACT       name of the contract
+    --run DIR      folder with the run's reports (default: {DEFAULT_OUT})
+    --labels FILE  CSV or JSON Lines with the verdicts of people on outputs of this run
+    --check NAME   the check to correct, if several checks use judges
+    @json
+    """,
+            run={"default": DEFAULT_OUT},
+            labels=REQUIRED,
+        ),
+        agreement: options("""
+    FILE  CSV or JSON Lines: people's labels, judges' verdicts, or decisions on pairs
+    @json
+    """),
+    },
 )
-
-
-def add_judge(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    for action, add_arguments in _ACTIONS:
-        text = (action.__doc__ or "").strip()
-        added = actions.add_parser(
-            action.__name__, help=text.splitlines()[0], description=text, epilog=parser.epilog
-        )
-        added.set_defaults(run_action=action)
-        add_arguments(added)
-
-
-def judge(arguments: argparse.Namespace) -> int:
-    """Find out how far judges, the models that grade outputs, can be trusted."""
-    code: int = arguments.run_action(arguments)
-    return code

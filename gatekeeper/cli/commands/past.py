@@ -4,57 +4,46 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gatekeeper.cli.arguments import add_contract, add_past, past_of
+from gatekeeper.checks.packages import use_packages
+from gatekeeper.checks.registry import SHAPES
+from gatekeeper.cli.arguments import past_of
+from gatekeeper.cli.options import HEAD, MANY, Option, options
 from gatekeeper.cli.output import print_answer, print_error, print_json, readers_may_leave
+from gatekeeper.contract.changes.affected import every_contract
+from gatekeeper.contract.changes.groups import narrowed, with_groups
 from gatekeeper.contract.policies.policy import load_policy
+from gatekeeper.contract.syntax.schema_errors import nearest
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.objectives.error_budgets import contract_budgets
 from gatekeeper.git import Repository
-
-if TYPE_CHECKING:
-    from gatekeeper.history.record import Record
-    from gatekeeper.reports.redact import Redactor
-
+from gatekeeper.history.drift import drifts
+from gatekeeper.history.judge_drift import judge_drifts
+from gatekeeper.history.record import Record, events_of
+from gatekeeper.history.stores.lines import to_document, to_lines, without_collection
+from gatekeeper.history.stores.open import open_history, require_history
+from gatekeeper.reports.described.drift import describe_drifts, drift_document
+from gatekeeper.reports.described.error_budgets import budget_document, describe_budgets
+from gatekeeper.reports.described.history_table import describe_records, records_csv
+from gatekeeper.reports.escape import log_text
+from gatekeeper.reports.redact import Redactor, environment_redactor
+from gatekeeper.reports.site.contract_history import contract_histories
+from gatekeeper.reports.site.folder import write_site
+from gatekeeper.reports.site.frame import INDEX, Site
+from gatekeeper.reports.site.kept_runs import find_kept_runs
+from gatekeeper.reports.terminal.console import print_blocks
+from gatekeeper.stats.objectives.objective import parse_window
 
 TRIGGERS = ("push", "schedule", "manual")
 FORMATS = ("table", "csv", "json", "jsonl")
 
 
-def add_history(parser: argparse.ArgumentParser) -> None:
-    add_past(parser)
-    add_contract(parser)
-    parser.add_argument("--model", help="show only runs of this model")
-    parser.add_argument("--trigger", choices=TRIGGERS, help="show only runs with this trigger")
-    parser.add_argument(
-        "--since",
-        metavar="WHEN",
-        help="the earliest time: a date, a time or an age, such as 2026-11-03, 28d or 12h",
-    )
-    parser.add_argument("--until", metavar="WHEN", help="the latest time, written like --since")
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="table",
-        help="output format (default: table); --import can read jsonl",
-    )
-    parser.add_argument(
-        "--import",
-        dest="source",
-        metavar="WHERE",
-        help="first add the records of this other history to the history of --history",
-    )
-
-
 def history(arguments: argparse.Namespace) -> int:
     """List, filter and export past runs of the default branch. Calls no model."""
-    from gatekeeper.history.stores.open import open_history, require_history
-    from gatekeeper.reports.redact import environment_redactor
-
     redact = environment_redactor()
     now = datetime.now(UTC)
     since = _moment("--since", arguments.since, now)
@@ -87,8 +76,6 @@ def history(arguments: argparse.Namespace) -> int:
 def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
     """Return a notice for each name without a run: a contract may have none yet, so it is no
     error."""
-    from gatekeeper.contract.syntax.schema_errors import nearest
-
     return [
         f"the history has no run of a contract `{name}`; {nearest(name, known)}"
         for name in names
@@ -97,10 +84,6 @@ def _unknown_names(names: Sequence[str], known: Set[str]) -> list[str]:
 
 
 def _print(records: Sequence[Record], form: str, *, begun: bool) -> None:
-    from gatekeeper.history.stores.lines import to_document, to_lines
-    from gatekeeper.reports.described.history_table import describe_records, records_csv
-    from gatekeeper.reports.terminal.console import print_blocks
-
     if form == "table":
         print_blocks(describe_records(records, begun=begun))
     elif form == "csv":
@@ -118,7 +101,6 @@ def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) 
     """
     if text is None:
         return None
-    from gatekeeper.stats.objectives.objective import parse_window
 
     try:
         return now - parse_window(text)
@@ -137,31 +119,12 @@ def _moment(option: str, text: str | None, now: datetime, *, end: bool = False) 
 
 
 def _say(notices: Sequence[str]) -> None:
-    from gatekeeper.reports.escape import log_text
-
     for notice in notices:
         print_error(f"gatekeeper: {log_text(notice)}")
 
 
-def add_budget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--ref", default="HEAD", help="revision whose objectives apply (default: HEAD)"
-    )
-    add_past(parser)
-    add_contract(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def budget(arguments: argparse.Namespace) -> int:
     """Show what is left of each error budget and when it will be spent. Calls no model."""
-    from gatekeeper.checks.packages import use_packages
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.changes.affected import every_contract
-    from gatekeeper.contract.changes.groups import narrowed, with_groups
-    from gatekeeper.gate.objectives.error_budgets import contract_budgets
-    from gatekeeper.history.record import events_of
-    from gatekeeper.reports.described.error_budgets import budget_document, describe_budgets
-
     with Repository.open(arguments.repo) as repository:
         revision = repository.revision(arguments.ref)
         policy = load_policy(revision)
@@ -176,21 +139,11 @@ def budget(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def add_drift(parser: argparse.ArgumentParser) -> None:
-    add_past(parser)
-    add_contract(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def drift(arguments: argparse.Namespace) -> int:
     """Show which models and judges changed although the prompt did not change. Calls no model.
 
     The exit code is 1 if a change is certain, else 0.
     """
-    from gatekeeper.history.drift import drifts
-    from gatekeeper.history.judge_drift import judge_drifts
-    from gatekeeper.reports.described.drift import describe_drifts, drift_document
-
     with Repository.open(arguments.repo) as repository:
         policy = load_policy(repository.revision("HEAD"))
         past = past_of(arguments, repository, policy).read()
@@ -209,52 +162,14 @@ _BRANCH, _DATABASE = "branch:", "postgresql:"
 DEFAULT_OUT = Path(".gatekeeper/site")
 
 
-def add_site(parser: argparse.ArgumentParser) -> None:
-    add_past(parser)
-    parser.add_argument(
-        "--ref", default="HEAD", help="revision whose contracts the site shows (default: HEAD)"
-    )
-    parser.add_argument(
-        "--reports",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
-        help=("folder with reports of earlier runs that the site links to; can be repeated"),
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=DEFAULT_OUT,
-        metavar="DIR",
-        help=f"folder for the site (default: {DEFAULT_OUT})",
-    )
-    parser.add_argument(
-        "--title", default="Prompt health", help='title of the site (default: "Prompt health")'
-    )
-
-
 def site(arguments: argparse.Namespace) -> int:
     """Write a static site about the history: trends, budgets, costs, drift. Calls no model."""
-    from gatekeeper.history.stores.lines import without_collection
-
     with without_collection():
         _write(arguments)
     return 0
 
 
 def _write(arguments: argparse.Namespace) -> None:
-    from gatekeeper.checks.packages import use_packages
-    from gatekeeper.checks.registry import SHAPES
-    from gatekeeper.contract.changes.affected import every_contract
-    from gatekeeper.contract.changes.groups import with_groups
-    from gatekeeper.reports.escape import log_text
-    from gatekeeper.reports.redact import environment_redactor
-    from gatekeeper.reports.site.contract_history import contract_histories
-    from gatekeeper.reports.site.folder import write_site
-    from gatekeeper.reports.site.frame import INDEX, Site
-    from gatekeeper.reports.site.kept_runs import find_kept_runs
-
     redact = environment_redactor()
     kept, unused = find_kept_runs(arguments.reports)
     with Repository.open(arguments.repo) as repository:
@@ -302,3 +217,49 @@ def _without_secrets(records: tuple[Record, ...], redact: Redactor) -> tuple[Rec
     if all(name == clean for name, clean in names.items()):
         return records
     return tuple(replace(record, contract=names[record.contract]) for record in records)
+
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "history": options(
+        """
+    @past
+    @contract
+    --model MODEL   show only runs of this model
+    --trigger       show only runs with this trigger
+    --since WHEN    the earliest time: a date, a time or an age, such as 2026-11-03, 28d or 12h
+    --until WHEN    the latest time, written like --since
+    --format        output format (default: table); --import can read jsonl
+    --import WHERE  first add the records of this other history to the history of --history
+    """,
+        trigger={"choices": TRIGGERS},
+        format={"choices": FORMATS, "default": "table"},
+        **{"import": {"dest": "source"}},
+    ),
+    "budget": options(
+        """
+    --ref REF  revision whose objectives apply (default: HEAD)
+    @past
+    @contract
+    @json
+    """,
+        ref=HEAD,
+    ),
+    "drift": options("""
+    @past
+    @contract
+    @json
+    """),
+    "site": options(
+        f"""
+    @past
+    --ref REF      revision whose contracts the site shows (default: HEAD)
+    --reports DIR  folder with reports of earlier runs that the site links to; can be repeated
+    --out DIR      folder for the site (default: {DEFAULT_OUT})
+    --title TITLE  title of the site (default: "Prompt health")
+    """,
+        ref=HEAD,
+        reports=MANY,
+        out={"default": DEFAULT_OUT},
+        title={"default": "Prompt health"},
+    ),
+}

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 
-from gatekeeper.cli.arguments import add_out
+from gatekeeper.cli.options import Option, options
 from gatekeeper.cli.output import print_error
-
-
-def add_gitlab(parser: argparse.ArgumentParser) -> None:
-    add_out(parser)
-    parser.add_argument(
-        "--id",
-        default="gatekeeper",
-        help=(
-            "the name of this gate; if a merge request has several gates, give each gate "
-            "a different name, so that each gate has its own comment"
-        ),
-    )
 
 
 def gitlab(arguments: argparse.Namespace) -> int:
@@ -32,12 +21,21 @@ def gitlab(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def add_action(_: argparse.ArgumentParser) -> None:
-    """Add nothing: the command has no options."""
-
-
 def action(_: argparse.Namespace) -> int:
     """Run as a step of a GitHub workflow, with inputs and event from the environment."""
     from gatekeeper.action.main import main
 
     return main()
+
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "gitlab": options(
+        """
+    @out
+    --id ID  the name of this gate; if a merge request has several gates, give each gate a
+             different name, so that each gate has its own comment
+    """,
+        id={"default": "gatekeeper"},
+    ),
+    "action": (),
+}

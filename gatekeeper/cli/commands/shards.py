@@ -5,28 +5,26 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
-from gatekeeper.cli.arguments import add_contract, add_history, add_out, add_plan_file, add_reports
+from gatekeeper import numbers
+from gatekeeper.cli.options import REQUIRED, Option, options
 from gatekeeper.cli.output import print_error, report
 from gatekeeper.contract.policies.policy import load_policy
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.work import plan_run
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.arguments import history_of, require_history_folder, tracked_by
-
-
-def add_plan(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--shards", type=_shards, required=True, metavar="N", help="the number of machines"
-    )
-    parser.add_argument("--ref", default="HEAD", help="the revision to test (default: HEAD)")
-    add_contract(parser)
-    add_history(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="the file for the plan"
-    )
+from gatekeeper.reports.write import forget_reports, require_formats, require_writable, write_files
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.history import require_month_limit
+from gatekeeper.runs.library.suite import history_of, require_history_folder, tracked_by
+from gatekeeper.runs.models import require_sound_models
+from gatekeeper.runs.run_plan import Keep, RunPlan
+from gatekeeper.runs.shards.join import join_answers
+from gatekeeper.runs.shards.plan import MOST_SHARDS, plan_again, plan_shards, read_plan
+from gatekeeper.runs.shards.sample import answers_to_resume, sample_shard
 
 
 def plan(arguments: argparse.Namespace) -> int:
@@ -35,12 +33,6 @@ def plan(arguments: argparse.Namespace) -> int:
     Each machine then runs `gatekeeper sample`, and one runs `gatekeeper decide` on the answers
     of all. The number of calls and the most that they can cost are printed to standard error.
     """
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.reports.write import write_files
-    from gatekeeper.runs.history import require_month_limit
-    from gatekeeper.runs.models import require_sound_models
-    from gatekeeper.runs.shards.plan import plan_shards
-
     out = arguments.out
     if not out.name or out.is_dir():
         raise UsageError(f"--out {out}: name a file")
@@ -63,42 +55,13 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def _shards(text: str) -> int:
-    from gatekeeper.runs.shards.plan import MOST_SHARDS
-
     if not re.fullmatch(r"[0-9]{1,3}", text) or not 1 <= int(text) <= MOST_SHARDS:
         raise argparse.ArgumentTypeError(f"give a whole number from 1 to {MOST_SHARDS}")
     return int(text)
 
 
-def add_sample(parser: argparse.ArgumentParser) -> None:
-    add_plan_file(parser)
-    parser.add_argument(
-        "--shard",
-        type=_shard,
-        required=True,
-        metavar="I/N",
-        help="the shard to sample, such as 3/8",
-    )
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="folder for the file of answers"
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help=(
-            "reuse the answers of this shard in the folder of --out, and request only the missing "
-            "answers"
-        ),
-    )
-
-
 def sample(arguments: argparse.Namespace) -> int:
     """Ask the models for one shard's share of a plan, and keep the answers for `decide`."""
-    from gatekeeper import numbers
-    from gatekeeper.reports.write import require_writable
-    from gatekeeper.runs.shards.plan import plan_again, read_plan
-    from gatekeeper.runs.shards.sample import answers_to_resume, sample_shard
-
     shard, of = arguments.shard
     with Repository.open(arguments.repo) as repository:
         tracked = tracked_by(repository)
@@ -131,29 +94,8 @@ def _shard(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def add_decide(parser: argparse.ArgumentParser) -> None:
-    add_plan_file(parser)
-    parser.add_argument(
-        "--answers",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="DIR",
-        help="folders with the answers of all shards; gatekeeper also reads their subfolders",
-    )
-    add_out(parser)
-    add_reports(parser)
-    add_history(parser)
-
-
 def decide(arguments: argparse.Namespace) -> int:
     """Join the answers of all shards, and decide as `gatekeeper run` would. Calls no model."""
-    from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.runs.history import Keep
-    from gatekeeper.runs.run_plan import RunPlan, execute
-    from gatekeeper.runs.shards.join import join_answers
-    from gatekeeper.runs.shards.plan import plan_again, read_plan
-
     require_formats(arguments.format)
     forget_reports(arguments.out)
     require_history_folder(arguments.history)
@@ -175,3 +117,39 @@ def decide(arguments: argparse.Namespace) -> int:
         )
         result = execute(run)
     return report(result, arguments.out, arguments.format)
+
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "plan": options(
+        """
+    --shards N  the number of machines
+    @ref
+    @contract
+    @history
+    --out FILE  the file for the plan
+    """,
+        shards={"type": _shards, "required": True},
+        out=REQUIRED,
+    ),
+    "sample": options(
+        """
+    @plan
+    --shard I/N  the shard to sample, such as 3/8
+    --out DIR    folder for the file of answers
+    --resume     reuse the answers of this shard in the folder of --out, and request only the
+                 missing answers
+    """,
+        shard={"type": _shard, "required": True},
+        out=REQUIRED,
+    ),
+    "decide": options(
+        """
+    @plan
+    --answers DIR  folders with the answers of all shards; gatekeeper also reads their subfolders
+    @out
+    @format
+    @history
+    """,
+        answers={"nargs": "+", "required": True},
+    ),
+}

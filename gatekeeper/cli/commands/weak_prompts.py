@@ -4,77 +4,53 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
-from gatekeeper.cli.arguments import (
-    add_arms,
-    add_cache,
-    add_order_seed,
-    add_out,
-    add_replay,
-    named_contract,
+from gatekeeper.author.blame.result import BlameResult, blame_document, describe_blame
+from gatekeeper.author.blame.run import find_questions, search_causes
+from gatekeeper.author.mutation.measure import (
+    MutationPlan,
+    MutationResult,
+    measure_mutants,
+    mutation_estimate_lines,
+    plan_mutation,
+    too_few_fixtures,
 )
+from gatekeeper.author.mutation.model_mutants import ANSWERS, ModelMutations, recorded_model
+from gatekeeper.author.mutation.mutants import MUTATIONS, Mutation
+from gatekeeper.author.mutation.report import describe_mutation, mutation_document
+from gatekeeper.author.session import AnswerFile
+from gatekeeper.cli.arguments import named_contract
+from gatekeeper.cli.options import MANY, ORDER, REQUIRED, Option, options
 from gatekeeper.cli.output import print_error, print_lines, write_and_show, write_document
-from gatekeeper.contract.policies.policy import load_policy, policy_in_force
+from gatekeeper.contract.changes.own_code import trust_code
+from gatekeeper.contract.models.faults import named_model
+from gatekeeper.contract.policies.policy import Policy, load_policy, policy_in_force
+from gatekeeper.contract.values.change import Revision
+from gatekeeper.contract.values.definition import Contract, Position
 from gatekeeper.errors import UsageError
+from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.sweep.compare import SweepResult
+from gatekeeper.gate.sweep.grid import Axis, Setting, read_axis, settings_of
+from gatekeeper.gate.work import plan_check
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.arguments import require_writable
-
-if TYPE_CHECKING:
-    from gatekeeper.author.blame.result import BlameResult
-    from gatekeeper.author.mutation.measure import MutationPlan, MutationResult
-    from gatekeeper.author.mutation.model_mutants import ModelMutations
-    from gatekeeper.author.mutation.mutants import Mutation
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.contract.values.change import Revision
-    from gatekeeper.contract.values.definition import Contract
-    from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.gate.sweep.compare import SweepResult
-    from gatekeeper.gate.sweep.grid import Axis, Setting
-    from gatekeeper.runs.answers.kept import KeptAnswers
-
+from gatekeeper.numbers import count
+from gatekeeper.reports.described.sweep import describe_sweep, sweep_document
+from gatekeeper.reports.formats.samples import sample_lines
+from gatekeeper.reports.terminal.console import print_blocks
+from gatekeeper.runs.answers.files import UNFINISHED, forget_unfinished, refuse_unfinished_batches
+from gatekeeper.runs.answers.kept import KeptAnswers, read_unfinished, require_untracked
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.library.affected import change_of
+from gatekeeper.runs.library.suite import require_writable, tracked_by
+from gatekeeper.runs.models import require_known_models
+from gatekeeper.runs.run_plan import RunPlan
+from gatekeeper.runs.trying import sweep as measure
 
 MUTATION_OUT = Path(".gatekeeper/mutation")
-
-
-def add_mutate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("contract", metavar="CONTRACT", help="the name of the contract")
-    parser.add_argument(
-        "--mutations",
-        metavar="NAME,…",
-        help="the kinds of changes to make: drop, negate, soften, model (a model rewrites parts); "
-        "default: drop,negate,soften",
-    )
-    parser.add_argument(
-        "--model", help="the model that rewrites parts of the prompt, with --mutations model"
-    )
-    parser.add_argument(
-        "--mutations-from",
-        type=Path,
-        metavar="FILE",
-        help="take the model's mutations from this mutate.answers.jsonl and do not call the model",
-    )
-    parser.add_argument(
-        "--ref", help="the revision to mutate (default: the files in the work tree)"
-    )
-    parser.add_argument(
-        "--estimate",
-        action="store_true",
-        help="print the mutants, the number of calls and their cost, but call no model",
-    )
-    add_out(parser, MUTATION_OUT)
-    add_replay(parser)
-    add_cache(parser)
-    order = parser.add_mutually_exclusive_group()
-    order.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue the unfinished run in the folder of --out, and reuse its answers",
-    )
-    add_order_seed(order, "mutation.json")
 
 
 def mutate(arguments: argparse.Namespace) -> int:
@@ -84,18 +60,6 @@ def mutate(arguments: argparse.Namespace) -> int:
     prompt as the gate would test a pull request. A model can propose more changes. Decides nothing
     about a merge: the exit code is 0 if at least one mutant could be measured, and 3 otherwise.
     """
-    from gatekeeper.author.mutation.measure import (
-        measure_mutants,
-        plan_mutation,
-        too_few_fixtures,
-    )
-    from gatekeeper.runs.answers.files import (
-        UNFINISHED,
-        forget_unfinished,
-        refuse_unfinished_batches,
-    )
-    from gatekeeper.runs.run_plan import RunPlan
-
     if arguments.resume and arguments.replay:
         raise UsageError("--resume and --replay cannot be given together; choose one of them")
     mutations = _mutations(arguments.mutations)
@@ -142,11 +106,6 @@ def _unfinished(
 ) -> KeptAnswers | None:
     """Return the comparisons to continue; None if a run ended before them, while a model proposed
     mutations. Raises UsageError if there is nothing to continue."""
-    from gatekeeper.author.mutation.model_mutants import ANSWERS
-    from gatekeeper.runs.answers.files import UNFINISHED
-    from gatekeeper.runs.answers.kept import read_unfinished, require_untracked
-    from gatekeeper.runs.library.arguments import tracked_by
-
     if not arguments.resume or arguments.estimate:
         return None
     path: Path = arguments.out / UNFINISHED
@@ -161,9 +120,6 @@ def _unfinished(
 def _by_model(arguments: argparse.Namespace, *, wanted: bool) -> ModelMutations | None:
     """Return how a model's mutants are made; None if none is wanted. Raises UsageError if the
     flags contradict one another."""
-    from gatekeeper.author.mutation.model_mutants import ANSWERS, ModelMutations, recorded_model
-    from gatekeeper.author.session import AnswerFile
-
     recording: Path | None = arguments.mutations_from
     if not wanted:
         if arguments.model or recording:
@@ -184,8 +140,6 @@ def _by_model(arguments: argparse.Namespace, *, wanted: bool) -> ModelMutations 
 
 
 def _mutations(written: str | None) -> tuple[Mutation, ...]:
-    from gatekeeper.author.mutation.mutants import MUTATIONS, Mutation
-
     if written is None:
         return MUTATIONS
     every = get_args(Mutation)
@@ -199,8 +153,6 @@ def _mutations(written: str | None) -> tuple[Mutation, ...]:
 
 
 def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
-    from gatekeeper.author.mutation.measure import mutation_estimate_lines
-
     print_lines((*mutation_estimate_lines(plan), *more))
     if few:
         print_error(few)
@@ -208,22 +160,12 @@ def _estimate(plan: MutationPlan, few: str | None, more: Iterable[str]) -> int:
 
 
 def _report_mutation(result: MutationResult, measured: GateResult, out: Path) -> int:
-    from gatekeeper.author.mutation.report import describe_mutation, mutation_document
-    from gatekeeper.reports.formats.samples import sample_lines
-
     samples = {"samples.jsonl": lambda: "".join(sample_lines(measured))}
     write_document("mutation", describe_mutation(result), mutation_document(result), out, samples)
     return 0 if result.count("unknown") < len(result.mutants) else 3
 
 
 BLAME_OUT = Path(".gatekeeper/blame")
-
-
-def add_blame(parser: argparse.ArgumentParser) -> None:
-    add_arms(parser)
-    add_out(parser, BLAME_OUT)
-    add_replay(parser)
-    add_cache(parser)
 
 
 def blame(arguments: argparse.Namespace) -> int:
@@ -233,12 +175,6 @@ def blame(arguments: argparse.Namespace) -> int:
     about a merge: the exit code is 0 if every regression is explained or there is none, and 3
     otherwise.
     """
-    from gatekeeper.author.blame.run import find_questions, search_causes
-    from gatekeeper.gate.work import plan_check
-    from gatekeeper.numbers import count
-    from gatekeeper.runs.library.arguments import change_of
-    from gatekeeper.runs.run_plan import RunPlan, execute
-
     with Repository.open(arguments.repo) as repository:
         change = change_of(repository, arguments.base, arguments.head, arguments.worktree)
         policy, notices = policy_in_force(change)
@@ -263,9 +199,6 @@ def blame(arguments: argparse.Namespace) -> int:
 
 
 def _report_blame(found: Sequence[BlameResult], out: Path) -> int:
-    from gatekeeper.author.blame.result import blame_document, describe_blame
-    from gatekeeper.reports.terminal.console import print_blocks
-
     document = json.dumps(blame_document(found), indent=2, ensure_ascii=False)
     contents = {"blame.json": lambda: f"{document}\n"}
     write_and_show(contents, out, lambda _: print_blocks(describe_blame(found)))
@@ -275,39 +208,12 @@ def _report_blame(found: Sequence[BlameResult], out: Path) -> int:
 SWEEP_OUT = Path(".gatekeeper/sweep")
 
 
-def add_sweep(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--contract", required=True, metavar="NAME", help="the contract to run")
-    parser.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE,…",
-        help=("parameter with its values, such as temperature=0,0.7; can be repeated"),
-    )
-    parser.add_argument("--model", metavar="MODEL,…", help="models to try")
-    parser.add_argument(
-        "--prompt", metavar="PATH,…", help="prompt files to try instead of the contract's prompt"
-    )
-    parser.add_argument(
-        "--samples",
-        type=int,
-        metavar="N",
-        help="how many samples of each fixture (default: as in the contract)",
-    )
-    parser.add_argument("--ref", help="the revision to test (default: the files in the work tree)")
-    add_out(parser, SWEEP_OUT)
-    add_replay(parser)
-
-
 def sweep(arguments: argparse.Namespace) -> int:
     """Find the best of many models, parameters and prompts for one contract.
 
     Compares every two settings on the same fixtures. Decides nothing about a merge: the exit code
     is 0 if a setting can be recommended, and 3 if too little could be measured.
     """
-    from gatekeeper.gate.sweep.grid import settings_of
-    from gatekeeper.runs.trying import sweep as measure
-
     axes = _axes(arguments)
     if arguments.samples is not None and arguments.samples < 1:
         raise UsageError(f"--samples {arguments.samples}: give at least 1")
@@ -325,8 +231,6 @@ def sweep(arguments: argparse.Namespace) -> int:
 
 
 def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
-    from gatekeeper.gate.sweep.grid import Axis, read_axis
-
     named = [
         Axis(name, tuple(part.strip() for part in text.split(",") if part.strip()))
         for name, text in (("model", arguments.model), ("prompt", arguments.prompt))
@@ -339,8 +243,6 @@ def _axes(arguments: argparse.Namespace) -> Sequence[Axis]:
 
 
 def _contract(revision: Revision, policy: Policy, name: str, samples: int | None) -> Contract:
-    from gatekeeper.contract.changes.own_code import trust_code
-
     contract = trust_code(named_contract(revision, policy, name), revision, policy)
     sampling = contract.sampling
     return replace(
@@ -354,10 +256,6 @@ def _require_sound_models(
 ) -> None:
     """Refuse models that cannot be called, and name those that are likely misspelt, before any
     call."""
-    from gatekeeper.contract.models.faults import named_model
-    from gatekeeper.contract.values.definition import Position
-    from gatekeeper.runs.models import require_known_models
-
     own = contract.target.model
     models = [
         named_model(contract, own)
@@ -371,7 +269,53 @@ def _require_sound_models(
 
 def report_sweep(result: SweepResult, out: Path) -> int:
     """Write and print the reports of a sweep; return the exit code."""
-    from gatekeeper.reports.described.sweep import describe_sweep, sweep_document
-
     write_document("sweep", describe_sweep(result), sweep_document(result), out)
     return 3 if result.recommendation.setting is None else 0
+
+
+OPTIONS: Mapping[str, tuple[Option, ...]] = {
+    "mutate": options(
+        f"""
+    CONTRACT               the name of the contract
+    --mutations NAME,…     the kinds of changes to make: drop, negate, soften, model (a model
+                           rewrites parts); default: drop,negate,soften
+    --model MODEL          the model that rewrites parts of the prompt, with --mutations model
+    --mutations-from FILE  take the model's mutations from this mutate.answers.jsonl and do not
+                           call the model
+    --ref REF              the revision to mutate (default: the files in the work tree)
+    --estimate             print the mutants, the number of calls and their cost, but call no model
+    --out DIR              folder for the reports (default: {MUTATION_OUT})
+    @replay
+    @cache
+    @resume
+    or --order-seed SEED   the order_seed in the mutation.json of an earlier run, to repeat the
+                           order of its requests
+    """,
+        out={"default": MUTATION_OUT},
+        order_seed=ORDER,
+    ),
+    "blame": options(
+        f"""
+    @arms
+    --out DIR  folder for the reports (default: {BLAME_OUT})
+    @replay
+    @cache
+    """,
+        out={"default": BLAME_OUT},
+    ),
+    "sweep": options(
+        f"""
+    --contract NAME       the contract to run
+    --param NAME=VALUE,…  parameter with its values, such as temperature=0,0.7; can be repeated
+    --model MODEL,…       models to try
+    --prompt PATH,…       prompt files to try instead of the contract's prompt
+    --samples N           how many samples of each fixture (default: as in the contract)
+    --ref REF             the revision to test (default: the files in the work tree)
+    --out DIR             folder for the reports (default: {SWEEP_OUT})
+    @replay
+    """,
+        contract=REQUIRED,
+        param=MANY,
+        out={"default": SWEEP_OUT},
+    ),
+}

@@ -20,11 +20,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from gatekeeper.contract.meaning.digests import canonical
+from gatekeeper.contract.values.trial import Completion, Outcome, Request
 from gatekeeper.gate.samples.outcomes import sample_to_keep
 from gatekeeper.gate.work import Work
+from gatekeeper.providers import ModelRouter
 from gatekeeper.providers.models.keys import model_access, signing_key
 from gatekeeper.reports.redact import environment_redactor
 from gatekeeper.runs.answers.files import read_own_file, replace_file
@@ -40,10 +42,6 @@ from gatekeeper.sampling.cache import (
     recall_answer,
 )
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.values.trial import Completion, Outcome, Request
-    from gatekeeper.providers import ModelRouter
 
 VERSION = 4
 _CLOCK_SKEW = timedelta(minutes=5)

@@ -24,24 +24,21 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Interval
 from pydantic import PlainValidator, Strict, TypeAdapter
 
 from gatekeeper.contract.checks.judge_settings import question_key
 from gatekeeper.contract.meaning.digests import canonical, digest, request_digest
-from gatekeeper.contract.values.trial import Completion
+from gatekeeper.contract.values.trial import Completion, QuestionId, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.numbers import count
 from gatekeeper.providers.batch.journal import KnownBatch
+from gatekeeper.reports.redact import Redactor
 from gatekeeper.runs.answers.files import is_locked, lock, read_own_file, write_line
 from gatekeeper.sampling.completion_record import completion_record, read_completion, read_text
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.values.trial import QuestionId, Sample, Trial
-    from gatekeeper.reports.redact import Redactor
-    from gatekeeper.sampling.runner import Run
+from gatekeeper.sampling.runner import Run
 
 EARLIER = "-earlier"
 """What the name of a file gets when a new run begins over it. The answers are paid for."""

@@ -11,14 +11,21 @@ from gatekeeper import numbers
 from gatekeeper.checks.packages import use_packages
 from gatekeeper.checks.registry import SHAPES
 from gatekeeper.contract.changes.affected import find_affected
-from gatekeeper.contract.policies.policy import policy_in_force
+from gatekeeper.contract.policies.policy import Policy, policy_in_force
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import ContractError
 from gatekeeper.git import Repository
-from gatekeeper.runs.library.arguments import AnyPath, change_of, check_arguments
+from gatekeeper.runs.library.arguments import AnyPath, check_arguments
 
 if TYPE_CHECKING:
-    from gatekeeper.contract.policies.policy import Policy
     from gatekeeper.gate.forecast.estimate import RunEstimate
+
+
+def change_of(repository: Repository, base: str | None, head: str | None, worktree: bool) -> Change:
+    """Return the change from `base` to `head`, or to the files of the work tree."""
+    if worktree:
+        return repository.worktree_change(base)
+    return repository.change(base, head)
 
 
 # A notice of changes in the work tree that a comparison of commits leaves out.
@@ -87,6 +94,7 @@ def affected(
         ContractError: A contract, prompt, fixture or policy file is wrong. `problems` lists why.
         UsageError: An argument cannot be used, such as an unknown branch.
     """
+    # `check`, which imports this file for its notices, forecasts nothing before it plans.
     from gatekeeper.gate.forecast.estimate import estimate_change
     from gatekeeper.gate.forecast.forecast import Amounts
     from gatekeeper.providers.models.cost_estimate import count_tokens, expected_cost, worst_cost

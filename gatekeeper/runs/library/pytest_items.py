@@ -6,16 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from gatekeeper.contract.policies.policy import Policy, load_policy, policy_in_force
 from gatekeeper.errors import GatekeeperError
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.policies.policy import Policy
-    from gatekeeper.gate.results.result import GateResult
-
+from gatekeeper.gate.decision.verdict import exit_code_of, worst
+from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
+from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.work import plan_run
+from gatekeeper.git import Repository
+from gatekeeper.reports.escape import plain
+from gatekeeper.runs.library.affected import affected, change_of
+from gatekeeper.runs.library.suite import check, run
 
 CHANGE = "change"
 """The name of the item with what concerns no single contract."""
@@ -76,7 +80,6 @@ class Measurement:
         """The names of the contracts to run, with their files. Raises GatekeeperError."""
         if self._option("ref"):
             return _contracts_at(self._repo, self._option("ref"))
-        from gatekeeper.runs.library.affected import affected
 
         found = affected(repo=self._repo, **self._arms).contracts
         return {contract.name: contract.path for contract in found if not contract.removed}
@@ -93,8 +96,6 @@ class Measurement:
             return Findings(error=str(error))
 
     def _measure(self) -> GateResult:
-        from gatekeeper.runs.library.suite import check, run
-
         given: dict[str, Any] = {
             "repo": self._repo,
             "replay": self._option("replay"),
@@ -114,10 +115,6 @@ class Measurement:
         return () if CHANGE in named else sorted(named)
 
     def _policy(self) -> Policy:
-        from gatekeeper.contract.policies.policy import load_policy, policy_in_force
-        from gatekeeper.git import Repository
-        from gatekeeper.runs.library.arguments import change_of
-
         with Repository.open(self._repo) as repository:
             if self._option("ref"):
                 return load_policy(repository.revision(self._option("ref")))
@@ -138,10 +135,6 @@ class Measurement:
 
 def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
     """Return the contracts of a revision. Raises GatekeeperError."""
-    from gatekeeper.contract.policies.policy import load_policy
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.git import Repository
-
     with Repository.open(repo) as repository:
         revision = repository.revision(ref)
         work = plan_run(revision, load_policy(revision), ())
@@ -150,10 +143,6 @@ def _contracts_at(repo: Path, ref: str) -> dict[str, str]:
 
 def _findings(result: GateResult, policy: Policy, contracts: Mapping[str, str]) -> Findings:
     """Return what was found of each contract; what belongs to none of them is of the change."""
-    from gatekeeper.gate.decision.verdict import exit_code_of, worst
-    from gatekeeper.gate.plan.contract_reasons import uncovered_reasons
-    from gatekeeper.reports.escape import plain
-
     found: dict[str, Finding] = {}
     rest = [*uncovered_reasons(result.uncovered, policy)]
     others = []

@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.policies.policy import load_policy, policy_in_force
+from gatekeeper.contract.values.change import Change
 from gatekeeper.errors import UsageError, WriteError
+from gatekeeper.gate.results.result import GateResult
+from gatekeeper.gate.work import plan_check, plan_run
 from gatekeeper.git import Repository
 from gatekeeper.history.tampering import paths_in_repository, refuse_own_history
 from gatekeeper.numbers import count
+from gatekeeper.reports.formats import Format
+from gatekeeper.reports.write import forget_reports, require_formats, write_reports
+from gatekeeper.reports.write import require_writable as require_folder
 from gatekeeper.runs.answers.files import (
     UNFINISHED,
     forget_unfinished,
     names_batches,
     refuse_unfinished_batches,
 )
-from gatekeeper.runs.library.affected import left_out_of_run, uncommitted
+from gatekeeper.runs.execute import execute
+from gatekeeper.runs.library.affected import change_of, left_out_of_run, uncommitted
 from gatekeeper.runs.library.arguments import (
     AnyPath,
     CheckArguments,
     RunArguments,
     SuiteArguments,
-    change_of,
     check_arguments,
-    history_of,
-    require_history_folder,
-    require_writable,
     run_arguments,
-    tracked_by,
 )
+from gatekeeper.runs.run_plan import Explain, Keep, RunPlan
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from gatekeeper.contract.values.change import Change
-    from gatekeeper.gate.results.result import GateResult
-    from gatekeeper.reports.formats import Format
+    from gatekeeper.history.stores.store import HistoryStore
     from gatekeeper.runs.answers.kept import KeptAnswers
     from gatekeeper.runs.model_source import ModelSource
-    from gatekeeper.runs.run_plan import Explain, RunPlan
 
     Sources = Callable[[RunPlan, KeptAnswers | None], AbstractContextManager[ModelSource | None]]
 
@@ -147,8 +147,6 @@ def measure_check(
     On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
     samples so far. `explain` returns what says more about a change after the measurement.
     """
-    from gatekeeper.gate.work import plan_check
-    from gatekeeper.runs.run_plan import RunPlan
 
     def plan(repository: Repository, order_seed: str | None) -> RunPlan:
         change = change_of(repository, given.base, given.head, given.worktree)
@@ -176,9 +174,6 @@ def measure_run(
     On a `terminal`, progress goes to standard error, and a first Ctrl-C ends the run with the
     samples so far. `say` gets what a person at a terminal wants to know.
     """
-    from gatekeeper.gate.work import plan_run
-    from gatekeeper.runs.history import Keep
-    from gatekeeper.runs.run_plan import RunPlan
 
     def plan(repository: Repository, order_seed: str | None) -> RunPlan:
         revision = repository.revision(given.ref)
@@ -224,9 +219,6 @@ def _measure(
     """Execute a plan, which `make` returns for an order seed. `sources` returns what answers
     instead of this process's models; `collects_batches` says that it goes on with earlier
     batches."""
-    from gatekeeper.reports.write import forget_reports, require_formats
-    from gatekeeper.runs.run_plan import execute
-
     require_formats(given.format)
     # A run that ends early has no reports, and one that is refused, because the folder belongs to
     # an unfinished run, leaves those of that run.
@@ -281,7 +273,6 @@ def write_measured(result: GateResult, given: SuiteArguments) -> GateResult:
     """
     if given.out is None:
         return result
-    from gatekeeper.reports.write import write_reports
 
     try:
         write_reports(result, given.out, given.format)
@@ -290,3 +281,36 @@ def write_measured(result: GateResult, given: SuiteArguments) -> GateResult:
         raise
     forget_unfinished(result.spent_answers)
     return result
+
+
+def history_of(location: str | None, repository: Repository) -> HistoryStore | None:
+    """Return the history at the location, not yet read. Raises UsageError."""
+    if location is None:
+        return None
+    from gatekeeper.history.stores.open import open_history
+
+    return open_history(location, repository)
+
+
+def require_history_folder(history: str | None) -> None:
+    """Raise UsageError, before any call is made, if the history's file cannot be written."""
+    if history is None or ":" in history:
+        return
+    file = Path(history)
+    if file.is_dir() or not file.parent.is_dir():
+        raise UsageError(f"--history {history}: name a file in an existing folder")
+
+
+def tracked_by(repository: Repository) -> Callable[[Path], bool]:
+    """Return a function that says whether git tracks a file."""
+    root = repository.root or Path()
+    return lambda path: repository.tracks(paths_in_repository(str(path), root))
+
+
+def require_writable(out: Path | None, models: Iterable[str], replay: Path | None) -> None:
+    """Raise WriteError if a model is to be called and the reports could not be written to `out`.
+
+    Recordings cost nothing: their result is shown even if it cannot be written.
+    """
+    if out is not None and replay is None and any(recording_path(m) is None for m in models):
+        require_folder(out)

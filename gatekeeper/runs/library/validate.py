@@ -7,17 +7,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper.contract.policies.policy import NO_HISTORY, load_policy, policy_problems_at
 from gatekeeper.errors import ContractError, Problem, UsageError
-from gatekeeper.gate.validate import Finding, Validation
+from gatekeeper.gate.decision.reasons import flickering_sentence
+from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
+from gatekeeper.gate.validate import Finding, Validation, repository_path, validate_contracts
 from gatekeeper.git import Repository
+from gatekeeper.git.data_branch import DataBranch
+from gatekeeper.history.counts import fixture_key
+from gatekeeper.history.flickering import flickering_fixtures
+from gatekeeper.history.record import Record
+from gatekeeper.history.stores.open import DATABASE, is_file, open_history
+from gatekeeper.providers.call_advice import advise_on_calls
+from gatekeeper.providers.models.cost_estimate import expected_cost
+from gatekeeper.providers.models.model_faults import find_model_fault
 from gatekeeper.runs.library.arguments import AnyPath
-
-if TYPE_CHECKING:
-    from gatekeeper.git.data_branch import DataBranch
-    from gatekeeper.history.record import Record
 
 __all__ = ["Validation", "validate"]
 
@@ -33,11 +38,6 @@ def validate(*, repo: AnyPath = ".", paths: AnyPath | Sequence[AnyPath] = ()) ->
     Raises:
         UsageError: A path is not in the repository.
     """
-    from gatekeeper.gate.validate import repository_path, validate_contracts
-    from gatekeeper.providers.call_advice import advise_on_calls
-    from gatekeeper.providers.models.cost_estimate import expected_cost
-    from gatekeeper.providers.models.model_faults import find_model_fault
-
     named = [paths] if isinstance(paths, str | os.PathLike) else paths
     with Repository.open(Path(repo)) as repository:
         revision = repository.worktree()
@@ -72,17 +72,11 @@ class _AsFetched:
 def _measured(location: str, repository: Repository, found: Validation) -> list[Finding]:
     """Say how often the gate errs on each suite and which fixtures flicker, if the history knows
     it. Nothing is connected: a database is not read, and of a branch what was fetched before."""
-    from gatekeeper.history.stores.open import DATABASE, is_file, open_history
-
     root = repository.root or Path()
     if location == NO_HISTORY or location.startswith(DATABASE):
         return []
     if is_file(location) and not (root / location).is_file():
         return []
-    from gatekeeper.gate.decision.reasons import flickering_sentence
-    from gatekeeper.gate.results.selftest_result import selftest_of, selftest_sentence
-    from gatekeeper.history.counts import fixture_key
-    from gatekeeper.history.flickering import flickering_fixtures
 
     past: dict[str, list[Record]] = defaultdict(list)
     for record in open_history(location, _AsFetched(repository), root).read().records:

@@ -14,30 +14,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gatekeeper import numbers
 from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.trial import Completion, Request, Trial
 from gatekeeper.errors import CallFailed, UsageError
 from gatekeeper.gate.forecast.forecast import forecast_run
 from gatekeeper.gate.pipeline import Measurement, RunContext
+from gatekeeper.gate.work import Work
 from gatekeeper.runs.answers.kept import (
     EARLIER,
+    AnswerLog,
+    IsTracked,
     KeptAnswers,
     Session,
     known_answers,
     request_key,
 )
 from gatekeeper.runs.model_source import ModelSource
-from gatekeeper.runs.shards.plan import ANSWER_FILES, read_shard
+from gatekeeper.runs.shards.plan import ANSWER_FILES, ShardedWork, read_shard
 from gatekeeper.sampling.client import AnswerMissing
 from gatekeeper.sampling.retries import RetryPolicy
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.values.trial import Completion, Request, Trial
-    from gatekeeper.gate.work import Work
-    from gatekeeper.runs.answers.kept import AnswerLog, IsTracked
-    from gatekeeper.runs.shards.plan import ShardedWork
 
 _PATIENT = RetryPolicy(attempts=1, throttled_attempts=1, give_up_after=1_000_000_000)
 """Calls that failed on their shard are not repeated, and any number of them ends no run: the shard

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from annotated_types import Interval
 from pydantic import StringConstraints, TypeAdapter, ValidationError
@@ -16,6 +16,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from gatekeeper import numbers
 from gatekeeper.contract.files.references import recording_path
 from gatekeeper.contract.policies.policy import Limits, load_policy
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.trial import Trial
 from gatekeeper.errors import UsageError
 from gatekeeper.gate.forecast.spending_limits import refusal
@@ -25,10 +26,6 @@ from gatekeeper.runs.answers.files import read_own_file
 from gatekeeper.runs.answers.kept import Header, IsTracked, KeptAnswers, header_of, read_kept
 from gatekeeper.runs.models import require_no_conversations, require_no_judges
 from gatekeeper.sampling.calls import distinct_requests, group_calls
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.values.change import Revision
-
 
 # Divides the calls of a run among several machines, and the limits of the policy with them.
 

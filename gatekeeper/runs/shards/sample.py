@@ -7,27 +7,22 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gatekeeper.contract.policies.policy import Limits
+from gatekeeper.contract.values.change import Revision
 from gatekeeper.contract.values.trial import Completion, Outcome, Request, Sample, Trial
 from gatekeeper.errors import MeasurementError, UsageError
 from gatekeeper.gate.measuring.run_parts import limits_left, lost_trials, retaken
 from gatekeeper.gate.work import require_streams
-from gatekeeper.runs.answers.kept import AnswerLog, known_answers
+from gatekeeper.reports.redact import environment_redactor
+from gatekeeper.reports.terminal.progress import TerminalProgress
+from gatekeeper.runs.answers.kept import AnswerLog, IsTracked, known_answers
 from gatekeeper.runs.models import open_models, prices_within_limits, require_sound_models
-from gatekeeper.runs.shards.plan import limits_of_shard, read_shard
+from gatekeeper.runs.shards.plan import ShardedWork, limits_of_shard, read_shard
 from gatekeeper.runs.signals import with_signals
 from gatekeeper.sampling.calls import distinct_requests
-from gatekeeper.sampling.runner import run_trials
+from gatekeeper.sampling.runner import Run, run_trials
 from gatekeeper.sampling.stored_text import stored_outcome
-
-if TYPE_CHECKING:
-    from gatekeeper.contract.policies.policy import Limits
-    from gatekeeper.contract.values.change import Revision
-    from gatekeeper.reports.terminal.progress import TerminalProgress
-    from gatekeeper.runs.answers.kept import IsTracked
-    from gatekeeper.runs.shards.plan import ShardedWork
-    from gatekeeper.sampling.runner import Run
 
 
 def sample_shard(
@@ -46,8 +41,6 @@ def sample_shard(
     request; None begins a new file. Raises UsageError for a model that cannot be called, and
     MeasurementError if the answers cannot be kept.
     """
-    from gatekeeper.reports.redact import environment_redactor
-
     require_sound_models(sharded.work, (revision,))
     log = AnswerLog(sharded.file_of(shard, folder), environment_redactor())
     if known is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from support.git_repository import GitRepository
 
-from gatekeeper.cli.installed_release import read_release
+from gatekeeper.cli.starter import read_release
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
